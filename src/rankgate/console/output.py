@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from rankgate.console.places import deliver
 from rankgate.console.terminal import styled, width
+from rankgate.present.forms.as_text import WIDTH
+from rankgate.present.forms.paragraphs import wrapped
+from rankgate.present.grid import printable
 from rankgate.present.write import rendered
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rankgate.present.result import Result
 
 
@@ -26,3 +33,13 @@ def print_result(result: Result, form: str, output: str | None = None, **options
     """
     text = rendered(result, form, width(output), **options)
     deliver(styled(text, form, output), output)
+
+
+def print_summary(lines: Iterable[str]) -> None:
+    """Print sentences for the person who ran the command on standard error.
+
+    Args:
+        lines: a paragraph each; the result itself goes to standard output or to a file.
+    """
+    for line in lines:
+        click.echo("\n".join(wrapped(printable(line), WIDTH)), err=True)

@@ -8,15 +8,16 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
+from rankgate.console.output import print_result, print_summary
 from rankgate.console.places import deliver, inputs, refuse_clashes
 from rankgate.judging.sheets.collected import collect
-from rankgate.judging.sheets.document import FORMS, render, summary
+from rankgate.judging.sheets.document import lines_of_json, summary
 
 
 @click.command("collect")
 @click.argument("sheets", type=click.Path(), nargs=-1, required=True, metavar="SHEET...")
 @options_of(collect, "pool", "scale SCALE", "rater NAME")
-@options.form(*FORMS)
+@options.form("jsonl", "csv")
 @click.option(
     "-o",
     "--output",
@@ -41,6 +42,8 @@ def command(sheets: tuple[str, ...], form: str, output: str | None, **chosen: An
     added = None
     if form == "jsonl" and output not in {None, "-"}:
         added = result.add_to(output)
+    elif form == "jsonl":
+        deliver(lines_of_json(result), output)
     else:
-        deliver(render(result, form), output)
-    click.echo(summary(result, added), err=True, nl=False)
+        print_result(result, form, output)
+    print_summary(summary(result, added))

@@ -8,9 +8,10 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
+from rankgate.console.output import print_result, print_summary
 from rankgate.console.places import deliver, inputs, refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.judging.pooling.document import FORMS, render, rest, summary
+from rankgate.judging.pooling.document import rest, summary
 from rankgate.judging.pooling.pool import ORDER_NAMES, order_facts, pool
 from rankgate.present.suffixes import refuse_other_suffix
 
@@ -42,7 +43,7 @@ def _orders() -> str:
 )
 @options.seed
 @options.convention
-@options.form(*FORMS)
+@options.form("csv", "json")
 @options.output
 def command(
     runs: tuple[str, ...],
@@ -66,7 +67,7 @@ def command(
     refuse_other_suffix(rest_to, "trec")
     with Progress(len(runs)) as progress:
         result = pool(runs, shuffle=blind, on_progress=progress, **chosen)
-    deliver(render(result, form, blind=blind), output)
+    print_result(result, form, output, **({"blind": blind} if form == "csv" else {}))
     if rest_to:
         deliver(rest(result), rest_to)
-    click.echo(summary(result), err=True, nl=False)
+    print_summary(summary(result))

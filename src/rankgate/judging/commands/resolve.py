@@ -8,8 +8,9 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
+from rankgate.console.output import print_result, print_summary
 from rankgate.console.places import deliver
-from rankgate.judging.resolution.document import FORMS, as_pool, render, summary
+from rankgate.judging.resolution.document import as_pool, how_made, summary, trec
 from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.present.suffixes import refuse_other_suffix
 
@@ -36,7 +37,7 @@ def _rules() -> str:
     help="Write the pairs without a judgment as a pool (csv), to be rated again or adjudicated.",
 )
 @options.from_
-@options.form(*FORMS)
+@options.form("trec", "csv", "json")
 @options.output
 def command(
     ratings: str, unresolved: str | None, form: str, output: str | None, **chosen: Any
@@ -56,9 +57,12 @@ def command(
     """
     refuse_other_suffix(unresolved, "csv")
     result = resolve(ratings, **chosen)
-    deliver(render(result, form), output)
+    if form == "trec":
+        deliver(trec(result), output)
+    else:
+        print_result(result, form, output)
     if output not in (None, "-"):
-        deliver(render(result, "meta"), f"{output}.meta.json")
+        deliver(how_made(result), f"{output}.meta.json")
     if unresolved:
         deliver(as_pool(result), unresolved)
-    click.echo(summary(result), err=True, nl=False)
+    print_summary(summary(result))

@@ -8,16 +8,10 @@ from rankgate.errors import UsageError
 from rankgate.files.checks.declare import counted
 from rankgate.present.document import Document, PlainRows, Table
 from rankgate.present.document import document as made
-from rankgate.present.forms import as_csv, as_json
-from rankgate.present.forms.as_text import WIDTH
-from rankgate.present.forms.paragraphs import wrapped
 from rankgate.present.grid import Grid, printable
 
 if TYPE_CHECKING:
     from rankgate.judging.pooling.pool import Pool
-
-FORMS = ("csv", "json")
-"""The forms of a pool, by the name that ``--format`` takes."""
 
 HEAD = ("query", "document", "why", "best_rank", "systems", "stratum", "inclusion",
         "query_inclusion", "batch")  # fmt: skip
@@ -27,29 +21,26 @@ BLIND = ("query", "document", "batch")
 _SHOWN = 20
 
 
-def render(result: Pool, form: str, *, blind: bool = False) -> str:
-    """The pool in one of `FORMS`; blind, without ranks and systems."""
-    if form == "json":
-        return as_json.dumped(result.to_dict())
+def document(result: Pool, *, blind: bool = False) -> Document:
+    """What the pool is, and the first documents to judge; CSV has all of them.
+
+    Args:
+        result: the pool.
+        blind: whether CSV leaves out ranks and systems.
+    """
     head = BLIND if blind else HEAD
-    columns = ["query_id", "doc_id", *head[2:]]
-    return as_csv.written(head, result.table.select(columns).iter_rows())
-
-
-def document(result: Pool) -> Document:
-    """What the pool is, and the first documents to judge; CSV has all of them."""
     table = result.table.head(_SHOWN).select("query_id", "doc_id", "why", "batch")
     rows = tuple(
         (query, document, why, str(batch)) for query, document, why, batch in table.iter_rows()
     )
     grid = Grid(("query", "document", "why", "batch"), rows, frozenset({0, 1, 2}))
-    first, *more = _lines(result)
-    whole = result.table.select("query_id", "doc_id", *HEAD[2:])
+    first, *more = summary(result)
+    whole = result.table.select("query_id", "doc_id", *head[2:])
     return made(
         first,
         *more,
         Table("the first documents to judge", grid),
-        rows=PlainRows(HEAD, list(whole.iter_rows())),
+        rows=PlainRows(head, list(whole.iter_rows())),
     )
 
 
@@ -69,13 +60,8 @@ def rest(result: Pool) -> str:
     return "".join(f"{query} 0 {document} -1\n" for query, document in result.rest.iter_rows())
 
 
-def summary(result: Pool, width: int = WIDTH) -> str:
-    """A few lines for the person who ran the command."""
-    lines = _lines(result)
-    return "\n".join(part for line in lines for part in wrapped(line, width)) + "\n"
-
-
-def _lines(result: Pool) -> list[str]:
+def summary(result: Pool) -> list[str]:
+    """What the pool is, in a few sentences."""
     counts, made_by = result.counts, result.made_by
     first = (
         f"pool of {counted(len(result.systems), 'run')}, depth {made_by['depth']}: "

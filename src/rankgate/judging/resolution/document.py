@@ -2,62 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.errors import UsageError
 from rankgate.files.checks.declare import counted
 from rankgate.present.document import Document, PlainRows, Points, Table, Warnings
 from rankgate.present.document import document as made_of
 from rankgate.present.forms import as_csv, as_json
-from rankgate.present.forms.as_text import WIDTH
-from rankgate.present.forms.paragraphs import wrapped
 from rankgate.present.grid import Grid, printable
 
 if TYPE_CHECKING:
     from rankgate.judging.resolution.resolution import ResolvedJudgments
 
-FORMS = ("trec", "csv", "json")
-"""The forms of judgments, by the name that ``--format`` takes."""
-
 _SHOWN = 5
 _MADE = ("schema_version", "ratings", "made_by", "counts", "unresolved")
 
 
-def render(result: ResolvedJudgments, form: str) -> str:
-    """The judgments in one of `FORMS`, or ``meta``, how they were made.
+def trec(result: ResolvedJudgments) -> str:
+    """The judgments in TREC's form.
 
     Raises:
-        UsageError: an id that TREC's form cannot hold.
+        UsageError: an id that it cannot hold.
     """
-    if form == "json":
-        return as_json.dumped(result.to_dict())
-    if form == "meta":
-        whole = result.to_dict()
-        return as_json.dumped({key: whole[key] for key in _MADE})
-    rows = [(row["query_id"], row["doc_id"], row["grade"]) for row in result.to_dict()["judgments"]]
-    if form == "csv":
-        return _csv(result)
-    for query, document, _ in rows:
+    lines = []
+    for row in result.to_dict()["judgments"]:
+        query, document = row["query_id"], row["doc_id"]
         if len(query.split()) != 1 or len(document.split()) != 1:
             raise UsageError(
                 f"{printable(query)!r}, {printable(document)!r}: TREC's form has no ids with "
                 "blanks; say --format csv.",
                 code="invalid-id",
             )
-    return "".join(f"{query} 0 {document} {_grade(grade)}\n" for query, document, grade in rows)
+        lines.append(f"{query} 0 {document} {_grade(row['grade'])}\n")
+    return "".join(lines)
 
 
-def _csv(result: ResolvedJudgments) -> str:
+def how_made(result: ResolvedJudgments) -> str:
+    """How the judgments were made, for a file next to them."""
+    whole = result.to_dict()
+    return as_json.dumped({key: whole[key] for key in _MADE})
+
+
+def _rows(result: ResolvedJudgments) -> PlainRows:
+    """The judgments, with the columns of a sample where they are of one."""
     judged = result.to_dict()["judgments"]
-    head = ("query_id", "doc_id", "grade", *_sampled(judged))
-    return as_csv.unguarded(
-        head, [[_grade(row[n]) if n == "grade" else row[n] for n in head] for row in judged]
-    )
-
-
-def _sampled(judged: list[dict[str, Any]]) -> tuple[str, ...]:
-    """The columns of a sample, where the judgments are of one."""
-    return tuple(name for name in ("stratum", "inclusion") if judged and name in judged[0])
+    sample = (name for name in ("stratum", "inclusion") if judged and name in judged[0])
+    head = ("query_id", "doc_id", "grade", *sample)
+    rows = [[_grade(row[n]) if n == "grade" else row[n] for n in head] for row in judged]
+    return PlainRows(head, rows, data=True)
 
 
 def document(result: ResolvedJudgments) -> Document:
@@ -72,20 +64,18 @@ def document(result: ResolvedJudgments) -> Document:
         for row in result.unresolved.iter_rows(named=True)
     ]
     open_ = Grid(("query", "document", "why", "grades"), tuple(rows), frozenset({0, 1, 2}), keys=2)
-    judged = result.to_polars()
     return made_of(
         _made(result),
         Points(tuple(_lines(result))),
         Warnings(result.cautions),
         Table("pairs without a judgment", open_, folded=True),
-        rows=PlainRows(tuple(judged.columns), list(judged.iter_rows())),
+        rows=_rows(result),
     )
 
 
-def summary(result: ResolvedJudgments, width: int = WIDTH) -> str:
-    """A few lines for the person who ran the command."""
-    lines = [_made(result), *_lines(result), *(f"! {words}" for words in result.cautions)]
-    return "\n".join(part for line in lines for part in wrapped(line, width)) + "\n"
+def summary(result: ResolvedJudgments) -> list[str]:
+    """How the judgments were made, what became of the ratings, and cautions."""
+    return [_made(result), *_lines(result), *(f"! {words}" for words in result.cautions)]
 
 
 def as_pool(result: ResolvedJudgments) -> str:

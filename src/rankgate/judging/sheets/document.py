@@ -8,41 +8,28 @@ from typing import TYPE_CHECKING
 from rankgate.files.checks.declare import counted
 from rankgate.present.document import Document, PlainRows, Points
 from rankgate.present.document import document as made
-from rankgate.present.forms import as_csv
-from rankgate.present.forms.as_text import WIDTH
-from rankgate.present.forms.paragraphs import wrapped
 from rankgate.present.grid import printable
 
 if TYPE_CHECKING:
     from rankgate.judging.sheets.collected import CollectedRatings
 
-FORMS = ("jsonl", "csv")
-"""The forms of ratings, by the name that ``--format`` takes."""
 
-
-def render(result: CollectedRatings, form: str) -> str:
-    """The ratings in one of `FORMS`."""
-    rows = result.to_dict()["ratings"]
-    if form == "csv":
-        head = list(result.table.drop("at", "seconds").columns)
-        return as_csv.unguarded(head, [[row[name] for name in head] for row in rows])
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+def lines_of_json(result: CollectedRatings) -> str:
+    """The ratings as a file of ratings: an object a line."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in result.rows)
 
 
 def document(result: CollectedRatings) -> Document:
     """How many ratings there are, and what was left empty; CSV has the ratings."""
-    first, *more = _lines(result)
+    first, *more = summary(result)
     table = result.table.drop("at", "seconds")
-    return made(first, Points(tuple(more)), rows=PlainRows(tuple(table.columns), table.rows()))
+    return made(
+        first, Points(tuple(more)), rows=PlainRows(tuple(table.columns), table.rows(), data=True)
+    )
 
 
-def summary(result: CollectedRatings, added: int | None = None, width: int = WIDTH) -> str:
-    """A few lines for the person who ran the command; how many were added to a file."""
-    lines = _lines(result, added)
-    return "\n".join(part for line in lines for part in wrapped(line, width)) + "\n"
-
-
-def _lines(result: CollectedRatings, added: int | None = None) -> list[str]:
+def summary(result: CollectedRatings, added: int | None = None) -> list[str]:
+    """How many ratings there are, how many were added to a file, and what was left empty."""
     table = result.table
     graded = len(table) - table["grade"].null_count()
     unsure = len(table) - graded
