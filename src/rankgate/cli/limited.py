@@ -8,9 +8,7 @@ command, with as few threads as that takes, and the first one watches it.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import tempfile
 
 MESSAGE = "out of memory"
 """How the error begins that reports that memory or threads were refused."""
@@ -49,6 +47,9 @@ def watched() -> int | None:
     limit = _limit()
     if limit is None or os.environ.get(_WATCHED):
         return None
+    import subprocess  # here only: most commands run without a limit
+    import tempfile
+
     command = [sys.executable, "-m", "rankgate", *sys.argv[1:]]
     with tempfile.TemporaryFile() as errors:
         settings = (_ONE_THREAD if limit < _SMALL else _ALLOCATOR) | {_WATCHED: "1"}
