@@ -80,8 +80,9 @@ def options_of(
             elif choices and name in choices:
                 declared = replace(declared, kind="choice", choices=tuple(choices[name]))
             kind = str(signature[name].annotation)
-            several = kind.startswith(("Sequence[", "Mapping["))
-            if kind.startswith("Mapping["):
+            pairs = kind.startswith("Mapping[") and "Path" not in kind  # else the table's file
+            several = kind.startswith("Sequence[") or pairs
+            if pairs:
                 function = _with_pairs(function, name, float if "float" in kind else str)
             function = option(declared, *flags, metavar=metavar, multiple=several)(function)
         return function
