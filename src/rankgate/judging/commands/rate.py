@@ -15,6 +15,7 @@ from rankgate.errors import UsageError
 from rankgate.judging.commands import llm_options
 from rankgate.judging.commands.rating_keys import rated
 from rankgate.judging.llm.rate import LLMRating, rate
+from rankgate.judging.rating.pool_tasks import tasks
 from rankgate.judging.rating.terminal import Rating
 from rankgate.present.suffixes import refuse_other_suffix
 from rankgate.present.write import rendered
@@ -27,9 +28,9 @@ _CUT = "an unfinished line at the end of the file was cut off"
 
 @click.command("rate")
 @click.argument("pool", type=click.Path())
-@options_of(
-    rate, "rater NAME", "scale SCALE", "queries", "documents", "guideline VERSION", "batch N"
-)
+@options_of(rate, "rater NAME", "scale SCALE")
+@options_of(tasks, "queries", "documents")
+@options_of(rate, "guideline VERSION", "batch N")
 @options.seed
 @click.option(
     "-o",

@@ -42,9 +42,8 @@ def tasks(
 
     Args:
         table: of ``pool_of``.
-        queries: a file of any format that holds queries with texts, or a frame of ``query_id``
-            and ``text``.
-        documents: the same of documents: ``doc_id`` and fields.
+        queries: texts of the queries: query_id and text, in any format.
+        documents: fields of the documents: doc_id, title and others, in any format.
 
     Raises:
         InputError: files that hold no such texts, or lack a document.
