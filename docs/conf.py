@@ -1,6 +1,7 @@
 """The manual: ``make docs`` builds it, warnings being errors and nothing fetched."""
 
 import inspect
+import json
 import sys
 from pathlib import Path
 
@@ -79,10 +80,20 @@ def _reachable(app, pagename, templatename, context, doctree):  # noqa: ANN001, 
         )
 
 
+def _texts(app, exception):  # noqa: ANN001, ANN202 - Sphinx's event
+    """Write the text of every page for search results without a server."""
+    if exception or app.builder.name != "html":
+        return
+    pages = {f"{name}.html": app.env.get_doctree(name).astext() for name in app.env.found_docs}
+    script = f"window.SEARCH_TEXTS = {json.dumps(pages, ensure_ascii=False)};\n"
+    Path(app.outdir, "_static", "search-texts.js").write_text(script, "utf-8")
+
+
 def setup(app):  # noqa: ANN001, ANN201 - Sphinx's hook
     """Make the pages before Sphinx looks for them."""
     app.connect("builder-inited", lambda app: _pages.write(Path(app.srcdir)))
     app.connect("source-read", _turned)
     app.connect("html-page-context", _reachable, priority=900)  # after the theme
+    app.connect("build-finished", _texts)
     app.connect("autodoc-process-docstring", _described, priority=400)  # before napoleon
     return {"parallel_read_safe": True}
