@@ -40,11 +40,10 @@ COMMAND_ONLY = {
     "holes": {"count"},  # a method of the result
     "fuse": {"target", "to"},  # the file
     "gate": {"also"},  # what is printed
-    "pool": {"rest_to", "blind", "overrides"},  # files; a convention is a value
-    "collect": {"sheets"},  # called paths
+    "pool": {"rest_to", "overrides"},  # a file; a convention is a value
     "rate": {
         *("seed", "llm", "protocol", "url", "key_from", "template", "structure", "parameters"),
-        *("threads", "retries", "first_wait", "timeout", "prices", "ceiling", "longest", "again"),
+        *("concurrency", "retries", "backoff", "timeout", "prices", "ceiling", "longest", "again"),
     },  # fields of a Judge
     "resolve": {"unresolved"},  # a file
     "agree": {"baseline", "candidate", "metrics", "convention", "overrides", "rule", "draws"},
@@ -67,8 +66,7 @@ PYTHON_ONLY = {
     "reconcile": {"conventions"},
     "holes": {"extra"},
     "gate": {"folder", "catalogue", "today"},
-    "pool": {"rel", "shuffle"},
-    "collect": {"paths"},
+    "pool": {"rel"},
     "rate": {"path", "judge"},
     "admit": {"demands"},
     "reusability": {"rel"},

@@ -34,9 +34,9 @@ def test_what_is_judged_already_is_left_out():
 
 
 def test_batches_and_a_blind_order():
-    result = pool([A, B], depth=3, batch=2, shuffle=True, seed=5)
+    result = pool([A, B], depth=3, batch=2, blind=True, seed=5)
     assert result.table["batch"].to_list() == [1, 1, 2, 2, 3]
-    assert result.table.equals(pool([A, B], depth=3, batch=2, shuffle=True, seed=5).table)
+    assert result.table.equals(pool([A, B], depth=3, batch=2, blind=True, seed=5).table)
 
 
 def test_influence_needs_a_comparison():

@@ -73,7 +73,7 @@ def test_a_scorecard_sets_accuracy_against_lists():
 def test_the_verb_draws_what_the_command_draws():
     result = rankgate.plot("forest", QRELS, {"old": OLD, "new": NEW}, ["nDCG@3"])
     assert result.rows == _compared().plot("forest").rows
-    assert rankgate.plot("explain", QRELS, OLD, "nDCG@3", query_id="q1").kind == "explain"
+    assert rankgate.plot("explain", QRELS, OLD, "nDCG@3", query="q1").kind == "explain"
     with raises("wrong-run-count", rankgate.UsageError):
         rankgate.plot("deltas", QRELS, OLD)
     with raises("unknown-picture", rankgate.UsageError):

@@ -43,7 +43,7 @@ def split(
     repeats: Repeats = "max",
     grades: Grades = "binary",
     columns: Mapping[str, str] | None = None,
-    unit: Unit | None = None,
+    time_unit: Unit | None = None,
     seed: int = 0,
 ) -> Split:
     """Split a log into what is learned from and what is predicted.
@@ -69,7 +69,7 @@ def split(
         grades: judgments are 1 or 0 (binary), or the value itself (value).
         columns: the log's column for query_id, doc_id, at, kind or value; detected by name without
             it.
-        unit: the unit of numeric times; inferred from their size if not given.
+        time_unit: the unit of numeric times; inferred from their size if not given.
         seed: of everything that is drawn.
 
     Raises:
@@ -90,7 +90,7 @@ def split(
         negatives=negatives,
         cut=cut,
         columns=columns,
-        unit=unit,
+        unit=time_unit,
     )
 
 

@@ -25,7 +25,7 @@ def plot(
     metrics: str | Sequence[str] = (),
     convention: str | Convention = "trec",
     *,
-    query_id: str | None = None,
+    query: str | None = None,
     cutoffs: Sequence[int] = CUTOFFS,
     depth: int | None = None,
     labels: Mapping[float, str] | None = None,
@@ -40,7 +40,7 @@ def plot(
         runs: a run, a list of runs, or ``{name: run}``, in the order that the kind has for them.
         metrics: names; without them what the kind takes.
         convention: whose rules the numbers follow.
-        query_id: of explain, the query.
+        query: for the kind explain, the id of the query.
         cutoffs: of cutoffs, where metrics without @ are taken.
         depth: the depth of the lists, for kinds that show lists.
         labels: the names of grades.
@@ -59,7 +59,7 @@ def plot(
         (metrics,) if isinstance(metrics, str) else tuple(metrics),
         convention,
         tuple(cutoffs),
-        query_id,
+        query,
         depth,
         unequal,
         extra,

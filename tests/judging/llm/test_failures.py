@@ -89,7 +89,7 @@ def test_a_proxy_of_the_environment_is_gone_through(rate, server, rows, monkeypa
 def test_retry_after_holds_everybody_back(rate, server):
     server.plan = {"d0": [("fails", 429, ("Retry-After", "1")), ("says", '{"grade": 2}')]}
     server.delay = 0.05
-    result, _ = rate(20, threads=2)
+    result, _ = rate(20, concurrency=2)
     assert result.graded == 20
     times = sorted(moment for *_, moment in server.sent)
     gaps = [later - sooner for sooner, later in pairwise(times)]
@@ -99,7 +99,7 @@ def test_retry_after_holds_everybody_back(rate, server):
 def test_a_server_that_asks_to_wait_for_an_hour_ends_the_work(rate, server):
     server.plan = {"d0": [("fails", 429, ("Retry-After", "3600"))]}
     with raises("model-failed", UsageError):
-        rate(30, threads=1)
+        rate(30, concurrency=1)
     assert sum(server.asked.values()) == 1
 
 
@@ -125,12 +125,12 @@ def test_a_request_that_is_refused_is_one_pairs_matter_and_many_are_everybodys(r
     assert "no answer: HTTP 400: busy" in {row["reason"] for row in rows(out)}
     server.plan = {f"d{i}": [("fails", 400)] for i in range(100)}
     with raises("model-failed", UsageError):
-        rate(100, threads=1)
+        rate(100, concurrency=1)
     assert sum(server.asked.values()) < 30
 
 
 def test_no_more_requests_at_a_time_than_allowed(rate, server):
     server.delay = 0.05
-    result, _ = rate(40, threads=3)
+    result, _ = rate(40, concurrency=3)
     assert result.graded == 40
     assert server.peak == 3

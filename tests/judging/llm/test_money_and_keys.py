@@ -12,7 +12,7 @@ from support.wording import raises
 def test_the_ceiling_is_never_passed(rate, server):
     # a request costs at most (bytes of its body + 1000) + 10 x 512 millionths
     prices = Prices(1, 10)
-    result, _ = rate(60, prices=prices, ceiling=0.015, threads=4)
+    result, _ = rate(60, prices=prices, ceiling=0.015, concurrency=4)
     assert result.stopped
     assert result.status == 3
     assert result.left == 60 - result.asked

@@ -71,9 +71,9 @@ _OPTIONS = (
     ),
     click.option(
         "--concurrency",
-        "threads",
+        "concurrency",
         type=click.IntRange(1, 256),
-        default=_DEFAULT.threads,
+        default=_DEFAULT.concurrency,
         show_default=True,
         help="The largest number of requests at the same time.",
     ),
@@ -86,9 +86,9 @@ _OPTIONS = (
     ),
     click.option(
         "--backoff",
-        "first_wait",
+        "backoff",
         type=click.FloatRange(min=0),
-        default=_DEFAULT.first_wait,
+        default=_DEFAULT.backoff,
         show_default=True,
         help="Seconds to wait before the first retry, doubled each time.",
     ),
@@ -120,8 +120,8 @@ _OPTIONS = (
     ),
     click.option("--again", is_flag=True, help="Ask again for pairs whose answer had no grade."),
 )
-_NAMES = ("protocol", "url", "key_from", "template", "structure", "parameters", "threads",
-          "retries", "first_wait", "timeout", "prices", "ceiling", "longest", "again")  # fmt: skip
+_NAMES = ("protocol", "url", "key_from", "template", "structure", "parameters", "concurrency",
+          "retries", "backoff", "timeout", "prices", "ceiling", "longest", "again")  # fmt: skip
 
 
 def judge(function: Callable[..., Any]) -> Callable[..., Any]:

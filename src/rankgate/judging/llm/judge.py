@@ -49,10 +49,10 @@ class Judge:
         template: a file; without it the one that comes with rankgate for grades 0 to 3 or 0 and 1.
         structure: ``schema``, ``object`` or ``none``: how far the endpoint sees to the JSON.
         parameters: of requests, over ``PARAMETERS``; None takes one away.
-        threads: the largest number of requests at the same time.
+        concurrency: the largest number of requests at the same time.
         retries: how many times a request is tried again.
         timeout: the time limit of a request in seconds.
-        first_wait: seconds before a request is tried again for the first time.
+        backoff: seconds before a request is tried again for the first time.
         prices: of tokens, by the million.
         ceiling: the most that all requests of one file of ratings may cost.
         longest: characters of a field of a document that are shown; all without it.
@@ -69,10 +69,10 @@ class Judge:
     template: str | Path | None = None
     structure: str = "schema"
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    threads: int = 4
+    concurrency: int = 4
     retries: int = 5
     timeout: float = 60.0
-    first_wait: float = 1.0
+    backoff: float = 1.0
     prices: Prices | None = None
     ceiling: float | None = None
     longest: int | None = None

@@ -85,7 +85,7 @@ class LLMRating(Closing):
             judge.url,
             _key(judge.key_from),
             timeout=judge.timeout,
-            threads=judge.threads,
+            threads=judge.concurrency,
         )
         self._journal = Journal.open(path)
         version = guideline or f"{self._template.name} {self._template.sha256[:12]}"
@@ -130,9 +130,9 @@ class LLMRating(Closing):
             judge.prices,
             judge.most_tokens,
             judge.retries,
-            judge.first_wait,
+            judge.backoff,
         )
-        work.run(self._left, judge.threads)
+        work.run(self._left, judge.concurrency)
         if work.problem:
             raise UsageError(
                 f"{work.problem}; {len(self._answered())} of {len(self._asks)} pairs are "

@@ -62,8 +62,8 @@ class Work:
         prices: by which it is.
         most_tokens: of an answer; None where nothing bounds it.
         retries: how many times a request is tried again.
-        first_wait: seconds before the first of them; doubled each time, and drawn from the upper
-            half, so that threads do not come back together.
+        backoff_seconds: seconds before the first of them; doubled each time, and drawn from the
+            upper half, so that threads do not come back together.
         problem: why work ended early, if it makes no sense to go on.
         poor: whether it ended because of the ceiling.
     """
@@ -75,7 +75,7 @@ class Work:
     prices: Prices | None = None
     most_tokens: int | None = None
     retries: int = 5
-    first_wait: float = 1.0
+    backoff_seconds: float = 1.0
     problem: str = ""
     poor: bool = False
     _stop: Event = field(default_factory=Event)
@@ -191,7 +191,7 @@ class Work:
     def _ready(self, sent: int) -> bool:
         """Wait until it is time to send; False where work ended meanwhile."""
         if sent:
-            backoff = min(self.first_wait * 2 ** (sent - 1), _LONGEST_BACKOFF)
+            backoff = min(self.backoff_seconds * 2 ** (sent - 1), _LONGEST_BACKOFF)
             self._stop.wait(backoff * random.uniform(0.5, 1))  # noqa: S311 - no secret
         while not self._stop.is_set():
             rest = self._not_before - time.monotonic()

@@ -121,7 +121,7 @@ def pool(
     query_sampling: QuerySampling = "random",
     sizes: Mapping[str, float] | str | Path | None = None,
     batch: Count | None = None,
-    shuffle: bool = False,
+    blind: bool = False,
     seed: int = 0,
     convention: str | Convention = "trec",
     on_progress: Callable[[str], None] | None = None,
@@ -144,7 +144,8 @@ def pool(
         sizes: a table of ``query_id`` and ``frequency`` (or count, size, weight), for
             ``query_sampling`` stratified and pps; or a mapping.
         batch: the number of documents per batch; without it one batch.
-        shuffle: within each batch in random order, the documents of a query together.
+        blind: shuffle within each batch, documents of a query together, so that raters cannot see
+            ranks.
         seed: of everything that is drawn.
         convention: whose rules break ties of scores.
         on_progress: called with the name of each run before it is read.
@@ -180,12 +181,12 @@ def pool(
     done = _judged(kept, judged)
     left = in_order(placed.join(done, on=_PAIR, how="anti", maintain_order="left"))
     left = _in_batches(left, batch).join(drawn, on="query_id", how="left", maintain_order="left")
-    result = shuffled(left, seed) if shuffle else left
+    result = shuffled(left, seed) if blind else left
     made_by = {
         "depth": deep,
         "order": order,
         "seed": seed,
-        "shuffled": shuffle,
+        "shuffled": blind,
         "batch": batch,
         "strata": strata,
         "convention": chosen_convention(convention).name,

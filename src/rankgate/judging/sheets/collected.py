@@ -92,7 +92,7 @@ class CollectedRatings(Result):
 
 
 def collect(
-    paths: Sequence[str | Path],
+    sheets: Sequence[str | Path],
     *,
     pool: PoolLike | None = None,
     scale: str | None = None,
@@ -101,7 +101,7 @@ def collect(
     """Read sheets that came back; find all that came back wrong.
 
     Args:
-        paths: CSV or XLSX files.
+        sheets: CSV or XLSX files.
         pool: the pool that was given out: other documents are refused, missing ones are reported.
         scale: the rating scale, if it differs from that of the sheets: a name, a range such as
             0..4, or a list such as 0,1,10,100.
@@ -112,10 +112,10 @@ def collect(
         DuplicateError: one rater rates a document twice.
         UsageError: no sheet, or no such scale.
     """
-    if not paths:
+    if not sheets:
         raise UsageError("no sheet to read; name at least one.", code="missing-input")
     result = filled(
-        [cells.read(path) for path in paths],
+        [cells.read(path) for path in sheets],
         scale=scale_of(scale) if scale else None,
         rater=rater,
         pool=None if pool is None else pool_of(pool),

@@ -39,7 +39,7 @@ _TRUTH = ("weights", "threshold", "least", "repeats", "grades")
     choices={"candidates": CANDIDATES},
 )
 @options.from_
-@options_of(split, "unit --time-unit", choices={"unit": UNITS})
+@options_of(split, "time_unit", choices={"time_unit": UNITS})
 @click.option(
     "--equal-rows",
     "same",
@@ -91,6 +91,7 @@ def command(
         folder=into,
         to=to,
         same=same,
+        unit=chosen.pop("time_unit"),
         **chosen,
     )
     if into is not None:

@@ -56,7 +56,7 @@ _KINDS = "\b\n" + "\n".join(f"{each.name:<17} {each.title}" for each in KINDS)
 )
 @options.metrics_from
 @options.convention
-@click.option("--query", "query_id", metavar="ID", help="For the kind explain: the query.")
+@click.option("--query", metavar="ID", help="For the kind explain: the query.")
 @click.option(
     "-k",
     "--cutoffs",
@@ -105,7 +105,7 @@ def command(
     metrics: tuple[str, ...],
     extra: tuple[Metric, ...],
     convention: Convention,
-    query_id: str | None,
+    query: str | None,
     cutoffs: tuple[int, ...],
     depth: int | None,
     labels: tuple[str, ...],
@@ -131,7 +131,7 @@ def command(
     with Progress(len(runs) + 1) as progress:
         result = result_for(
             kind(name).needs,
-            ChartRequest(qrels, runs, metrics, convention, cutoffs, query_id, depth, unequal,
+            ChartRequest(qrels, runs, metrics, convention, cutoffs, query, depth, unequal,
                   extra, labelled(labels), progress, context),
         )  # fmt: skip
     if output:
