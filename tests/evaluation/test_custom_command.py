@@ -122,7 +122,7 @@ def test_what_is_not_asked_for_is_not_imported(installed, small):
     assert result.returncode == 2
     assert result.stderr == (
         "rankgate: the plug-in rankgate-time-biased-gain 0.1.0 cannot be loaded "
-        "(RuntimeError: not now); mend or remove it.\n"
+        "(RuntimeError: not now); fix or remove it.\n"
     )
 
 

@@ -219,7 +219,7 @@ CAUTIONS = (
             "Runs are judged unequally far: the ones judged less look worse than they are.",
             "sakai2007"),
     Caution("any-grade", lambda f: f.graded,
-            "RR, P, R and AP take any grade above 0 as relevant; say RR(rel={top})@{page} if only "
+            "RR, P, R and AP take any grade above 0 as relevant; use RR(rel={top})@{page} if only "
             "the best satisfies.", "esci"),
     Caution("gains", lambda f: f.graded and f.top > STEPS,
             "Grade {top} is a gain already: nDCG takes it as it is; gain='exp' and ERR would make "

@@ -64,7 +64,7 @@ class Test:
                 ) from None
         if self.correction == "maxt" and self.method != "randomization":
             raise UsageError(
-                "maxt corrects a randomization test; say --test randomization too.",
+                "maxt corrects a randomization test; add --test randomization too.",
                 code="conflicting-options",
             )
 
@@ -80,7 +80,7 @@ class Test:
         given = [name for name, value in options.items() if value != getattr(cls, name)]
         if given:
             raise UsageError(
-                f"{', '.join(given)}: part of the test that is given; say Test({given[0]}=...).",
+                f"{', '.join(given)}: part of the test that is given; use Test({given[0]}=...).",
                 code="conflicting-options",
             )
         return test

@@ -246,6 +246,6 @@ def _refuse_unsaved(unjudged: int, runs: Sequence[ScoredRun]) -> None:
         name = runs[known.index(False)].name
         raise UsageError(
             f"{name} was saved without the lists of users that have no judgments, and metrics of "
-            f"lists count {unjudged:,} of them; save it anew, or say --judged-users-only.",
+            f"lists count {unjudged:,} of them; save it anew, or add --judged-users-only.",
             code="baseline-lacks",
         )

@@ -60,7 +60,7 @@ def planned(comparison: Comparison, queries: Sequence[int] = QUERIES) -> Planned
     usable = comparison.metrics.filter(pl.col("sd") > 0)
     if usable.is_empty():
         raise UsageError(
-            "the differences of no metric have a spread: there is no power to speak of.",
+            "the differences of no metric have a spread: there is no power.",
             code="no-spread",
         )
     counts = sorted({*queries, *usable["n"].to_list()})

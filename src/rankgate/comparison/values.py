@@ -110,8 +110,8 @@ def _unequal(first: str, only_second: set[str], second: str, only_first: set[str
         if some
     ]
     return (
-        f"{' and '.join(items)}; say unequal = zero if they returned nothing, so that they count "
-        "as the convention has it, or unequal = drop to leave them out of both."
+        f"{' and '.join(items)}; set unequal = zero if they returned nothing, to treat them as "
+        "missing queries, or unequal = drop to leave them out of both."
     )
 
 

@@ -62,7 +62,7 @@ def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
     """Read the lines of TREC qrels into ``{query_id: {doc_id: grade}}``.
 
     Raises:
-        ValueError: a line without four fields, or a grade that is no whole number.
+        ValueError: a line without four fields, or a grade that is not a whole number.
         AssertionError: a document twice for one query.
     """
     qrels: dict[str, dict[str, int]] = defaultdict(dict)

@@ -30,5 +30,5 @@ def _label(said: str) -> tuple[float, str]:
         return float(grade), name.strip() or grade
     except ValueError:
         raise UsageError(
-            f"--label {said}: say GRADE=NAME, as in 3=Exact.", code="invalid-syntax"
+            f"--label {said}: write GRADE=NAME, as in 3=Exact.", code="invalid-syntax"
         ) from None

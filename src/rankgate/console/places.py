@@ -49,7 +49,7 @@ def refuse_clashes(inputs: Sequence[str], output: str | None = None) -> None:
         raise UsageError(f"{output}: a folder, where a file is to be written.", code="cannot-write")
     if not place.parent.is_dir():
         raise UsageError(
-            f"{output}: there is no folder {place.parent}; make it first.", code="cannot-write"
+            f"{output}: there is no folder {place.parent}; create it first.", code="cannot-write"
         )
     for each in places:
         if place.exists() and Path(each).exists() and place.samefile(each):

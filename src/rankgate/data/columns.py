@@ -67,7 +67,7 @@ def renamed(table: Any, columns: Mapping[str, str] | None) -> Any:
     for ours in columns:
         if ours not in _FRAME:
             raise UsageError(
-                f"frames have no column '{ours}' here; say {', '.join(_FRAME)}.",
+                f"frames have no column '{ours}' here; use {', '.join(_FRAME)}.",
                 code="missing-column",
             )
     if isinstance(table, list | tuple):

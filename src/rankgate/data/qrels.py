@@ -63,9 +63,7 @@ class Qrels:
 
     def __post_init__(self) -> None:
         if self.table.is_empty() and not self.unjudged:
-            raise InputError(
-                "there are no judgments in it.", source=self.place.label, code="no-judgments"
-            )
+            raise InputError("no judgments found.", source=self.place.label, code="no-judgments")
         refuse_holes(self.table, "grade", self.place)
         keyed = _keyed(self.table) if self.by_subtopic else self.table
         refuse_duplicates(keyed, pairs_of(keyed), word="judged", place=self.place)

@@ -96,7 +96,7 @@ def _of_documents(qrels: Qrels) -> Qrels:
     """Judgments with one grade a document, as metrics take them."""
     if qrels.by_subtopic:
         problem = (
-            "judgments by subtopic, where one grade a document is needed; write each document's "
+            "judgments by subtopic, where one grade per document is needed; write each document's "
             "highest grade into its own file with rankgate convert --to trec."
         )
         raise InputError(problem, source=qrels.place.label, code="wrong-type")

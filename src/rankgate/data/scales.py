@@ -61,8 +61,8 @@ def scale_of(words: str) -> Scale:
         lowest, highest, grades = 1.0, 0.0, []
     if not lowest < highest:
         raise UsageError(
-            f"{words!r} is no scale; say {', '.join(SCALES)}, a range such as 0..3, or its grades, "
-            "as in 0,1,10,100.",
+            f"{words!r} is not a scale; use {', '.join(SCALES)}, a range such as 0..3, or its "
+            "grades, as in 0,1,10,100.",
             code="unknown-scale",
         )
     return Scale(lowest, highest, tuple((each, f"{each:g}") for each in grades))

@@ -160,7 +160,7 @@ class InputFile:
             return rest
         problem = (
             f"a line of more than {size >> 20} MB, where a line holds one document; "
-            "see whether this is the right file."
+            "check whether this is the right file."
         )
         raise InputError(problem, source=self.label, line=self._line_at(at), code="too-large")
 

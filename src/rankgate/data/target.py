@@ -70,7 +70,7 @@ def replacing(path: str | Path, before: Version | None = None) -> Iterator[Binar
         raise UsageError(f"{path}: a folder, where a file is to be written.", code="cannot-write")
     if not place.parent.is_dir():
         raise UsageError(
-            f"{path}: there is no folder {place.parent}; make it first.", code="cannot-write"
+            f"{path}: there is no folder {place.parent}; create it first.", code="cannot-write"
         )
     if place.exists() and not place.is_file():
         with _write_errors(path), place.open("wb") as device:

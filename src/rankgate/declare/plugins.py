@@ -28,7 +28,7 @@ def installed(group: str, kind: type[T]) -> tuple[T, ...]:
         except (Exception, SystemExit) as error:
             raise UsageError(
                 f"the plug-in {owner} cannot be loaded ({type(error).__name__}: {error}); "
-                "mend or remove it.",
+                "fix or remove it.",
                 code="invalid-plugin",
             ) from error
         values = vars(loaded).values() if isinstance(loaded, ModuleType) else [loaded]

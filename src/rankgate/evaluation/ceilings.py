@@ -40,7 +40,7 @@ def target_of(
         known.sort(key=lambda pair: pair[1].name != "nDCG")
         if not known:
             raise UsageError(
-                f"none of the metrics has a ceiling within {scorer.depth} documents; name one "
+                f"no metric has a ceiling within {scorer.depth} documents; name one "
                 "besides them with --target, such as nDCG@10.",
                 code="no-ceiling",
             )
@@ -55,11 +55,11 @@ def target_of(
     cutoff = cutoff_of(metric)
     if cutoff is None:
         raise UsageError(
-            f"{label}: a ceiling needs a cutoff; say {metric.name}@10.", code="missing-cutoff"
+            f"{label}: a ceiling needs a cutoff; use {metric.name}@10.", code="missing-cutoff"
         )
     if cutoff > scorer.depth:
         raise UsageError(
-            f"{label} looks deeper than the first {scorer.depth} candidates; say --depth {cutoff}.",
+            f"{label} looks deeper than the first {scorer.depth} candidates; add --depth {cutoff}.",
             code="depth-too-small",
         )
     return label, metric

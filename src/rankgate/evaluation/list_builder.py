@@ -170,7 +170,7 @@ class ListBuilder:
             if self.depth is None and isinstance(run, Dense):
                 label = next(name for name, each in self.metrics.items() if each.cutoff is None)
                 result = (
-                    f"{label} is of whole lists, and {run.name} ranks every item; say {label}@10."
+                    f"{label} is of whole lists, and {run.name} ranks every item; use {label}@10."
                 )
                 raise UsageError(result, code="missing-cutoff")
             seen = self.leaving.seen(run) if self.leaving else None

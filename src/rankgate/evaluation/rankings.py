@@ -51,9 +51,7 @@ def score_run(
 
         _refuse_unlike(judgments, run)
         if strict and judgments.query_ids.is_empty():
-            raise InputError(
-                "there are no judgments in it.", source=judgments.name, code="no-judgments"
-            )
+            raise InputError("no judgments found.", source=judgments.name, code="no-judgments")
         if strict and not run.users.size:
             raise InputError("there are no rankings in it.", source=run.name, code="no-rankings")
         source = MatrixSource(run, judgments, train.seen(run) if train else None)
@@ -104,7 +102,7 @@ def rankings_of(run: RunLike, name: str) -> Rankings:
     dtype = str(getattr(run, "dtype", "")).rpartition(".")[2]  # of torch: torch.int64
     if dtype.startswith(("int", "uint")) and not hasattr(run, "tocoo"):
         problem = (
-            "an array of whole numbers could hold scores or items; say rankgate.Lists(array) for "
+            "an array of whole numbers could hold scores or items; use rankgate.Lists(array) for "
             "the items of each user, or rankgate.Matrix(array) for scores."
         )
         raise InputError(problem, source=name, code="ambiguous-input")

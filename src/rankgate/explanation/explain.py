@@ -99,7 +99,7 @@ def explain(
     chosen = chosen_metrics(metric, rules, extra)
     if len(chosen) > 1:
         raise UsageError(
-            f"{metric} names {len(chosen)} metrics; say one, such as {chosen[0][0]}.",
+            f"{metric} names {len(chosen)} metrics; name one, such as {chosen[0][0]}.",
             code="several-metrics",
         )
     label, one = chosen[0]

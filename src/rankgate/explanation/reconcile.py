@@ -109,7 +109,7 @@ def one_metric(metric: str | Metric) -> tuple[str, Metric]:
     chosen = known_metrics(metric)
     if len(chosen) > 1:
         raise UsageError(
-            f"{metric} names {len(chosen)} metrics; say one, such as {chosen[0][0]}.",
+            f"{metric} names {len(chosen)} metrics; name one, such as {chosen[0][0]}.",
             code="several-metrics",
         )
     return chosen[0]

@@ -131,7 +131,7 @@ def _in_memory(source: Any, as_: str | None) -> FileContents | None:  # noqa: AN
     if as_ == "run":
         return FileContents(runs=(read.read_run(source),))
     raise UsageError(
-        "a table in memory is judgments or a run; say as_='qrels' or as_='run'.",
+        "a table in memory is judgments or a run; set as_='qrels' or as_='run'.",
         code="ambiguous-input",
     )
 

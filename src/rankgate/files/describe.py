@@ -93,7 +93,7 @@ def _in_memory(given: Any, as_: Part | None) -> FileContents:  # noqa: ANN401 - 
     if isinstance(given, Run) or as_ == "run":
         return FileContents(runs=(read.read_run(given),))
     raise UsageError(
-        "a table could be judgments or a run; say as_='qrels' or as_='run'.", code="ambiguous-input"
+        "a table could be judgments or a run; set as_='qrels' or as_='run'.", code="ambiguous-input"
     )
 
 

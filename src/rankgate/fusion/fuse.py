@@ -77,7 +77,7 @@ class Lesson:
         if len(drawn) < self.folds:
             raise UsageError(
                 f"{len(drawn)} queries of the runs have judgments, and {self.folds} folds need "
-                "one each at least; say --folds, or judge more queries.",
+                "one each at least; add --folds, or judge more queries.",
                 code="few-queries",
             )
         parts = [np.sort(part) for part in np.array_split(drawn, self.folds)]
@@ -291,7 +291,7 @@ def _lesson(
         return None
     if not (method.train or tune):
         raise UsageError(
-            f"{method.name} learns nothing from judgments; say --tune to choose its settings, or "
+            f"{method.name} learns nothing from judgments; add --tune to choose its settings, or "
             "leave --train out.",
             code="unused-option",
         )

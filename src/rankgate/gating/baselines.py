@@ -161,7 +161,7 @@ def save(
     before = Version.of(path)
     if path.exists() and not force:
         raise UsageError(
-            f"{path} is there already; say --force to replace it, and commit that.",
+            f"{path} is there already; add --force to replace it, and commit that.",
             code="already-exists",
         )
     place = found(Path())

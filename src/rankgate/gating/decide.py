@@ -153,7 +153,7 @@ def _notes(policy: Policy, evidence: Evidence, looks: LookNumber | None) -> list
     elif looks.look > 1:
         items.append(
             f"look {looks.look} at these queries: the rates are those of a single look; with "
-            'more looks false passes add up; say looks = "anytime" in the policy, or draw fresh '
+            'more looks false passes add up; set looks = "anytime" in the policy, or draw fresh '
             "queries"
         )
     return items

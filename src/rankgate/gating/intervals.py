@@ -87,7 +87,7 @@ def ranged(table: Floats, limits: Range | None) -> Range:
     """
     if limits is None:
         raise UsageError(
-            'interval = "guaranteed" needs a metric with a lowest and a highest value; say '
+            'interval = "guaranteed" needs a metric with a lowest and a highest value; use '
             'interval = "t", or take another metric.',
             code="unbounded-metric",
         )

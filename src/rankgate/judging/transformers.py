@@ -134,8 +134,8 @@ def refuse_outside(ratings: Ratings, scale: Scale) -> None:
         shown = ", ".join(f"{value:g}" for value in values)
         problem = (
             f"grade {grade[row]:g} by {ratings.table['rater'][row]} is not on the scale from "
-            f"{scale.lowest:g} to {scale.highest:g} ({len(rows)} such ratings: {shown}); mend "
-            "them, or say with a transformer what they become."
+            f"{scale.lowest:g} to {scale.highest:g} ({len(rows)} such ratings: {shown}); fix "
+            "them, or map them with a transformer."
         )
         raise InputError(
             problem,

@@ -142,7 +142,7 @@ def _sees_grades(function: Function, name: str) -> bool:
     if _BY_QUERY.match(str(words)):
         return True
     raise UsageError(
-        f"{name}: say what the function sees: annotate its first argument as "
+        f"{name}: declare what the function sees: annotate its first argument as "
         "Sequence[float | None], the grades of one query, or as Judged, a block of queries.",
         code="invalid-metric-function",
     )

@@ -98,7 +98,7 @@ class Metric(Declared):
         """The metric at a cutoff (or recall level, as `at` says): ``nDCG @ 10``."""
         if self.at is None:
             raise UsageError(
-                f"{self.name} takes nothing after @; say {self.name} alone.",
+                f"{self.name} takes nothing after @; use {self.name} alone.",
                 code="unexpected-cutoff",
             )
         return self(**{self.at: value})

@@ -65,7 +65,7 @@ def parse(text: str, extra: Sequence[Metric] = ()) -> Metric:
         return exact
     metrics = _read(text, extra)
     if len(metrics) > 1:
-        words = f"{text!r} names {len(metrics)} metrics; say one, such as {metrics[0][0]}."
+        words = f"{text!r} names {len(metrics)} metrics; name one, such as {metrics[0][0]}."
         raise UsageError(words, code="several-metrics")
     return metrics[0][1]
 

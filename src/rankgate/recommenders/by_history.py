@@ -69,5 +69,5 @@ def by_history(
         }
         found[part] = evaluate(own, lists, list(metrics), convention)
     if not found:
-        raise InputError("there are no judgments in it.", source=judged.name, code="no-judgments")
+        raise InputError("no judgments found.", source=judged.name, code="no-judgments")
     return found

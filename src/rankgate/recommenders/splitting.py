@@ -1,4 +1,4 @@
-"""Split a log into what is learned from and what is predicted; check that nothing leaks."""
+"""Split a log into training and test sets; check for leakage."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def split(
     time_unit: Unit | None = None,
     seed: int = 0,
 ) -> Split:
-    """Split a log into what is learned from and what is predicted.
+    """Split a log into training and test sets.
 
     Args:
         log: a path or a frame with columns for user, item and, where there are any, time, kind

@@ -57,7 +57,7 @@ def _split(word: str) -> tuple[str, str]:
     key, sign, value = word.partition("=")
     if not (sign and key.strip() and value.strip()):
         raise UsageError(
-            f"'{word}' is not AXIS=VALUE; say it as in ties=doc_id_asc.", code="invalid-syntax"
+            f"'{word}' is not AXIS=VALUE; write it as in ties=doc_id_asc.", code="invalid-syntax"
         )
     return key.strip(), value.strip()
 
@@ -122,7 +122,7 @@ def _for_one(how: Convention, name: str, key: str, value: object) -> Convention:
         )
     if not axes()[key].each:
         raise UsageError(
-            f"{key} holds for all metrics at once; say {key}={value}.", code="invalid-axis-value"
+            f"{key} holds for all metrics at once; use {key}={value}.", code="invalid-axis-value"
         )
     plain = _value(key, value)
     _refuse_idle(how, key, plain)
@@ -141,7 +141,7 @@ def _refuse_idle(how: Convention, key: str, value: object) -> None:
     """
     if key in ("missing", "no_relevant") and value == "error":
         raise UsageError(
-            f"{key}=error stops the whole run; say {key}=error, for all metrics.",
+            f"{key}=error stops the whole run; use {key}=error, for all metrics.",
             code="invalid-axis-value",
         )
     if key == "missing" and value == "zero" and how.missing == "leave_out":

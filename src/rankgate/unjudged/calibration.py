@@ -115,7 +115,7 @@ def calibration(
     depth = cutoff_of(scorer.metrics[0][1])
     if depth is None:
         raise UsageError(
-            f"{metric}: hidden judgments need a cutoff; say {metric}@10.", code="missing-cutoff"
+            f"{metric}: hidden judgments need a cutoff; use {metric}@10.", code="missing-cutoff"
         )
     scorer = replace(scorer, depth=depth)
     say("scoring both systems")

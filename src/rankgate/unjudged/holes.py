@@ -149,7 +149,7 @@ def holes(
     if not stage.metrics:
         raise UsageError(
             f"no metric looks only at the first {depth} documents; give one such as nDCG@{depth}, "
-            "or say --depth.",
+            "or add --depth.",
             code="missing-cutoff",
         )
     say("drawing grades")

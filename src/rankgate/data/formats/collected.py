@@ -225,7 +225,7 @@ def documents_of(rows: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame | No
 
     Args:
         rows: ``query_id``, ``doc_id`` and the fields.
-        fields: the names of the fields; without any there is nothing to tell.
+        fields: the names of the fields; without any nothing is reported.
     """
     if not fields:
         return None

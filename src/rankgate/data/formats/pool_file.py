@@ -90,7 +90,7 @@ def _batch(row: CsvRow, label: str) -> int:
     try:
         return int(str(cell))
     except ValueError:
-        problem = f"batch '{cell}' is no whole number."
+        problem = f"batch '{cell}' is not a whole number."
         raise InputError(problem, source=label, line=row.line, code="not-a-whole-number") from None
 
 

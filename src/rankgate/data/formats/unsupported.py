@@ -72,11 +72,11 @@ def unknown_json(source: InputFile, head: bytes) -> InputError:
             return fault
     rows = value if isinstance(value, list) and value and isinstance(value[0], dict) else []
     if rows and schemas.table_of(list(rows[0])):
-        problem = "rows in one array; write an object a line, as jq -c '.[]' does."
+        problem = "rows in one array; write one object per line, as jq -c '.[]' does."
     elif isinstance(value, dict) and schemas.table_of(list(value)):
-        problem = "an object over several lines, or in another one; write a plain object a line."
-    else:
         problem = (
-            "JSON of a shape that no known format has; name the format, or see rankgate formats."
+            "an object over several lines, or in another one; write one plain object per line."
         )
+    else:
+        problem = "JSON that matches no known format; name the format, or see rankgate formats."
     return InputError(problem, source=source.label, code="unknown-format")

@@ -80,9 +80,7 @@ def interactions_of(
             mixed units.
     """
     if raw.is_empty():
-        raise InputError(
-            "there are no interactions in it.", source=place.label, code="no-interactions"
-        )
+        raise InputError("no interactions found.", source=place.label, code="no-interactions")
     rows, result = checked(raw, place, unit)
     table = ordered(rows, result, same)
     return Interactions(completed(table), result, name, len(rows) - len(table), place)

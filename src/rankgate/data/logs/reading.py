@@ -156,9 +156,7 @@ def detected(place: InputFile) -> LogFormat:
     head = place.head().removeprefix(_BOM)
     line = head.lstrip().split(b"\n", 1)[0]
     if not line:
-        raise InputError(
-            "there are no interactions in it.", source=place.label, code="no-interactions"
-        )
+        raise InputError("no interactions found.", source=place.label, code="no-interactions")
     for each in LOGS:
         if each.fits(head, line):
             return each

@@ -96,9 +96,7 @@ def stretched(raw: Raw, folder: Path, same: str = "once", rows: int = ROWS) -> S
     for piece in _pieces(raw.pieces, rows):
         runs.add(piece, raw)
     if not runs.files:
-        raise InputError(
-            "there are no interactions in it.", source=raw.place.label, code="no-interactions"
-        )
+        raise InputError("no interactions found.", source=raw.place.label, code="no-interactions")
     items, kinds = pl.Series("doc_id", dtype=pl.String), frozenset[str]()
     files, lengths = [], []
     for number, found in enumerate(runs.stretches(rows)):

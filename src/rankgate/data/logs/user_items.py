@@ -107,9 +107,7 @@ def _rows(log: LogLike) -> Iterator[pl.DataFrame]:
             yield checked(piece, _from(raw.place, first))[0].select(_PAIR)
             first += len(piece)
     if not first:
-        raise InputError(
-            "there are no interactions in it.", source=raw.place.label, code="no-interactions"
-        )
+        raise InputError("no interactions found.", source=raw.place.label, code="no-interactions")
 
 
 def _from(place: Place, first: int) -> Place:

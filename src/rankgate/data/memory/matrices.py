@@ -249,7 +249,7 @@ def _padded(table: Lists, name: str) -> Padded:
         raise InputError(words, source=name, code="wrong-shape")
     least, greatest = _ends(codes, table.padding)
     if least < 0:
-        problem = f"item {least} is below 0, and the padding is {table.padding}; say padding."
+        problem = f"item {least} is below 0, and the padding is {table.padding}; set padding."
         raise InputError(problem, source=name, code="wrong-shape")
     if greatest > np.iinfo(np.int64).max:
         problem = f"item {greatest} does not fit 64 bits with a sign; number items from 0."

@@ -56,7 +56,7 @@ def document(source: InputFile, limit: int = LIMIT) -> Any:
                 raise InputError(problem, source=source.label, code="too-large")
             pieces.append(piece)
     if not size:
-        problem = "the file is empty; see whether writing it went through."
+        problem = "the file is empty; check whether it was written completely."
         raise InputError(problem, source=source.label, code="empty-file")
     return parsed(b"".join(pieces), source.label)
 

@@ -35,12 +35,14 @@ _BLANK, _NEWLINE, _HASH = 32, 10, 35
 _BOM = b"\xef\xbb\xbf"
 _MOST = 6  # fields that a line of a TREC file has
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
-_NUL = "NUL bytes, where lines of text are needed; see whether this is the right file."
+_NUL = "NUL bytes, where lines of text are needed; check whether this is the right file."
 JOINED = (
     "a byte order mark in the middle of the file, as where two files were put together; remove it."
 )
 RETURNS = "carriage returns where newlines are needed; convert them, as tr '\\r' '\\n' does."
-_BINARY = "control characters, where lines of text are needed; see whether this is the right file."
+_BINARY = (
+    "control characters, where lines of text are needed; check whether this is the right file."
+)
 _INFINITE = r"(?i)^[+-]?inf"
 _PREFIX = r"^([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
 
@@ -159,7 +161,7 @@ def first_fields(source: InputFile) -> list[str]:
     """
     head = source.head(_HEAD)
     if not head.removeprefix(_BOM).strip():
-        problem = "the file is empty; see whether writing it went through."
+        problem = "the file is empty; check whether it was written completely."
         raise InputError(problem, source=source.label, code="empty-file")
     if b"\x00" in head:
         raise InputError(_NUL, source=source.label, code="binary-file")
@@ -182,7 +184,7 @@ def first_fields(source: InputFile) -> list[str]:
                         code="carriage-returns",
                     )
                 return [field.decode(errors="replace") for field in fields]
-    problem = "the file holds comments only; see whether writing it went through."
+    problem = "the file holds comments only; check whether it was written completely."
     raise InputError(problem, source=source.label, code="empty-file")
 
 

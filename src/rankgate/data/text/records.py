@@ -168,7 +168,7 @@ def _pieces(source: InputFile, layout: ColumnChoice) -> Iterator[_RecordPiece]:
 
 def _unclosed(source: InputFile, line: int, *, regular: bool) -> InputError:
     problem = (
-        "a quoted field of more than 16 MB; see whether its quote is closed."
+        "a quoted field of more than 16 MB; check whether its quote is closed."
         if regular
         else 'a quote in the middle of a field, in a long file; write such a field as "5"" screen".'
     )

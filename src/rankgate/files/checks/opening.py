@@ -149,7 +149,7 @@ def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  #
     frame = _frame(given)
     if as_ is None and frame is None:
         raise UsageError(
-            "a dict could be judgments or a run; say as_='qrels' or as_='run'.",
+            "a dict could be judgments or a run; set as_='qrels' or as_='run'.",
             code="ambiguous-input",
         )
     part = as_ or ("qrels" if graded(frame.columns) else "run")  # type: ignore[union-attr]

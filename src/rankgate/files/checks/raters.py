@@ -59,7 +59,7 @@ def _outside(found: Ratings) -> Iterator[Found]:
             f"{counted(len(table), 'rating')} ({some(f'{value:g}' for value in values)}) not "
             f"on the scale from {scale.lowest:g} to {scale.highest:g}",
             len(table),
-            "fix them, or say with rankgate resolve --transform what they become",
+            "fix them, or map them with rankgate resolve --transform",
             row=int(table["row"][0]),
         )
 

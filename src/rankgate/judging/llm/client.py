@@ -87,7 +87,7 @@ class Client:
         _refuse_strange(url or wire.url)
         if key is not None and (not key.isascii() or not key.isprintable() or not key.strip()):
             raise UsageError(
-                "the key is empty or holds what no header can; set it once more.",
+                "the key is empty or holds what no header can; set it again.",
                 code="invalid-key",
             )
         self._wire, self._key, self._timeout = wire, key, timeout

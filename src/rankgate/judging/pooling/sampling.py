@@ -42,7 +42,7 @@ def strata_of(words: str) -> tuple[tuple[int, float], ...]:
             step = (0, 0.0)
         if not colon or step[0] <= (items[-1][0] if items else 0) or not 0 < step[1] <= 1:
             raise UsageError(
-                f"{word!r} is no stratum; write RANK:RATE with rising ranks and rates between 0 "
+                f"{word!r} is not a stratum; write RANK:RATE with rising ranks and rates between 0 "
                 "and 1, as in 10:1,50:0.3.",
                 code="invalid-stratum",
             )

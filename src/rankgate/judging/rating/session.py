@@ -170,7 +170,7 @@ def grades_of(scale: Scale) -> tuple[float, ...]:
     if not 0 < len(grades) <= MOST_GRADES:
         raise UsageError(
             f"the scale from {scale.lowest:g} to {scale.highest:g} has no list of ten grades or "
-            "fewer; say them, as in 0,1,2,3.",
+            "fewer; list them, as in 0,1,2,3.",
             code="scale-without-grades",
         )
     return grades

@@ -30,7 +30,7 @@ def trec(result: ResolvedJudgments) -> str:
         if len(query.split()) != 1 or len(document.split()) != 1:
             raise UsageError(
                 f"{printable(query)!r}, {printable(document)!r}: TREC's form has no ids with "
-                "blanks; say --format csv.",
+                "blanks; add --format csv.",
                 code="invalid-id",
             )
         lines.append(f"{query} 0 {document} {_grade(row['grade'])}\n")

@@ -163,7 +163,7 @@ def _carried(target: str | None, scale: Scale | None, said: Ratings) -> Transfor
     own = named.get(ends) if ends else None
     if own is None:
         raise UsageError(
-            f"{said.name} does not say on which scale raters graded; say it with --scale, one of "
+            f"{said.name} does not say on which scale raters graded; give it with --scale, one of "
             f"{', '.join(SCALES)}.",
             code="unknown-scale",
         )

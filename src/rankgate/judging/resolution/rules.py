@@ -130,7 +130,7 @@ def _refuse_unordered(table: pl.DataFrame) -> None:
         raise UsageError(
             f"latest: {len(unclear)} pairs have different grades and no times that say which is "
             f"the last, such as '{document}' of query '{query}'; add the times, take another rule, "
-            "or say order=file to take the last row.",
+            "or set order=file to use the last row.",
             code="missing-input",
         )
 
@@ -150,7 +150,7 @@ def _adjudicated(
     """
     if not adjudicator:
         raise UsageError(
-            "adjudicated needs to know who decides; say adjudicator=NAME.",
+            "adjudicated needs to know who decides; set adjudicator=NAME.",
             code="missing-input",
         )
     if adjudicator not in table["rater"]:

@@ -284,7 +284,7 @@ class _Reader:
         if given and own and own != given:
             raise self.error(f"rater {own}, where {given} was said; leave one of them out.")
         if not (own or given):
-            raise self.error("it does not say who rated; fill in rater, or say --rater NAME.")
+            raise self.error("it does not say who rated; fill in rater, or add --rater NAME.")
         return own or str(given)
 
 

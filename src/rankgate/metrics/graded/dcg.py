@@ -220,19 +220,19 @@ def _refuse(judged: Judged, negative: Refusal, single: Refusal, highest: float |
     """Raise InputError where there is a document, or a lack of them, that is refused."""
     if negative == "refused" and (judged.grade.min(initial=0) < 0 or judged.below.any()):
         raise InputError(
-            "nDCG: a judgment has a grade below 0; take it out, or say negative='taken'.",
+            "nDCG: a judgment has a grade below 0; take it out, or set negative='taken'.",
             code="grade-outside-scale",
         )
     if single == "refused" and (judged.documents == 1).any():
         raise InputError(
             "nDCG: a query has a single document, whose order says nothing; "
-            "take the query out, or say single='taken'.",
+            "take the query out, or set single='taken'.",
             code="single-document",
         )
     if highest is not None and (most := judged.ideal.max(initial=0)) > highest:
         raise InputError(
             f"nDCG: a judgment has grade {most:g}, above highest={highest:g}; "
-            f"bring the grades to that scale, or say highest={most:g}.",
+            f"bring the grades to that scale, or set highest={most:g}.",
             code="grade-outside-scale",
         )
 

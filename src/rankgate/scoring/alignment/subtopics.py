@@ -107,7 +107,7 @@ def by_category(qrels: Qrels, doc_ids: pl.Series, words: pl.Series) -> Qrels:
     Args:
         qrels: with one grade for each query and item.
         doc_ids: items, each once.
-        words: for each of them its categories between bars; null is no value.
+        words: for each of them its categories between bars; null is not a value.
     """
     split = pl.DataFrame({"doc_id": doc_ids, "subtopic": words.cast(pl.String).str.split("|")})
     named = split.explode("subtopic").with_columns(pl.col("subtopic").str.strip_chars())

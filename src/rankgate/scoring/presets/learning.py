@@ -194,7 +194,7 @@ XGBOOST = Convention(
     "xgboost",
     "XGBoost's ranking metrics named without a minus: without a relevant document they are 1",
     source="XGBoost 2 and 3, src/metric/rank_metric.cc and the parameter page, read",
-    defects=("with a name that ends in a minus such queries are 0; say without_relevant=0",),
+    defects=("with a name that ends in a minus such queries are 0; set without_relevant=0",),
     ties="file_order",
     precision="float32",
     missing="leave_out",

@@ -94,7 +94,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The request; a query that has none of its own is asked through a template.
 
     Raises:
-        InputError: there are no judgments; a grade that is no whole number from 0, which
+        InputError: there are no judgments; a grade that is not a whole number from 0, which
             Elasticsearch refuses.
     """
     qrels = contents.judgments("")

@@ -55,7 +55,7 @@ def graded_lines(
     """
     pieces = list(_pieces(source, pattern, example, without))
     if not pieces:
-        problem = "the file is empty; see whether writing it went through."
+        problem = "the file is empty; check whether it was written completely."
         raise InputError(problem, source=source.label, code="empty-file")
     return GradedLines(
         pl.concat([piece.rows for piece in pieces]),

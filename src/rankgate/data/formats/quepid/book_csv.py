@@ -140,6 +140,6 @@ FORMAT = Format(
     detail=(
         "CSV with query and docid, then one column for each judge, by name; 'Anonymous' where "
         "Quepid does not know who. An empty cell is unrated. A pair with grades of several judges "
-        "is no judgment before it is resolved."
+        "is not a judgment before it is resolved."
     ),
 )

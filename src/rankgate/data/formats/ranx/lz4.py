@@ -90,7 +90,7 @@ def _value(source: InputFile) -> Any:
     data, frame = source.everything(json_text.LIMIT), _lz4()
     if not data.startswith(_MAGIC):
         raise InputError(
-            "no LZ4 file; see whether this is the right file.",
+            "no LZ4 file; check whether this is the right file.",
             source=source.label,
             code="invalid-syntax",
         )

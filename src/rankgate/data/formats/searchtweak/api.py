@@ -54,7 +54,7 @@ def read(source: InputFile) -> FileContents:
     columns = [[pair[0] for pair in rows], [pair[1] for pair in rows], list(rows.values())]
     documents = pl.DataFrame(dict(zip(_WHOLE, columns, strict=True)), schema=_WHOLE)
     if qrels is None:
-        raise InputError("there are no judgments in it.", source=source.label, code="no-judgments")
+        raise InputError("no judgments found.", source=source.label, code="no-judgments")
     return FileContents(qrels=qrels, documents=documents if rows else None, notes=notes)
 
 
@@ -69,7 +69,7 @@ def _fields(each: Any, where: str, label: str) -> tuple[str, Any, Any, str | Non
     position = each.get("position")
     if position is not None and (not isinstance(position, int) or isinstance(position, bool)):
         raise InputError(
-            f"'position' of {where} is no whole number.", source=label, code="not-a-whole-number"
+            f"'position' of {where} is not a whole number.", source=label, code="not-a-whole-number"
         )
     shown = None if position is None else str(position)
     return (

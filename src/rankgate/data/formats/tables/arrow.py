@@ -58,7 +58,7 @@ def read(source: InputFile) -> FileContents:
     table = table_in(scan)
     if table is None:
         names = scan.collect_schema().names()
-        problem = f"the columns {', '.join(names[:10])} are those of no known table."
+        problem = f"the columns {', '.join(names[:10])} match no known table."
         raise InputError(problem, source=source.label, code="unknown-format")
     if table.part == "runs":
         return FileContents(runs=(read_run(source),))
@@ -83,7 +83,7 @@ def table_in(scan: pl.LazyFrame) -> TableSchema | None:
 
 
 def read_qrels(source: InputFile) -> Qrels:
-    """Judgments from columns for query, document and grade; a null grade is no judgment.
+    """Judgments from columns for query, document and grade; a null grade is not a judgment.
 
     Raises:
         InputError: a damaged file, a missing column.

@@ -57,7 +57,7 @@ def read(source: InputFile) -> FileContents:
     table = schemas.table_of(header.names)
     if table is None:
         names = ", ".join(header.names[:10])
-        problem = f"the columns {names} are those of no known table; see rankgate formats csv."
+        problem = f"the columns {names} match no known table; see rankgate formats csv."
         raise InputError(problem, source=source.label, line=1, code="unknown-format")
     if table.part == "runs":
         return FileContents(runs=(read_run(source),))

@@ -51,7 +51,7 @@ def read(source: InputFile) -> FileContents:
     names = names_of(source)
     table = schemas.table_of(names)
     if table is None:
-        problem = f"the keys {', '.join(names[:10])} are those of no known table."
+        problem = f"the keys {', '.join(names[:10])} match no known table."
         raise InputError(problem, source=source.label, line=1, code="unknown-format")
     if table.part == "runs":
         return FileContents(runs=(read_run(source),))
@@ -151,7 +151,7 @@ def names_of(source: InputFile) -> list[str]:
     """
     _, first = next(json_text.objects(source), (1, None))
     if first is None:
-        problem = "the file is empty; see whether writing it went through."
+        problem = "the file is empty; check whether it was written completely."
         raise InputError(problem, source=source.label, code="empty-file")
     return list(first)
 

@@ -144,7 +144,7 @@ def ratings_named(names: Sequence[str]) -> Iterator[None]:
             raise
         problem = (
             f"{error.problem.split(' (')[0]}, and there is a column {rater}: these are ratings; "
-            "make judgments of them first (rankgate resolve)."
+            "resolve them into judgments first (rankgate resolve)."
         )
         raise DuplicateError(
             problem, source=error.source, line=error.line, code="ratings-not-judgments"

@@ -76,7 +76,7 @@ def read_qrels(source: InputFile) -> Qrels:
     ).to_series()
     if grade.null_count():
         row = int(grade.is_null().arg_max() or 0)
-        problem = f"'{label[row][:40]}' is no label; write S, A, B, C, or L and a number."
+        problem = f"'{label[row][:40]}' is not a label; write S, A, B, C, or L and a number."
         raise InputError(problem, source=source.label, line=line_of(source, row), code="wrong-type")
     scale = Scale(0.0, 3.0, _NAMES) if letters.all() else None
     place = Place(source.label, partial(line_of, source))
@@ -88,7 +88,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """``query doc L2`` a line.
 
     Raises:
-        InputError: there are no judgments, a grade that is no whole number, ids with blanks.
+        InputError: there are no judgments, a grade that is not a whole number, ids with blanks.
     """
     from rankgate.data.formats.trec.write import judgments
 

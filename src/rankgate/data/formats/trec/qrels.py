@@ -28,7 +28,7 @@ def read(source: InputFile, *, loose: bool = False) -> Qrels:
             field begins with, or 0.
 
     Raises:
-        InputError: a line that is no judgment, with its number.
+        InputError: a line that is not a judgment, with its number.
         DuplicateError: a document judged twice for one query.
     """
     first = first_fields(source)

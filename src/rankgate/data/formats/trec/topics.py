@@ -62,7 +62,7 @@ def read(source: InputFile) -> FileContents:
     else:
         rows = list(_lines(text, source))
     if not rows:
-        raise InputError("there are no topics in it.", source=source.label, code="no-queries")
+        raise InputError("no topics found.", source=source.label, code="no-queries")
     seen: set[str] = set()
     for row in rows:
         if row["query_id"] in seen:

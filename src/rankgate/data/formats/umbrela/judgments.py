@@ -70,7 +70,7 @@ def read(source: InputFile) -> FileContents:
     scale = Scale(float(min(_GRADES)), float(max(_GRADES)))
     ratings = found.ratings(source.stem, scale)
     if ratings is None:
-        raise InputError("there are no judgments in it.", source=source.label, code="no-judgments")
+        raise InputError("no judgments found.", source=source.label, code="no-judgments")
     return FileContents(
         qrels=found.qrels(source.stem, scale),
         ratings=ratings,
