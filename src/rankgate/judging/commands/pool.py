@@ -66,7 +66,7 @@ def command(
     refuse_clashes(inputs(), rest_to)
     refuse_other_suffix(rest_to, "trec")
     with Progress(len(runs)) as progress:
-        result = pool(runs, shuffle=blind, on_progress=progress, **chosen)
+        result = pool(runs, blind=blind, on_progress=progress, **chosen)
     print_result(result, form, output, **({"blind": blind} if form == "csv" else {}))
     if rest_to:
         deliver(rest(result), rest_to)
