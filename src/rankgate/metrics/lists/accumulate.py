@@ -23,7 +23,8 @@ Part = Sums | tuple[ExactMean, ...]
 class ListAccumulator:
     """What batches of lists add up to; merging in any order gives what one pass gives.
 
-    Sums are exact, but those of what items are exposed to, which are so to rounding.
+    Sums are exact, but those of what items are exposed to and of `Personalization`, whose terms
+    are roots: these are so to rounding.
 
     Attributes:
         metrics: what is computed.
