@@ -34,6 +34,7 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> A
         with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
             scores = scores.astype(np.float32)
     rows = [row for row, kept in zip(rankings.rows, known.tolist(), strict=True) if kept]
+    # Python's own dictionaries find documents faster than any join would hash their names again
     owner, own, judgment = _looked_up(rows, codes, index)
     every = np.repeat(np.arange(len(codes)), lengths)
     ordered = np.sort(keys(every, scores, len(codes)))
@@ -41,12 +42,14 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> A
     starts = np.cumsum(lengths) - lengths
     with np.errstate(over="ignore"):
         wanted = keys(owner, own.astype(scores.dtype), len(codes))
+    # sorted keys begin with the query, so what is left of a key in it are the scores above
     left = np.searchsorted(ordered, wanted) - starts[owner]
     stand = TieRanks(left + 1, left + 1, left + 1)
     if twice:
         stand.last[:] = np.searchsorted(ordered, wanted, side="right") - starts[owner]
         names = index.doc_ids.gather(judgment).to_list()
         _break(stand, _Tied(rows, starts, scores, how.ties), owner, own, names)
+    # kernels add up gains by rank, and a sum in another order could differ in its last bit
     by = np.lexsort((stand.rank, owner))
     aligned = Aligned(
         codes=codes,
@@ -83,7 +86,10 @@ def _looked_up(
 
 
 class _Tied:
-    """Groups of equal scores, ordered when they are asked for."""
+    """Groups of equal scores, ordered when they are asked for.
+
+    A run may have many groups without a judged document; their names are never sorted.
+    """
 
     def __init__(
         self,

@@ -75,8 +75,11 @@ def order(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> Sor
     """
     counts = np.bincount(owner, minlength=T)
     starts, size = np.cumsum(counts) - counts, len(owner)
+    # most files are sorted by query and score already: one pass instead of a sort
     if _in_order(owner, scores):
         return SortedRows(starts, size, _heads(owner, scores))
+    # Sorting 64-bit keys is several times faster than sorting rows by two columns, and where no
+    # two keys are equal a binary search finds any position: the order of rows is never made.
     own = keys(owner, scores, T)
     ordered = np.sort(own)
     if not (ordered[1:] == ordered[:-1]).any():
@@ -121,6 +124,7 @@ def _sorted(keys: NDArray[np.uint64], scores: NDArray[np.floating]) -> NDArray[n
     keys, scores = keys[rows], scores[rows]
     wrong = (keys[1:] == keys[:-1]) & (scores[1:] > scores[:-1])
     if wrong.any():
+        # the query took bits from the scores' ends: sort again where only those differ
         group = np.cumsum(np.append(False, keys[1:] != keys[:-1]))
         mixed = np.zeros(group[-1] + 1, bool)
         mixed[group[1:][wrong]] = True
@@ -166,6 +170,8 @@ def ranks(
     first, end = placed.heads[group], ends[group]
     tied = end - first > 1
     if tied.any():
+        # documents are compared, as strings, only in groups that hold a row that was asked for:
+        # a run of equal scores with a hundred judged documents must not sort a million names
         touched = np.unique(group[tied])
         position = position.copy()
         position[tied] = _broken(placed, placed.heads, touched, rows[tied], doc_ids, ties)
@@ -182,6 +188,7 @@ def _broken(
 ) -> NDArray[np.int64]:
     """The positions of some rows once the members of their groups are in order."""
     lengths = np.diff(heads, append=placed.size)[groups]
+    # the members of all groups laid end to end, so that one sort orders them all
     label = np.repeat(np.arange(len(groups)), lengths)
     inside = np.arange(len(label)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     places = np.repeat(heads[groups], lengths) + inside

@@ -47,6 +47,8 @@ def blocks(source: MatrixInput) -> Iterator[slice]:
     """Stretches of rows of bounded size."""
     users = source.users.size
     if isinstance(source, Sparse):
+        # users of a sparse matrix differ in what they have: a block is bounded by its numbers,
+        # and by its rows too, as empty rows take room in what is made of them
         begin = 0
         while begin < users:
             end = int(np.searchsorted(source.offsets, source.offsets[begin] + _CELLS, "right")) - 1
@@ -119,6 +121,7 @@ def aligned_blocks(
         whose, which = index.rows(codes[known])
         item = to_item[numbers.items[which]]
         wanted = _Wanted(codes[known], whose, item, index.grades[which], which)
+        # lists without scores are ranked as they are: nothing has to be sorted
         if isinstance(source, Padded) and _stands(source, how, seen):
             aligned = _of_lists(source.lists(rows)[known], wanted, how)
         else:
@@ -158,6 +161,7 @@ def best_of(
     """
     single = how.precision == "float32"
     gone = None if seen is None else seen.places(rows)
+    # a dense matrix may be on another device: the best are found there, and only they leave it
     if isinstance(source, Dense):
         mask = None
         if gone is not None:
@@ -216,6 +220,8 @@ def _met(owner: Codes, item: Codes, wanted: _Wanted, source: MatrixInput) -> tup
     asked = wanted.owner[real] * size + wanted.item[real]
     here = owner * size + item
     if isinstance(source, Dense):
+        # a dense block has a cell for each pair anyway, so a table of that size costs no more
+        # than the block, and looks up without sorting; below, lists may name millions of items
         table = np.full(len(wanted.codes) * size, NOWHERE, np.int32)
         table[here] = np.arange(len(here), dtype=np.int32)
         row = table[asked].astype(np.int64)
@@ -234,6 +240,7 @@ def _of_lists(lists: Codes, wanted: _Wanted, how: Alignment) -> Aligned:
     """Lists whose order ranks: each judged item is looked for in its list."""
     place = np.full(len(wanted.item), NOWHERE)
     largest = max(lists.max(initial=0), wanted.item.max(initial=0))
+    # comparing every judgment with its whole list is bound by memory: half the width, half the time
     short = lists.astype(np.int32) if largest < _SHORT else lists
     step = max(1, _CELLS // max(1, lists.shape[1]))
     for begin in range(0, len(place) if lists.size else 0, step):
