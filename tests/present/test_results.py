@@ -133,7 +133,7 @@ def made(folder, ratings):
         "checklist": checklist,
         "tradeoff": lambda: tradeoff(rankgate.evaluate(QRELS, RUNS, ["nDCG@3", "FallOut@3"])),
         "ranks": lambda: ranks(QRELS, RUNS, depth=3),
-        "split": lambda: rankgate.split(folder / "log.csv"),
+        "split": lambda: rankgate.split(folder / "log.csv", candidates="all"),
         "baselines": lambda: SavedBaselines.of(
             save(
                 "main", folder / "qrels.txt", folder / "old.run", ["RR"], folder=folder, force=True

@@ -7,6 +7,7 @@ import json
 import pytest
 
 import rankgate
+from rankgate.present.write import rendered
 from rankgate.recommenders.scorecard import Scorecard
 
 RUNS = {
@@ -37,7 +38,7 @@ def test_json_is_read_again(card: Scorecard) -> None:
     assert json.loads(json.dumps(again.to_dict())) == values
     assert values["kind"] == "scorecard"
     for form in ("text", "markdown", "latex", "csv", "html"):
-        assert again.render(form) == card.render(form)
+        assert rendered(again, form) == rendered(card, form)
 
 
 def test_its_main_table_is_the_figures(card: Scorecard) -> None:

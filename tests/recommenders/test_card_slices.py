@@ -10,6 +10,7 @@ from scipy import stats
 import rankgate
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
+from rankgate.present.write import rendered
 
 USERS, ITEMS = 40, 30
 RNG = np.random.default_rng(5)
@@ -158,9 +159,9 @@ def test_what_is_no_slice_is_reported():
 
 def test_every_form_shows_every_part(card):
     for form in ("text", "markdown", "latex", "csv", "html", "json"):
-        text = card.render(form)
+        text = rendered(card, form)
         for part in ("new", "heavy", "old", "head", "tail", "(none)"):
             assert part in text, (form, part)
-    assert max(map(len, card.render().splitlines())) <= 80
+    assert max(map(len, str(card).splitlines())) <= 80
     assert "<table>" in card._repr_html_()
-    assert "▲" not in card.render("latex")
+    assert "▲" not in rendered(card, "latex")

@@ -67,7 +67,7 @@ def test_accuracy_is_that_of_evaluate():
     for system, *means in plain.iter_rows():
         assert [value(card, system, m) for m in ("nDCG@10", "RR", "AP")] == means
     assert card.dominated == (("same", "good"),)
-    assert "same is dominated: good is as good" in card.render()
+    assert "same is dominated: good is as good" in str(card)
 
 
 def test_without_metrics_those_are_reported_for_which_all_is_there():

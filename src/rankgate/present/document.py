@@ -67,6 +67,8 @@ class Table:
         links: for each row the anchor of what it is about; empty where there is none.
         clear: for each row whether its interval is of a significant difference.
         prose: whether the last column holds paragraphs, which text wraps.
+        plain: the same for text and LaTeX, where rows may depend on those above them: the widest
+            first, of which text takes the first that fits.
     """
 
     heading: str
@@ -77,6 +79,7 @@ class Table:
     links: tuple[str, ...] = ()
     clear: tuple[bool, ...] = ()
     prose: bool = False
+    plain: tuple[Grid, ...] = ()
 
 
 @dataclass(frozen=True)

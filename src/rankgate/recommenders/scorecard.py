@@ -13,7 +13,6 @@ from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.lists.declare import lists_apart
 from rankgate.present.codec import decoded
-from rankgate.present.resolve import resolved
 from rankgate.present.result import Notice, Result
 from rankgate.recommenders.sampled_correction import corrected_cards
 from rankgate.recommenders.scorecard_figures import DIFFERENCES, FIGURES, dominated, figures
@@ -72,7 +71,7 @@ class Scorecard(Result):
     """
 
     kind: ClassVar[str] = "scorecard"
-    document_from: ClassVar[str] = f"{_DOCUMENTS}:outline"
+    document_from: ClassVar[str] = f"{_DOCUMENTS}:document"
     report_from: ClassVar[str] = f"{_DOCUMENTS}_report:document"
     charts: ClassVar[Mapping[str, str]] = {
         "scorecard": "rankgate.recommenders.charts:scorecard",
@@ -138,19 +137,6 @@ class Scorecard(Result):
         """From ``to_dict``."""
         pairs = tuple((each["system"], each["by"]) for each in values["dominated"])
         return cls(**decoded(cls, {**values, "dominated": pairs}))
-
-    def render(self, form: str = "text") -> str:
-        """The card as text, Markdown, LaTeX, CSV, JSON, or as a page of HTML."""
-        made: str = resolved(f"{_DOCUMENTS}:render")(self, form)
-        return made
-
-    def __str__(self) -> str:
-        """As text of 80 columns."""
-        return self.render().rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        made: str = resolved(f"{_DOCUMENTS}:fragment")(self)
-        return made
 
     def _table(self) -> pl.DataFrame:
         return self.figures

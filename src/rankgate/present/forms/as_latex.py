@@ -19,6 +19,11 @@ _SIGNS = {
     "−": "$-$",
     "→": r"$\rightarrow$",
     "✔": r"$+$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "▲": r"\textsuperscript{+}",
+    "▼": r"\textsuperscript{--}",
+    "·": r"$\cdot$",
     "✘": r"$-$",
     "Δ": r"$\Delta$",
     "≥": r"$\geq$",
@@ -65,6 +70,11 @@ def _row(words: tuple[str, ...]) -> str:
     cells = " & ".join(map(escaped, words))
     kept = "{}" if cells.startswith(("[", "*")) else ""  # the end of the row above would take them
     return rf"{kept}{cells} \\"
+
+
+def remark(text: str) -> str:
+    """Words as a comment; signs of tables are those that the tables have."""
+    return f"% {printable(text).replace('▲', '+').replace('▼', '--')}" if text else ""
 
 
 def escaped(text: str) -> str:

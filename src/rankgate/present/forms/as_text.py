@@ -51,6 +51,11 @@ def fitted(grid: Grid, width: int = WIDTH) -> str:
     return "\n\n".join(pieces)
 
 
+def width_of(grid: Grid) -> int:
+    """The columns that a grid takes as it is."""
+    return _width(table(grid))
+
+
 def wide(text: str) -> int:
     """The cells of a terminal that a word takes; wide characters take two."""
     return sum(

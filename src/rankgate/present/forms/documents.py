@@ -17,7 +17,7 @@ from rankgate.present.document import (
     Warnings,
     unfolded,
 )
-from rankgate.present.forms import as_csv, as_latex, as_markdown, paragraphs
+from rankgate.present.forms import as_csv, as_latex, as_markdown, as_text, paragraphs
 from rankgate.present.forms.as_text import WIDTH, fitted, wide
 from rankgate.present.forms.paragraphs import indented, labelled, wrapped
 from rankgate.present.grid import Grid, printable
@@ -93,7 +93,9 @@ def _table(table: Table, width: int) -> str:
     """Below its heading; paragraphs are moved in there."""
     heading = f"{_paragraph(table.heading, width)}\n" if table.heading else ""
     if not table.prose:
-        return f"{heading}{fitted(table.grid, width)}"
+        grids = table.plain or (table.grid,)
+        room = (grid for grid in grids if as_text.width_of(grid) <= width)
+        return f"{heading}{fitted(next(room, grids[-1]), width)}"
     rows = paragraphs.table(table.grid, width - 2 if heading else width)
     return f"{heading}{indented(rows) if heading else rows}"
 
@@ -164,26 +166,21 @@ def latex(document: Document) -> str:
 
     Marks of significance are superscript letters. The tables need the package booktabs.
     """
-    parts = [f"% {printable(each)}" for each in (document.title, *document.lead) if each]
+    remark = as_latex.remark
+    parts = [remark(each) for each in (document.title, *document.lead) if each]
     for section in document.sections:
         for part, block in unfolded(section):
             if isinstance(block, Table) and block.grid.rows and not block.find:
-                parts.append(f"{_remark(part, block)}{as_latex.table(block.grid)}")
+                words = ": ".join(each for each in (part.title, block.heading) if each)
+                grid = block.plain[0] if block.plain else block.grid
+                parts.append(f"{remark(words)}\n{as_latex.table(grid)}".lstrip())
             elif isinstance(block, str):
-                parts.append(f"% {printable(block)}")
+                parts.append(remark(block))
             elif isinstance(block, Points | Warnings):
-                parts += [f"% {printable(line)}" for line in block.lines]
+                parts += map(remark, block.lines)
             elif isinstance(block, Entries):
-                parts += [
-                    f"% {printable(each.label)}: {printable(' '.join(each.lines))}"
-                    for each in block.entries
-                ]
+                parts += [remark(f"{each.label}: {' '.join(each.lines)}") for each in block.entries]
     return "\n\n".join(parts) + "\n"
-
-
-def _remark(section: Section, table: Table) -> str:
-    words = printable(": ".join(each for each in (section.title, table.heading) if each))
-    return f"% {words}\n" if words else ""
 
 
 def csv(document: Document) -> str:

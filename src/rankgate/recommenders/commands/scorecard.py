@@ -9,12 +9,12 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
+from rankgate.console.output import print_result
 from rankgate.console.pairs import several
-from rankgate.console.places import deliver, inputs, refuse_clashes
+from rankgate.console.places import inputs, refuse_clashes
 from rankgate.console.progress import Progress
-from rankgate.console.terminal import width
 from rankgate.evaluation.commands.list_options import context
-from rankgate.recommenders.documents.scorecard import FORMS, render
+from rankgate.present.write import FORMS
 from rankgate.recommenders.scorecard import ACCURACY, LISTS, scorecard
 
 if TYPE_CHECKING:
@@ -76,4 +76,4 @@ def command(
             **{name: getattr(context, name) for name in shared},
             **chosen,
         )
-    deliver(render(card, form, width(output)), output)
+    print_result(card, form, output)

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Document, Points, Section, Table
-from rankgate.present.forms import as_csv, as_html, as_json
-from rankgate.present.forms.as_text import WIDTH, fitted, table
-from rankgate.present.forms.documents import latex, markdown
-from rankgate.present.forms.paragraphs import wrapped
+from rankgate.present.document import Document, PlainRows, Points, Section, Table
 from rankgate.present.grid import printable
-from rankgate.present.pages.page import page
 from rankgate.recommenders.documents.scorecard_grids import (
     BETTER,
     WORSE,
@@ -22,21 +17,8 @@ from rankgate.recommenders.documents.scorecard_grids import (
 )
 
 if TYPE_CHECKING:
-    from rankgate.present.grid import Grid
     from rankgate.recommenders.scorecard import Scorecard
 
-FORMS = ("text", "json", "csv", "markdown", "latex", "html")
-"""The forms of a scorecard, by the name that ``--format`` takes."""
-
-_LATEX = {
-    f" {BETTER}": r"\textsuperscript{+}",
-    f" {WORSE}": r"\textsuperscript{--}",
-    BETTER: r"\textsuperscript{+}",
-    WORSE: r"\textsuperscript{--}",
-    "↑": r"$\uparrow$",
-    "↓": r"$\downarrow$",
-    "· ": r"\quad{}",
-}
 _BY = {
     "activity": "users without an item in training are new, those with at most the median number "
     "of the others light, the rest heavy",
@@ -48,54 +30,27 @@ _BY = {
 _ITEMS = "accuracy by what is relevant among these items, lists as if they showed nothing else"
 
 
-def render(result: Scorecard, form: str, width: int = WIDTH) -> str:
-    """A scorecard in one of `FORMS`."""
-    if form == "json":
-        return as_json.dumped(result.to_dict())
-    if form == "csv":
-        return as_csv.written(*part_table(result))
-    if form == "html":
-        return page(outline(result))
-    if form == "markdown":
-        return markdown(outline(result))
-    if form == "latex":
-        text = "\n".join(
-            [latex(outline(result, flat=False)), *(f"% {each}" for each in notes(result))]
-        )
-        for sign, ours in _LATEX.items():
-            text = text.replace(sign, ours)
-        return f"{text}\n"
-    parts = [_fitted(result, card(result), card(result, ranged), width)]
-    for name in slices(result):
-        parts.append(f"by {printable(name)}")
-        parts.append(_fitted(result, card(result, by=name), card(result, ranged, by=name), width))
-        if (grid := gaps(result, name)).rows:
-            parts += [f"gaps by {printable(name)}: these users less all others"]
-            parts.append(fitted(grid, width))
-    parts.append("\n".join(part for line in notes(result) for part in wrapped(line, width)))
-    return "\n\n".join(parts) + "\n"
-
-
-def fragment(result: Scorecard) -> str:
-    """The tables and notes without a page around them, for notebooks."""
-    parts = [as_html.table(sheet(result))]
-    for name in slices(result):
-        parts += [as_html.paragraph(f"by {name}"), as_html.table(sheet(result, by=name))]
-    return "\n".join([*parts, "".join(as_html.paragraph(line) for line in notes(result))])
-
-
-def outline(result: Scorecard, *, flat: bool = True) -> Document:
-    """The card, its slices, and what to know; flat if each row must be complete on its own."""
-    grid_of = sheet if flat else card
-    sections = [Section("card", "Systems", (Table("", grid_of(result)),))]
+def document(result: Scorecard) -> Document:
+    """The card, its slices, and what to know; CSV has a row for each figure."""
+    sections = [Section("card", "Systems", (_card(result),))]
     for i, name in enumerate(slices(result)):
-        blocks = [Table("", grid_of(result, by=name))]
-        if (grid := gaps(result, name, flat=flat)).rows:
-            blocks.append(Table("Gaps: these users less all others", grid))
+        blocks = [_card(result, name)]
+        if (grid := gaps(result, name)).rows:
+            plain = (gaps(result, name, flat=False),)
+            blocks.append(Table("Gaps: these users less all others", grid, plain=plain))
         sections.append(Section(f"by-{i}", f"By {printable(name)}", tuple(blocks)))
     first, *others = notes(result)
     sections.append(Section("notes", "What to know", (Points(tuple(others)),)))
-    return Document("Scorecard", "", (first,), tuple(sections))
+    head, rows = part_table(result)
+    return Document("Scorecard", "", (first,), tuple(sections), PlainRows(tuple(head), list(rows)))
+
+
+def _card(result: Scorecard, by: str = "") -> Table:
+    """One system with intervals in brackets, several with them as ranges where room is short."""
+    wide = card(result, by=by) if by else card(result)
+    narrow = card(result, ranged, by=by) if by else card(result, ranged)
+    plain = (wide,) if len(result.systems) == 1 else (wide, narrow)
+    return Table("", sheet(result, by=by) if by else sheet(result), plain=plain)
 
 
 def slices(result: Scorecard) -> list[str]:
@@ -135,9 +90,3 @@ def notes(result: Scorecard) -> list[str]:
     if len(result.systems) > 1 and not result.dominated:
         lines.append("no system is dominated: each is better than each other by some metric here")
     return [*lines, *result.warnings]
-
-
-def _fitted(result: Scorecard, wide: Grid, narrow: Grid, width: int) -> str:
-    """With intervals in brackets where there is room, else as ranges."""
-    room = max(map(len, table(wide).split("\n")))
-    return fitted(wide if room <= width or len(result.systems) == 1 else narrow, width)

@@ -9,7 +9,7 @@ import polars as pl
 
 from rankgate.present.document import Chart, Document
 from rankgate.present.grid import printable
-from rankgate.recommenders.documents.scorecard import outline
+from rankgate.recommenders.documents.scorecard import document as card_document
 
 if TYPE_CHECKING:
     from rankgate.present.result import ReportOptions
@@ -21,7 +21,7 @@ _NAMED = 4  # metrics that a sentence names
 
 def document(result: Scorecard, _: ReportOptions) -> Document:
     """The outline of a scorecard below a headline, with charts below its table."""
-    made = outline(result)
+    made = card_document(result)
     card, *others = made.sections
     charts = (
         Chart(f"{_CHARTS}:scorecard", result),
