@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from rankgate.reports.printed import printed
@@ -88,13 +90,13 @@ def test_hostile_words_stay_words(page):
     assert "\u202e" not in text
     assert "\0" not in text
     assert "\x1b" not in text
-    hrefs = "[...document.querySelectorAll('td a')].map((a) => a.getAttribute('href').slice(1))"
+    hrefs = "[...document.querySelectorAll('table a')].map((a) => a.getAttribute('href').slice(1))"
     assert opened.ask(f"{hrefs}.length") > 0
     assert opened.ask(f"{hrefs}.every((id) => document.getElementById(id))")
 
 
 def test_a_link_opens_its_query(page):
-    first = page("demo").ask("document.querySelector('td a').getAttribute('href')")
+    first = page("demo").ask("document.querySelector('table a').getAttribute('href')")
     opened = page("demo", fragment=first)
     ids = opened.ask("[...document.querySelectorAll('details[open]')].map((each) => each.id)")
     assert ids == [first[1:]]
@@ -136,6 +138,43 @@ def test_paper_has_everything(page):
     assert opened.ask("getComputedStyle(document.querySelector('nav')).display") == "none"
     assert opened.ask("getComputedStyle(document.querySelector('h1')).color") == "rgb(0, 0, 0)"
     opened.send("Emulation.setEmulatedMedia", media="")
+
+
+OPEN = "[...document.querySelectorAll('details[open]')].map((each) => each.id)"
+
+
+@pytest.mark.parametrize("name", ["demo", "many"])
+def test_a_bar_opens_its_query(page, name):
+    opened = page(name)
+    target = opened.ask("document.querySelector('.plot a').getAttribute('href').slice(1)")
+    opened.ask(
+        "document.querySelector('.plot a').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    )
+    opened.ask("new Promise((done) => setTimeout(done, 100))")
+    assert target in opened.ask(OPEN)
+    assert opened.ask(f"document.getElementById('{target}').checkVisibility()")
+
+
+def test_systems_are_folded_on_screen_and_on_paper(page):
+    opened = page("many")
+    parts = opened.ask("[...document.querySelectorAll('details.part')].map((each) => each.id)")
+    assert len([part for part in parts if part.startswith("change-")]) == 3
+    assert not set(opened.ask(OPEN)) & set(parts)
+    listed = "[...document.querySelectorAll('.contents a')].map((a) => a.hash.slice(1))"
+    assert set(parts) <= set(opened.ask(listed))
+    opened.ask(f"addEventListener('beforeprint', () => {{ window.seen = {OPEN}; }})")
+    opened.send("Page.printToPDF")
+    assert not set(opened.ask("seen")) & set(parts)
+
+
+@pytest.mark.parametrize("name", ["demo", "many"])
+def test_headings_are_in_order_and_headers_have_a_scope(page, name):
+    opened = page(name)
+    levels = opened.ask("[...document.querySelectorAll('h1,h2,h3')].map((h) => +h.tagName[1])")
+    assert levels[0] == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+    assert opened.ask("document.querySelectorAll('th:not([scope])').length") == 0
+    assert opened.ask("document.querySelectorAll('tbody th[scope=row]').length") > 0
 
 
 def test_pdf_by_the_browser(pages):

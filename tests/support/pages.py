@@ -8,7 +8,7 @@ import pytest
 
 from rankgate.cli import main
 
-NAMES = ("demo", "covid", "folder", "gate", "hostile", "deltas", "grades")
+NAMES = ("demo", "many", "covid", "folder", "gate", "hostile", "deltas", "grades")
 
 HARM = (
     "<img src=x onerror=\"document.title='taken'\"></script><script>document.title='taken'</script>"
@@ -41,6 +41,10 @@ def demo(folder):
     data = [folder / "demo" / name for name in ("qrels.txt", "old.run", "new.run")]
     more = ("--queries", folder / "demo" / "queries.tsv")
     call("report", *data, "-m", "RR", "-m", "nDCG@10", "--gate", *more, "-o", folder / "demo.html")
+    others = [folder / "demo" / f"{name}.run" for name in ("third", "fourth")]
+    for place in others:
+        place.write_bytes(data[2].read_bytes())
+    call("report", *data, *others, "-m", "RR", "-m", "nDCG@10", "-o", folder / "many.html")
     call("gate", *data, "--format", "html", "-o", folder / "gate.html")
     call("plot", "deltas", *data, "-o", folder / "deltas.html")
     call("plot", "grades", *data, "-o", folder / "grades.html")
