@@ -12,6 +12,7 @@ import pytest
 
 from rankgate.data import read_run
 from rankgate.errors import MissingExtraError, UsageError
+from rankgate.present.charts.narrow import narrow
 from rankgate.present.charts.style import DARK, PAPER, on_dark
 from rankgate.present.pages.chart import page
 from rankgate.reports.kinds import KINDS, kind
@@ -114,7 +115,7 @@ def test_whatever_stands_in_data_stays_text(name, collection):
     _parsed(result.svg())
     drawn = page(replace(result, title=f"{result.title} {EVIL}"))
     assert drawn.count("</script") == drawn.count("<script") == 1
-    begin = drawn.index("vegaEmbed('#picture',")  # behind it is what data can reach
+    begin = drawn.index("const specs=")  # behind it is what data can reach
     reached = drawn[: drawn.index("<script")] + drawn[begin:]
     assert "alert(1)" in reached
     assert "<img" not in reached
@@ -127,11 +128,12 @@ def test_a_page_is_whole_and_its_data_can_be_read_back(results):
     drawn = page(result)
     assert "vegaEmbed" in drawn
     assert not re.search(r'(src|href)="?https?:', drawn)
-    begin = drawn.index("vegaEmbed('#picture',") + len("vegaEmbed('#picture',")
-    spec, _ = json.JSONDecoder().raw_decode(drawn[begin:])
-    assert spec == result.spec()
+    begin = drawn.index("const specs=") + len("const specs=")
+    (wide, phone), _ = json.JSONDecoder().raw_decode(drawn[begin:])
+    assert wide | {"title": result.spec()["title"]} == result.spec()
+    assert phone["datasets" if "datasets" in wide else "config"]
     assert "<summary>Figures</summary>" in drawn
-    assert result.svg()[:200] in drawn
+    assert result.svg(words=False)[:200] in drawn
 
 
 def test_png_is_a_png_and_scale_is_its_size(results):
@@ -188,3 +190,19 @@ def test_many_queries_are_drawn_too(count):
     _parsed(drawn)
     assert len(result.rows) == count
     assert len(drawn) < 400_000
+
+
+def test_a_page_has_a_chart_for_phones(results):
+    wide = kind("forest").draw(results["comparisons"])
+    spec = wide.spec()
+    phone = narrow(spec, fluid=True)
+    assert phone["columns"] == 1
+    assert phone["concat"][0]["width"] < spec["concat"][0]["width"]
+    moved = spec["concat"][0]["width"] - phone["concat"][0]["width"]
+    places = [
+        [layer["encoding"]["x"]["value"] for layer in each["concat"][0]["layer"]
+         if "value" in layer["encoding"].get("x", {})]
+        for each in (spec, phone)
+    ]  # fmt: skip
+    assert places[0]
+    assert [before - moved for before in places[0]] == places[1]

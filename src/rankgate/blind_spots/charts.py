@@ -37,4 +37,5 @@ def draw(result: BlindSpots) -> Picture:
         result.convention,
         tuple(rows),
         heat(rows, (0, 1), SHARES, form="%"),
+        fluid=False,
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rankgate.recommenders.tradeoff import Tradeoff
 
 _STEP, _LEAST, _HEIGHT, _SIDE, _NAME, _LINE = 110, 330, 300, 400, 120, 9
+_NARROW = 5  # axes that a phone has room for
 _ROOM = 0.06  # of the axes, around the points
 
 
@@ -55,6 +56,7 @@ def scorecard(source: Evaluation | Scorecard | Tradeoff) -> Picture:
         result.convention,
         tuple(rows),
         altair().layer(_axes(result, height), lines).properties(width=width, height=height),
+        fluid=len(result.higher) <= _NARROW,
     )
 
 
@@ -125,6 +127,7 @@ def pareto(source: Evaluation | Scorecard | Tradeoff) -> Picture:
         result.convention,
         tuple(rows),
         _points(rows, (one, two)),
+        fluid=False,
     )
 
 

@@ -56,6 +56,7 @@ def draw(results: Comparisons) -> Picture:
         result.convention,
         tuple(rows),
         in_columns(panels),
+        fluid=False,
     )
 
 

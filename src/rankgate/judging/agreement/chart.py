@@ -56,6 +56,7 @@ def draw(result: RaterAgreement) -> Picture:
         {},
         tuple(rows),
         heat(rows, (-1, 1), SIGNED),
+        fluid=False,
     )
 
 

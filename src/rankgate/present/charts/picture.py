@@ -41,6 +41,7 @@ class Picture:
         convention: the convention's name and hash, or what stands in for them.
         rows: the figures that are drawn, plain values; `hash` is of these.
         chart: Altair's, without title and style.
+        fluid: whether its panels can be made narrower, as no name in them has a fixed place.
     """
 
     kind: str
@@ -50,6 +51,7 @@ class Picture:
     convention: Mapping[str, Any]
     rows: tuple[Mapping[str, Any], ...]
     chart: Any
+    fluid: bool = True
 
     @property
     def hash(self) -> str:

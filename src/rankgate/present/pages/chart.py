@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from rankgate.present.charts.door import converter
+from rankgate.present.charts.narrow import narrow
 from rankgate.present.charts.style import swaps
 from rankgate.present.grid import Grid
 from rankgate.present.pages.parts import folded, of_grid, safe, whole_page
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 _SCRIPT = re.compile(r'<script type="text/javascript">(.*?)</script>', re.DOTALL)
 _MOST = 2000  # rows of the table below
 _STYLE = (
-    "#picture{display:block!important;overflow-x:auto}"
-    "#picture svg{background-color:transparent!important}"
+    "#picture{display:block!important;overflow-x:auto;margin:1rem 0}"
+    "#picture svg{background-color:transparent!important;overflow:visible}"
+    "@media(max-width:40rem){#picture svg{max-width:max(100%,22rem);height:auto}}"
 )
 
 
@@ -29,13 +31,27 @@ def page(picture: Picture) -> str:
     Without scripts the drawing and the figures are there all the same. Everything that is in
     the data stays text.
     """
-    spec = json.dumps(picture.spec(), sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
-    ways = '{renderer:"svg",actions:false,ast:true}'
-    script = f"{_library()}\nvegaEmbed('#picture',{spec},{ways});"
-    heading = f'<h1 class="unseen">{safe(picture.title)}</h1>'  # the drawing has it too
-    body = f'{heading}\n<div id="picture" tabindex="0">{picture.svg()}</div>\n{_figures(picture)}'
+    wide = picture.spec()
+    del wide["title"]  # the page has it as text, which fits every screen
+    specs = f"[{_plain(wide)},{_plain(narrow(wide, fluid=picture.fluid))}]"
+    script = f"{_library()}\n{_DRAW % specs}"
+    words = f'<p>{safe(picture.about)}</p><p class="dim">{safe(picture.stamp)}</p>'
+    drawn = f'<div id="picture" tabindex="0">{picture.svg(words=False)}</div>'
+    body = f"<h1>{safe(picture.title)}</h1>{words}\n{drawn}\n{_figures(picture)}"
     style = STYLE + _STYLE + swaps("#picture ")
     return whole_page(safe(picture.title), body, script, style, loose=True)
+
+
+_DRAW = """const specs=%s, phone=matchMedia("(max-width:40rem)");
+const ways={renderer:"svg",actions:false,ast:true};
+const draw=()=>vegaEmbed("#picture",specs[phone.matches?1:0],ways);
+phone.addEventListener("change",draw);
+draw();"""
+
+
+def _plain(spec: dict[str, Any]) -> str:
+    """A specification inside a script, which no word in it can end."""
+    return json.dumps(spec, sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
 
 
 def _library() -> str:
