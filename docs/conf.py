@@ -10,6 +10,7 @@ sys.path.insert(0, str(HERE))
 
 import _pages  # noqa: E402
 from _pages import mirrored  # noqa: E402
+from docutils import nodes  # noqa: E402
 
 import rankgate  # noqa: E402, F401 - autodoc documents what is installed
 
@@ -84,7 +85,12 @@ def _texts(app, exception):  # noqa: ANN001, ANN202 - Sphinx's event
     """Write the text of every page for search results without a server."""
     if exception or app.builder.name != "html":
         return
-    pages = {f"{name}.html": app.env.get_doctree(name).astext() for name in app.env.found_docs}
+    pages = {}
+    for name in app.env.found_docs:
+        tree = app.env.get_doctree(name)
+        for hidden in [*tree.findall(nodes.comment), *tree.findall(nodes.raw)]:
+            hidden.parent.remove(hidden)
+        pages[f"{name}.html"] = tree.astext()
     script = f"window.SEARCH_TEXTS = {json.dumps(pages, ensure_ascii=False)};\n"
     Path(app.outdir, "_static", "search-texts.js").write_text(script, "utf-8")
 

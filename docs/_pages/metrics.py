@@ -71,7 +71,7 @@ def _page(metric: Metric, description: MetricDetails) -> str:
     parts = [
         MADE,
         f"# {description.name}\n",
-        f"```{{index}} {', '.join((description.name, *description.aliases))}\n```\n",
+        f"```{{index}} {', '.join(f'! {each}' for each in (description.name, *description.aliases))}\n```\n",
         f"{prose(description.title)}\n",
         typeset(description.formula),
         _facts(description),
