@@ -1,4 +1,4 @@
-"""Figures of parts of the queries, and p-values corrected by the largest statistic."""
+"""Compare systems on slices of the queries, with simultaneous p-values."""
 
 from __future__ import annotations
 

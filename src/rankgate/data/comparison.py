@@ -1,4 +1,4 @@
-"""One system, scored: values, lists and states of its queries."""
+"""One scored system: values, lists and query states."""
 
 from __future__ import annotations
 

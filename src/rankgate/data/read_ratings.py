@@ -1,4 +1,4 @@
-"""Ratings from wherever they are: files of any format, frames."""
+"""Read ratings from files of any format and from frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation of what comes in batches, or on several machines: parts that add up in any order."""
+"""Accumulate an evaluation over batches or machines, in any order."""
 
 from __future__ import annotations
 

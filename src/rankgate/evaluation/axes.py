@@ -1,4 +1,4 @@
-"""Every axis of conventions: what it decides, what it may be, and who chooses what."""
+"""Describe the axes of conventions: meaning, choices, and what each tool chooses."""
 
 from __future__ import annotations
 

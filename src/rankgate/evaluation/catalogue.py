@@ -1,4 +1,4 @@
-"""What to know before trusting metrics: the catalogue, whose lists count, what is relevant."""
+"""Warnings about metrics on lists: catalogue, users, relevance."""
 
 from __future__ import annotations
 

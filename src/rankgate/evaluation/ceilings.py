@@ -1,4 +1,4 @@
-"""How good the best order of some candidates is: what no reranker of them can exceed."""
+"""The highest value that any reranker of some candidates can reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One convention in full: what it chooses on every axis."""
+"""Details of one convention: its choice on every axis."""
 
 from __future__ import annotations
 

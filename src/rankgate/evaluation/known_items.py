@@ -1,4 +1,4 @@
-"""What judgments and runs say of users and items: who is served, what is relevant to whom."""
+"""Users and items known from judgments and runs."""
 
 from __future__ import annotations
 

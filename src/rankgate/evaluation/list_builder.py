@@ -1,4 +1,4 @@
-"""The one builder of what metrics on lists see, for every verb."""
+"""Build the input of metrics on lists, for every verb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables in addition to judgments and runs, and what they say of items."""
+"""Tables in addition to judgments and runs: training data, items, users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One metric in full: formula, parameters, source, what it sees and what it does not."""
+"""Details of one metric: formula, parameters, source, strengths and blind spots."""
 
 from __future__ import annotations
 

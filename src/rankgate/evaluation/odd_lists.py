@@ -1,4 +1,4 @@
-"""What is odd about the lists of a system, which a reader should know."""
+"""Warnings about unusual lists of a system."""
 
 from __future__ import annotations
 

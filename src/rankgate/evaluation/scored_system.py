@@ -1,4 +1,4 @@
-"""One system, scored: all that a comparison needs, so that its run can be closed."""
+"""Score a system and keep what comparisons need, so that its run can be closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What systems learned from, by ids or by numbers: it leaves lists, and says what was known."""
+"""Training data by ids or numbers: seen items and their counts."""
 
 from __future__ import annotations
 

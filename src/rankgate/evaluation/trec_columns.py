@@ -1,4 +1,4 @@
-"""The columns of trec_eval: what each name after ``-m`` prints, in which order."""
+"""Output columns of trec_eval: what each name after ``-m`` prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluate a run as trec_eval does: its metrics, its options, its ways with what is missing."""
+"""Evaluate a run as trec_eval does, with its metrics and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as trec_eval reads them: what it passes over, what it refuses, whose tag it prints."""
+"""Read files as trec_eval does, with its tolerance and its errors."""
 
 from __future__ import annotations
 

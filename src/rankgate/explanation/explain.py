@@ -1,4 +1,4 @@
-"""Explain one value: what each document of one query adds to one metric."""
+"""Explain one value: the contribution of each document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One query in full: its documents in the order of a convention, and what kernels see of it."""
+"""One query in full: its ranked documents and its kernel input."""
 
 from __future__ import annotations
 

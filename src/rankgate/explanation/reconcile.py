@@ -1,4 +1,4 @@
-"""The same data under every convention: who agrees, what separates the others, whose number."""
+"""Score the same data under every convention and explain the differences."""
 
 from __future__ import annotations
 

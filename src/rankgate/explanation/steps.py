@@ -1,4 +1,4 @@
-"""What each rank adds to a value."""
+"""The contribution of each rank to a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a conversion carried, what it could not, and what was seen on the way."""
+"""The result of ``convert``: what was written, lost and noted."""
 
 from __future__ import annotations
 

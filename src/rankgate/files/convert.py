@@ -1,4 +1,4 @@
-"""Read a file in one format and write it in another; report what could not be kept."""
+"""Convert a file to another format; report what is lost."""
 
 from __future__ import annotations
 

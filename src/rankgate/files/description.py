@@ -1,4 +1,4 @@
-"""What files hold: the result of the verb ``describe``."""
+"""The result of ``describe``: the contents of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Details of one format: how it is recognised, what it reads, writes and cannot hold."""
+"""Details of one format: recognition, reading, writing and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `validate` returns: the files that were looked at, and what was found."""
+"""The result of ``validate``: files and findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A saved baseline: one plain file that can be committed, so that no old engine is needed."""
+"""A saved baseline: one file that can be committed."""
 
 from __future__ import annotations
 

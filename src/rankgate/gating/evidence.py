@@ -1,4 +1,4 @@
-"""What rules look at: a comparison, the terms of inference, and the inputs that some rules need."""
+"""Input of rules: a comparison, options of inference and other data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rules demand that no value of their metric can meet, or every value meets."""
+"""Detect rules that every value, or no value, can meet."""
 
 from __future__ import annotations
 

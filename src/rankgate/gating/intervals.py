@@ -1,4 +1,4 @@
-"""The confidence bounds that rules compare with theirs, of many samples at once."""
+"""Confidence bounds of many samples at once."""
 
 from __future__ import annotations
 

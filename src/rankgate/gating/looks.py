@@ -1,4 +1,4 @@
-"""The log of looks at a saved baseline: one line each, only ever added to."""
+"""The append-only log of looks at a saved baseline."""
 
 from __future__ import annotations
 

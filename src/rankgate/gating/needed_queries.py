@@ -1,4 +1,4 @@
-"""How many queries a rule needs, by samples of the measured values."""
+"""The number of queries that a rule needs, by resampling."""
 
 from __future__ import annotations
 

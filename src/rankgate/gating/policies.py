@@ -1,4 +1,4 @@
-"""What policies may say: every key, as the JSON schema of a policy."""
+"""The keys of policies, also as a JSON schema."""
 
 from __future__ import annotations
 

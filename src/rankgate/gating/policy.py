@@ -1,4 +1,4 @@
-"""The policy: what a gate demands, from a TOML file, every error with its line."""
+"""Read a policy from TOML; errors name the line."""
 
 from __future__ import annotations
 

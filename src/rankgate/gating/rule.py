@@ -1,4 +1,4 @@
-"""What a rule is: its kind with what it takes and needs, its values, and its result."""
+"""Declare a rule: its kind, parameters, inputs and result."""
 
 from __future__ import annotations
 

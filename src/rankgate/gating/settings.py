@@ -1,4 +1,4 @@
-"""What a policy may say outside of its rules' own parameters."""
+"""Settings of a policy outside its rules."""
 
 from __future__ import annotations
 

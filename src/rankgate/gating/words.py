@@ -1,4 +1,4 @@
-"""The sentences in which rules say how they ended."""
+"""Sentences for the outcomes of rules."""
 
 from __future__ import annotations
 

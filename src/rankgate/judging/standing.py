@@ -1,4 +1,4 @@
-"""The ratings that count: the last one of each rater on each document."""
+"""Select the ratings that count: the last of each rater on each document."""
 
 from __future__ import annotations
 

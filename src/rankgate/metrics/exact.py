@@ -1,4 +1,4 @@
-"""Sums of floats without rounding, so that they do not depend on order or on batches."""
+"""Exact sums of floats, independent of order and batches."""
 
 from __future__ import annotations
 

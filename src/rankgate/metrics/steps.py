@@ -1,4 +1,4 @@
-"""A value taken apart: what each document adds, and what the sum is divided by."""
+"""Decompose a value: contributions of documents and the normaliser."""
 
 from __future__ import annotations
 

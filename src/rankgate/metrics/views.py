@@ -1,4 +1,4 @@
-"""What kernels see: a view is a name, and for one of a user's own the function that builds it."""
+"""Views: named kinds of kernel input, and builders of user-defined ones."""
 
 from __future__ import annotations
 

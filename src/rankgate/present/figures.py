@@ -1,4 +1,4 @@
-"""Figures of a comparison as people read them."""
+"""Format the figures of a comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them; files for programs keep every digit instead."""
+"""Format numbers for people; files for programs keep full precision."""
 
 from __future__ import annotations
 

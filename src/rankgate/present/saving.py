@@ -1,4 +1,4 @@
-"""What was made, into a file."""
+"""Save an output to a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repeat and new items scored apart: what users had in training, and what they had not."""
+"""Score repeated and new items separately."""
 
 from __future__ import annotations
 

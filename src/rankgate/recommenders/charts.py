@@ -1,4 +1,4 @@
-"""Several systems by several metrics: parallel coordinates, and two metrics against each other."""
+"""Charts of several metrics: parallel coordinates and trade-offs."""
 
 from __future__ import annotations
 

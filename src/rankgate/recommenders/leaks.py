@@ -1,4 +1,4 @@
-"""What the parts of a split log have in common, and how large they are."""
+"""Overlap and leakage between the parts of a split log."""
 
 from __future__ import annotations
 

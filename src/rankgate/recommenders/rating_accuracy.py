@@ -1,4 +1,4 @@
-"""How near predicted ratings are to those that users gave: the verb ``rating_accuracy``."""
+"""Accuracy of predicted ratings: the verb ``rating_accuracy``."""
 
 from __future__ import annotations
 

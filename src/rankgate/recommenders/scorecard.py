@@ -1,4 +1,4 @@
-"""Accuracy besides everything else that lists are: several systems on one card."""
+"""Compare recommenders by accuracy, coverage, novelty, diversity and fairness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of a scorecard: values with intervals, differences with tests, who dominates whom."""
+"""Compute a scorecard: values, intervals, tests and dominance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of a scorecard for parts of the users and of the items, and gaps between users."""
+"""Compute a scorecard for groups of users and items, and the gaps between users."""
 
 from __future__ import annotations
 

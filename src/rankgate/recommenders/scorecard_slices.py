@@ -1,4 +1,4 @@
-"""Parts of the users and of the items that a scorecard distinguishes."""
+"""Slices of users and items for a scorecard."""
 
 from __future__ import annotations
 

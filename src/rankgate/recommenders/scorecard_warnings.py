@@ -1,4 +1,4 @@
-"""What to know before trusting a scorecard: what was left out, what leaks, what is unknown."""
+"""Warnings of a scorecard: omissions, leakage, missing data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log in parts: how it was split, how large its parts are, what they share."""
+"""The result of ``split``: method, sizes and overlaps of the parts."""
 
 from __future__ import annotations
 

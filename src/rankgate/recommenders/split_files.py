@@ -1,4 +1,4 @@
-"""The parts of a split as files: what is learned from, what is predicted, what may be ranked."""
+"""Write a split to files: training set, test set, judgments, candidates."""
 
 from __future__ import annotations
 

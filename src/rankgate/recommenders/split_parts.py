@@ -1,4 +1,4 @@
-"""The parts of a split log: which rows are in which, and what is predicted of the test."""
+"""Assign rows of a log to parts, and derive judgments from the test set."""
 
 from __future__ import annotations
 

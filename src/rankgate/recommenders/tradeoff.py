@@ -1,4 +1,4 @@
-"""Systems by several metrics at once: who is best at what, and who is beaten at everything."""
+"""Compare systems by several metrics at once: the Pareto front."""
 
 from __future__ import annotations
 

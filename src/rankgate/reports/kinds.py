@@ -1,4 +1,4 @@
-"""Every kind of picture: its name, what it shows, and the result that it is drawn from."""
+"""Kinds of charts: name, title and required result."""
 
 from __future__ import annotations
 

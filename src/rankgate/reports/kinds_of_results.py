@@ -1,4 +1,4 @@
-"""The class of a result by its kind: the kind is the name of the class's module."""
+"""Find the class of a result by its kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result that a picture is drawn from, by its name."""
+"""Compute the result that a chart needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that were written as JSON, read again: files, or folders of them."""
+"""Read results from JSON files or folders."""
 
 from __future__ import annotations
 

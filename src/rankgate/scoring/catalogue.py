@@ -1,4 +1,4 @@
-"""What is known of items and users besides the lists, as codes and arrays for metrics on lists."""
+"""Item and user data as codes and arrays, for metrics on lists."""
 
 from __future__ import annotations
 

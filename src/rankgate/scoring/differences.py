@@ -1,4 +1,4 @@
-"""What two conventions do differently with one metric, and the ways from one to the other."""
+"""Differences between two conventions for one metric, and paths between them."""
 
 from __future__ import annotations
 

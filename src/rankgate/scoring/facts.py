@@ -1,4 +1,4 @@
-"""What was measured on blocks, and the counts behind means, whatever the metric."""
+"""Facts measured on blocks: counts behind the means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One metric under one convention: all that its values are computed with."""
+"""A job: one metric under one convention."""
 
 from __future__ import annotations
 

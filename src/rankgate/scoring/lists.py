@@ -1,4 +1,4 @@
-"""The first items of each list as codes, for what lists are like as a whole."""
+"""The first items of each list as codes, for metrics on lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A matrix or lists of numbers as a source: the same values as by ids, and no id touched."""
+"""Score matrices and lists of numbers without building ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of runs: those of their files, and unlike each other."""
+"""Name runs after their files, without duplicates."""
 
 from __future__ import annotations
 

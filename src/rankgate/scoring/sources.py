@@ -1,4 +1,4 @@
-"""Sources: what holds rankings, and yields the blocks of whole queries that a plan needs."""
+"""Sources of rankings: yield blocks of whole queries for a plan."""
 
 from __future__ import annotations
 

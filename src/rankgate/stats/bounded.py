@@ -1,4 +1,4 @@
-"""Bounds of the mean of bounded values that hold for every distribution, at every sample size."""
+"""Distribution-free confidence bounds for the mean of bounded values."""
 
 from __future__ import annotations
 

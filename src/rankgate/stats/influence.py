@@ -1,4 +1,4 @@
-"""How much one query makes of a difference."""
+"""The influence of single queries on a difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank-biased overlap: how alike two orderings are, the top first, of things both may lack."""
+"""Rank-biased overlap: top-weighted similarity of two orderings."""
 
 from __future__ import annotations
 

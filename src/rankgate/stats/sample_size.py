@@ -1,4 +1,4 @@
-"""How many queries a decision takes: samples of the measured differences are put through it."""
+"""The number of queries that a decision needs, by resampling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the estimates about unjudged documents come true: judged ones are hidden and guessed."""
+"""Calibration of the estimates: hide judged documents and predict them."""
 
 from __future__ import annotations
 

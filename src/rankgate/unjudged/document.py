@@ -1,4 +1,4 @@
-"""Holes: bounds and estimates of each metric, and what to judge next."""
+"""Document of holes: bounds, estimates, and what to judge next."""
 
 from __future__ import annotations
 

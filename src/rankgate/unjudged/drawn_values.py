@@ -1,4 +1,4 @@
-"""Values of both systems under drawn grades of their unjudged documents, query by query."""
+"""Values of both systems under random grades of unjudged documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trials of flip probabilities: judgments are hidden, a flip is predicted, and then looked up."""
+"""Trials of flip probabilities: hide judgments, predict flips, check them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an unjudged document's grade may be, from the judged ones that are where it is."""
+"""Model of an unjudged document's grade, from judged documents at similar ranks."""
 
 from __future__ import annotations
 

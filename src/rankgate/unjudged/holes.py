@@ -1,4 +1,4 @@
-"""What the holes in the judgments could hide: bounds, an estimate, and what to judge next."""
+"""Estimate the effect of unjudged documents, and what to judge next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How probable relevance is, from judged documents: a logistic regression with query effects."""
+"""Predict relevance: logistic regression with query effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of ``user: item item …``, as many recommenders write what users did, in time order."""
+"""Logs as lines of ``user: item item …`` in time order."""
 
 from __future__ import annotations
 

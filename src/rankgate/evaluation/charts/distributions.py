@@ -1,4 +1,4 @@
-"""How values are spread over queries: what a mean hides."""
+"""Chart of the distribution of values over queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of metrics on lists: training, items, an obvious system, whose lists count."""
+"""Shared options of metrics on lists: training data, items, baseline lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conventions: all of them, one in full, or axis by axis."""
+"""Documents of conventions: the list, one in full, or axis by axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an evaluation says: means, counts, the rules behind them, and every query if asked."""
+"""Document of an evaluation: means, counts, convention, and values per query."""
 
 from __future__ import annotations
 

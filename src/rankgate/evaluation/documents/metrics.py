@@ -1,4 +1,4 @@
-"""Metrics: all of them as a list, or one in full."""
+"""Documents of metrics: the list, or one in full."""
 
 from __future__ import annotations
 

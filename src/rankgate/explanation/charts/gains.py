@@ -1,4 +1,4 @@
-"""What each document adds to one value: a picture of ``explain``."""
+"""Chart of ``explain``: the contribution of each document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run, one metric, every convention: whose number is where."""
+"""Chart of ``reconcile``: one metric under every convention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An explanation in every form: the ranking, the ideal, and how they make the value."""
+"""Document of an explanation: ranking, ideal ranking and formula."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reconciliations: groups of conventions, the steps between two, what gives a value."""
+"""Documents of reconciliations: groups of conventions and the steps between them."""
 
 from __future__ import annotations
 

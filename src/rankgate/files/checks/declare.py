@@ -1,4 +1,4 @@
-"""What a check is, and what it finds."""
+"""Declare checks and their findings."""
 
 from __future__ import annotations
 

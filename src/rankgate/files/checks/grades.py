@@ -1,4 +1,4 @@
-"""Checks of the grades of judgments: negative, huge, outside or askew of their scale."""
+"""Checks of grades: negative, huge, off the scale, unevenly spaced."""
 
 from __future__ import annotations
 

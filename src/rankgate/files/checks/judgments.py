@@ -1,4 +1,4 @@
-"""Checks of the rows of judgments: what is there twice, missing, or no number."""
+"""Checks of judgments: duplicate, missing and invalid rows."""
 
 from __future__ import annotations
 

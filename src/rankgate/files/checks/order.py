@@ -1,4 +1,4 @@
-"""Checks of the order of a run: scores against ranks, against the file, and ties."""
+"""Checks of the order of a run: scores, ranks, file order and ties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of the rows of a run: what appears twice, is missing, is not a number, is cut short."""
+"""Checks of runs: duplicate, missing, invalid and truncated rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of ratings: who rated twice, who could not tell, grades outside the scale."""
+"""Checks of ratings: duplicates, missing grades, grades off the scale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the reader of a format saw, and why it could not go on, as findings."""
+"""Turn a reader's notes and errors into findings."""
 
 from __future__ import annotations
 

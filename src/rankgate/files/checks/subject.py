@@ -1,4 +1,4 @@
-"""What checks look at: the rows of a file, as they are, with what many checks need of them."""
+"""Input of checks: the raw rows of a file, and facts that several checks need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What files hold, as tables and facts."""
+"""Document of file contents: tables and facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The formats: all of them as a table, or one in full."""
+"""Documents of formats: the list, or one in full."""
 
 from __future__ import annotations
 

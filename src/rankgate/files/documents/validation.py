@@ -1,4 +1,4 @@
-"""What is wrong with files, or strange; and what is looked for."""
+"""Documents of a validation: findings, and the list of checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved baselines: what they hold, their noise, and who looked at them."""
+"""Documents of saved baselines: contents, noise and looks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies: every key that they may have, and what one demands."""
+"""Documents of policies: all keys, or the rules of one policy."""
 
 from __future__ import annotations
 

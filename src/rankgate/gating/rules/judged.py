@@ -1,4 +1,4 @@
-"""Enough of what is shown has been judged."""
+"""Rule: the share of judged documents."""
 
 from __future__ import annotations
 

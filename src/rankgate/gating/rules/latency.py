@@ -1,4 +1,4 @@
-"""How long queries take."""
+"""Rule: the latency of queries."""
 
 from __future__ import annotations
 

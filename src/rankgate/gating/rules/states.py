@@ -1,4 +1,4 @@
-"""How many queries return nothing, or fail."""
+"""Rule: the share of empty or failed queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of the change the metrics available see."""
+"""Rule: the share of changed queries that the metrics notice."""
 
 from __future__ import annotations
 

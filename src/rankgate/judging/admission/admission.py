@@ -1,4 +1,4 @@
-"""Whether a judge agrees with people well enough: the result of the verb ``admit``."""
+"""The result of ``admit``: whether a judge agrees with people well enough."""
 
 from __future__ import annotations
 

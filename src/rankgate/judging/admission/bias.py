@@ -1,4 +1,4 @@
-"""How far a judge's grades lie above people's, and which grade becomes which."""
+"""The bias of a judge, and its confusion matrix with people."""
 
 from __future__ import annotations
 

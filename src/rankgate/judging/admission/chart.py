@@ -1,4 +1,4 @@
-"""What people say of the pairs that a judge gave each grade: a picture of ``admit``."""
+"""Chart of ``admit``: people's grades by the judge's grade."""
 
 from __future__ import annotations
 

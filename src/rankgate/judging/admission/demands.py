@@ -1,4 +1,4 @@
-"""What a judge must show to be admitted, and how each requirement ended."""
+"""Requirements of an admission, and their outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pairs that a judge was asked about: which of them it answered, and with what grade."""
+"""Match the pairs that a judge was asked about with its answers."""
 
 from __future__ import annotations
 

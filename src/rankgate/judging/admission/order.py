@@ -1,4 +1,4 @@
-"""How systems are ordered by people's grades and by a judge's."""
+"""Compare the order of systems by people's and by a judge's grades."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far raters agree, what looks wrong, and what their agreement means for a comparison."""
+"""Measure inter-annotator agreement and its effect on a comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far raters agree: the result of the verb ``agree``."""
+"""The result of ``agree``: inter-annotator agreement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks wrong in ratings, each found by one small function, and what a number cannot say."""
+"""Warnings about ratings, and limits of the coefficients."""
 
 from __future__ import annotations
 

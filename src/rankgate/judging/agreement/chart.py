@@ -1,4 +1,4 @@
-"""How far raters agree, two by two."""
+"""Chart of the agreement of each pair of raters."""
 
 from __future__ import annotations
 

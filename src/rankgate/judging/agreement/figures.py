@@ -1,4 +1,4 @@
-"""How far raters agree: together, one by one, by query, by grade and over time."""
+"""Coefficients of agreement: overall, by rater, query, grade and month."""
 
 from __future__ import annotations
 

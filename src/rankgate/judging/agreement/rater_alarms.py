@@ -1,4 +1,4 @@
-"""Raters who use the scale the wrong way round, at random, or unlike all others."""
+"""Detect raters with an inverted scale, random grades or unusual grades."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often another set of raters would have reversed a comparison."""
+"""How often another set of raters would reverse a comparison."""
 
 from __future__ import annotations
 

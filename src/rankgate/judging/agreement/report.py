@@ -1,4 +1,4 @@
-"""A page of the agreement of raters: a headline, charts, then every table."""
+"""Report page on agreement: headline, charts and tables."""
 
 from __future__ import annotations
 

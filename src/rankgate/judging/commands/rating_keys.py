@@ -1,4 +1,4 @@
-"""One key after another: the loop of a rater at a terminal."""
+"""The key loop of the terminal rater."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a language model answered: a grade, or the reason why there is none."""
+"""Parse a model's answer into a grade, or the reason why it has none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a language model made of a pool, in words."""
+"""Document of model ratings."""
 
 from __future__ import annotations
 

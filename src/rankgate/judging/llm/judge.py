@@ -1,4 +1,4 @@
-"""A language model as a judge: what it is, and the request that it gets for a pair."""
+"""Configuration of a model as a judge, and its requests."""
 
 from __future__ import annotations
 

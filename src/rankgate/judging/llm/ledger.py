@@ -1,4 +1,4 @@
-"""A model's ratings on disk: what was answered, what it cost, and what need not be asked again."""
+"""A model's ratings on disk: answers, costs, and which pairs are done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a language model made of a pool: the result of the verb ``rate``."""
+"""The result of ``rate``: a model's ratings of a pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a language model is asked: a template in a file, and the messages made of it."""
+"""Prompt templates and the messages made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two protocols that language models are asked by, as bodies of requests and answers."""
+"""Request and response bodies of the two model protocols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What requests cost, and the ceiling that they never reach through."""
+"""Cost accounting with a hard limit."""
 
 from __future__ import annotations
 

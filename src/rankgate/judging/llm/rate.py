@@ -1,4 +1,4 @@
-"""A language model rates a pool; what was paid for once is never asked again."""
+"""Rate a pool with a language model; no answered pair is asked again."""
 
 from __future__ import annotations
 

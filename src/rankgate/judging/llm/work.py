@@ -1,4 +1,4 @@
-"""The work itself: so many requests at a time, tried with patience, each kept when it ends."""
+"""Run requests concurrently, with retries; keep each answer at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pools: the documents that several systems put first, each with the reason why it is there."""
+"""Pool the top documents of several systems, each with a reason."""
 
 from __future__ import annotations
 

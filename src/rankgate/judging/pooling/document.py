@@ -1,4 +1,4 @@
-"""Pools as the CSV that says what to judge and why, as unsampled judgments, and in words."""
+"""Documents of pools: CSV, unsampled judgments and a summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgments of a sample: with the chance of each, and the rest of the pool graded −1."""
+"""Judgments of a sample: inclusion probabilities, and −1 for the rest of the pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to judge: pools of several runs, ordered, sampled, in batches."""
+"""Pools of several runs: ordered, sampled, in batches."""
 
 from __future__ import annotations
 

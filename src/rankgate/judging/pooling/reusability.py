@@ -1,4 +1,4 @@
-"""Leave one run out: what a system would have lost if it had not been pooled."""
+"""Leave-one-run-out: the loss of a system that was not pooled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs lose when they are left out of the pool."""
+"""Document of reusability: the loss of each run outside the pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of a pool and of queries, with the probability that each had to be in the sample."""
+"""Sample pools and queries, with inclusion probabilities."""
 
 from __future__ import annotations
 

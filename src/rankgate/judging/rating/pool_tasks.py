@@ -1,4 +1,4 @@
-"""What raters see of a pool: its pairs with the texts of queries and documents."""
+"""Rating tasks from a pool: pairs with the texts of queries and documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One pair to be rated, as it is on a terminal."""
+"""Terminal screen of one pair to rate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One rater at work: a queue of pairs, and a journal in which every word is kept."""
+"""A rating session: a queue of pairs, and a journal of ratings."""
 
 from __future__ import annotations
 

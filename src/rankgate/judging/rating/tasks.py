@@ -1,4 +1,4 @@
-"""What raters are given: pairs of a query and a document, with their texts."""
+"""Rating tasks: pairs of query and document with their texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of ratings: how many, by which rule, and the pairs that stay open."""
+"""Document of a resolution: counts, rule and unresolved pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgments made of ratings: the result of the verb ``resolve``."""
+"""The result of ``resolve``: judgments made of ratings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules that make one grade of several ratings; one small function and one line each."""
+"""Rules that combine several ratings into one grade."""
 
 from __future__ import annotations
 

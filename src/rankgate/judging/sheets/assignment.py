@@ -1,4 +1,4 @@
-"""Who rates what: several raters, a stated overlap, each in their own order."""
+"""Assign documents to raters, with a stated overlap and random orders."""
 
 from __future__ import annotations
 

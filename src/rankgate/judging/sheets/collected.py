@@ -1,4 +1,4 @@
-"""Ratings from sheets that came back: the result of the verb ``collect``."""
+"""The result of ``collect``: ratings from filled sheets."""
 
 from __future__ import annotations
 

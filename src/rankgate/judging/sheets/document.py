@@ -1,4 +1,4 @@
-"""Ratings that came back in sheets, as lines of JSON or CSV, and what was left empty."""
+"""Documents of collected ratings: JSONL, CSV and a summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other raters said of a pair, for the sheet of an adjudicator."""
+"""Other raters' grades and comments, for the sheet of an adjudicator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sheets that people fill: what is in them, and every way in which they come back wrong."""
+"""Write and read the rows of rating sheets; detect every kind of damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gains: what a grade is worth to the metrics that add worth up."""
+"""Gains: the value of a grade."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the first k documents are worth, whatever their order: a mean, a count, a share."""
+"""Sum, mean and share of the grades of the first k documents."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Whether the categories of a list are in the proportions of the user's history."""
+"""Calibration: category proportions of a list and of the user's history."""
 
 from typing import Annotated, Literal
 

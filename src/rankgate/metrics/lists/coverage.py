@@ -1,4 +1,4 @@
-"""How much of the catalogue lists show, and how many lists show anything."""
+"""Coverage: the share of the catalogue that lists show, and of lists with items."""
 
 from typing import Literal
 

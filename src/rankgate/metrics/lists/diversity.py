@@ -1,4 +1,4 @@
-"""How different the items of one list are from each other."""
+"""Diversity: dissimilarity of the items of a list."""
 
 from typing import Literal
 

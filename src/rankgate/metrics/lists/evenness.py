@@ -1,4 +1,4 @@
-"""How evenly items are shown: Gini and entropy, in the variants that libraries have."""
+"""Evenness of exposure of items: Gini and entropy, in the variants of libraries."""
 
 from typing import Annotated, Literal
 

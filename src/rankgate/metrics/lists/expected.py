@@ -1,4 +1,4 @@
-"""How exposure is spread over relevant and other items, by one ranking or by several drawn."""
+"""Expected exposure of relevant and other items, by one or several rankings."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""How exposure is spread over groups of items."""
+"""Fairness of exposure between groups of items."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""How little known the items shown are."""
+"""Novelty: how little known the recommended items are."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""How little the lists of different users have in common."""
+"""Personalization: dissimilarity of the lists of different users."""
 
 from typing import Literal
 

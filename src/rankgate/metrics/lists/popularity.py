@@ -1,4 +1,4 @@
-"""How popular the items shown are, and whether the long tail is ever shown."""
+"""Popularity of the recommended items, and the long tail."""
 
 from typing import Annotated, Literal
 

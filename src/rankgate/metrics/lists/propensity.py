@@ -1,4 +1,4 @@
-"""Hits weighted against the bias of logs to what is popular."""
+"""Propensity-weighted hits, against the popularity bias of logs."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Whether lists show what is relevant and not obvious, and how far they lie from what users had."""
+"""Serendipity and unexpectedness of lists."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Several metrics on the same lists, what they share being made once."""
+"""Compute several metrics on the same lists, sharing intermediate results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fall-out: how much of what is not relevant the reader has to see."""
+"""Fall-out: the share of irrelevant documents that are retrieved."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Groups of equal scores: what is above a document, first or last among its equals."""
+"""Counts above a document within and outside its tie group."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""How much of what a reader sees has been judged at all."""
+"""Share of judged documents among the first k."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Pairs of documents: how many of them a ranking puts in the right order."""
+"""Pairwise metrics: the share of correctly ordered pairs."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Precision: the share of relevant documents in a piece of the ranking."""
+"""Precision: the share of relevant documents among the retrieved."""
 
 from typing import Annotated, Literal
 

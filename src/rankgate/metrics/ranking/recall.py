@@ -1,4 +1,4 @@
-"""Recall and success: how much of what is relevant a prefix of the ranking holds."""
+"""Recall and success: relevant documents among the first k."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""The whole list as a set: what was retrieved against what is relevant."""
+"""Set metrics: retrieved against relevant documents."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Utility: linear worth of each decision to show a document or not."""
+"""Utility: linear gain and cost of each shown document."""
 
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.judged import Floats, Judged

@@ -1,4 +1,4 @@
-"""What several kinds are put together from: tables, rules, lines that carry their own labels."""
+"""Shared parts of charts: tables, rules and labelled lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words in pictures: names that fit, and labels that are not on each other."""
+"""Text in charts: names that fit, and labels without overlap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A document in each of its forms: text, Markdown, LaTeX, CSV."""
+"""Render a document as text, Markdown, LaTeX or CSV."""
 
 from __future__ import annotations
 

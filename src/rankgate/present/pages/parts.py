@@ -1,4 +1,4 @@
-"""What the pages share: their frame, words that stay words, tables, two lists side by side."""
+"""Shared parts of pages: frame, escaped text, tables, two lists side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The script of a page: it sorts and searches tables, and keeps what was asked in the address."""
+"""The script of a page: sort and search tables, and keep the state in the address."""
 
 SCRIPT = """
 "use strict";

@@ -1,4 +1,4 @@
-"""Predicted ratings: a table of the metrics, and what they are of."""
+"""Document of rating accuracy."""
 
 from __future__ import annotations
 

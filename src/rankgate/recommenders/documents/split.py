@@ -1,4 +1,4 @@
-"""A split log: how large each part is, what the parts share, what to be careful about."""
+"""Document of a split log: sizes, overlaps and warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Systems by several metrics: means, and who is on the front."""
+"""Document of a trade-off: means and the Pareto front."""
 
 from __future__ import annotations
 

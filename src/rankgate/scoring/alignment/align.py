@@ -1,4 +1,4 @@
-"""Rankings against judgments: at which ranks the judged documents are."""
+"""Align rankings with judgments: the ranks of the judged documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks: whole queries whose rankings are formed in one way, as kernels of any view see them."""
+"""Blocks of whole queries, as kernels see them."""
 
 from __future__ import annotations
 

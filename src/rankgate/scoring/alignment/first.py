@@ -1,4 +1,4 @@
-"""The first documents of rankings: the one place where they are cut at a rank."""
+"""Cut rankings at a rank."""
 
 from __future__ import annotations
 

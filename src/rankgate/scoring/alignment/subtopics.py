@@ -1,4 +1,4 @@
-"""What kernels of subtopics see: rankings against judgments by subtopic."""
+"""Align rankings with judgments by subtopic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first documents of each list, with ranks and grades, as people look at them."""
+"""The first documents of each list, with ranks and grades."""
 
 from __future__ import annotations
 

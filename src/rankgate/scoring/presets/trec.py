@@ -1,4 +1,4 @@
-"""trec_eval, and what calls it."""
+"""Conventions of trec_eval and of tools that call it."""
 
 from __future__ import annotations
 

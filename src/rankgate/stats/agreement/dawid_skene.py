@@ -1,4 +1,4 @@
-"""Dawid and Skene's model: true grades and raters' errors, each from the other."""
+"""Dawid and Skene's model: estimate true grades and raters' errors."""
 
 from __future__ import annotations
 

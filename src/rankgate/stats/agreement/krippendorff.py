@@ -1,4 +1,4 @@
-"""Krippendorff's alpha: agreement with missing ratings, by the level of the scale."""
+"""Krippendorff's alpha, for ratings with gaps and any level of measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether estimates about unjudged documents come true: predicted against measured shares."""
+"""Chart of calibration: predicted against measured shares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the unjudged documents could make of a difference: a picture of ``holes``."""
+"""Chart of ``holes``: how unjudged documents could change a difference."""
 
 from __future__ import annotations
 

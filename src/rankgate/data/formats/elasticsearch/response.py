@@ -1,4 +1,4 @@
-"""Elasticsearch's ranking evaluation: the response with what was found."""
+"""Elasticsearch's ranking evaluation: the response with the retrieved documents."""
 
 from __future__ import annotations
 

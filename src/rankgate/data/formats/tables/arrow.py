@@ -1,4 +1,4 @@
-"""Arrow files, and what Parquet has in common with them: columns, read and written in batches."""
+"""Read and write Arrow files in batches; also used for Parquet."""
 
 from __future__ import annotations
 
