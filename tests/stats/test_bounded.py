@@ -13,7 +13,6 @@ from scipy.stats import t as student
 from rankgate.stats.bounded import (
     betting_exceeds,
     betting_low,
-    empirical_bernstein_low,
     unseen_share,
 )
 from rankgate.stats.power import power
@@ -61,16 +60,6 @@ def test_scale_and_order_do_not_matter():
     assert betting_low(4 * values[::-1] - 2, -2.0, 2.0, 0.05) == pytest.approx(4 * one - 2)
     assert not betting_exceeds(values, one + 1e-6, 0.0, 1.0, 0.05)
     assert betting_exceeds(values, one - 1e-6, 0.0, 1.0, 0.05)
-
-
-def test_bernstein_is_its_formula_and_wider():
-    values = np.random.default_rng(1).normal(0, 0.1, 60).clip(-1, 1)
-    want = (
-        values.mean() - np.sqrt(2 * values.var(ddof=1) * log(40) / 60) - 7 * 2 * log(40) / (3 * 59)
-    )
-    (result,) = empirical_bernstein_low(values, -1.0, 1.0, 0.05)
-    assert result == pytest.approx(want)
-    assert result < betting_low(values, -1.0, 1.0, 0.05)[0]
 
 
 def test_the_rule_of_three():

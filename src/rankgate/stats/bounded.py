@@ -74,26 +74,6 @@ def _log_capital(table: Floats, mean: Floats) -> Floats:
     return np.asarray(top + np.log(np.exp(logs - top).mean(axis=0)), np.float64)
 
 
-def empirical_bernstein_low(values: Floats, low: float, high: float, alpha: float) -> Floats:
-    """(M,) lower bounds at one sample size: x̄ − √(2V ln(2/α)/n) − 7(high − low) ln(2/α)/(3(n − 1)).
-
-    V is the sample variance. Simpler than `betting_low`, and much wider; the gate does not use it.
-    Maurer and Pontil, Empirical Bernstein bounds, COLT 2009, theorem 4.
-
-    Args:
-        values: (n, M), each within [low, high]; n is 2 at least.
-        low: the lowest value there can be.
-        high: the highest value there can be.
-        alpha: as above.
-    """
-    table, log = columns(values), np.log(2 / alpha)
-    n = len(table)
-    slack = np.sqrt(2 * table.var(axis=0, ddof=1) * log / n)
-    return np.asarray(
-        table.mean(axis=0) - slack - 7 * (high - low) * log / (3 * (n - 1)), np.float64
-    )
-
-
 def unseen_share(n: int, alpha: float) -> float:
     """The largest share of queries of which n show none with a chance of alpha: 1 − α^(1/n).
 

@@ -9,30 +9,14 @@ ratings, or only one grade).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.stats.agreement.ratings import RatingMatrix, Tallies, Weighting, ratio, weights
+from rankgate.stats.agreement.ratings import Tallies, Weighting, ratio, weights
 
 if TYPE_CHECKING:
     from rankgate.stats.agreement.ratings import Floats
-
-
-@dataclass(frozen=True)
-class Kappa:
-    """Cohen's kappa with its standard error.
-
-    Attributes:
-        value: the coefficient.
-        error: its asymptotic standard error (Fleiss, Cohen and Everitt 1969), NaN at n = 0.
-        items: items that both raters rated.
-    """
-
-    value: float
-    error: float
-    items: int
 
 
 def agreement(tallies: Tallies, kind: Weighting = "identity") -> Floats:
@@ -78,42 +62,16 @@ def brennan_prediger(tallies: Tallies, kind: Weighting = "identity") -> Floats:
     return _beyond(pa, np.full_like(pa, table.sum() / max(table.size, 1)))
 
 
-def cohen(confusion: Floats, grades: Floats | None = None, kind: Weighting = "identity") -> Kappa:
-    """Cohen's kappa of two raters from their table (K, K) of counts.
+def cohen_values(tables: Floats, grades: Floats, kind: Weighting = "identity") -> Floats:
+    """(N,) Cohen's kappa of two raters from each of N tables (K, K) of counts; NaN if undefined.
 
     κ = (Σ w p − Σ w p_i. p_.j) / (1 − Σ w p_i. p_.j) (Cohen 1960; weighted, Cohen 1968).
     """
-    counts = np.asarray(confusion, np.float64)
-    n = counts.sum()
-    scale = np.arange(len(counts), dtype=np.float64) if grades is None else grades
-    if not n:
-        return Kappa(float("nan"), float("nan"), 0)
-    table, p = weights(scale, kind), counts / n
-    rows, columns = p.sum(axis=1), p.sum(axis=0)
-    by_chance = float(rows @ table @ columns)
-    if by_chance >= 1.0:
-        return Kappa(float("nan"), float("nan"), int(n))
-    value = (float((table * p).sum()) - by_chance) / (1 - by_chance)
-    marginal = (table @ columns)[:, None] + (rows @ table)[None, :]
-    spread = (p * (table - marginal * (1 - value)) ** 2).sum()
-    spread -= (value - by_chance * (1 - value)) ** 2
-    error = float(np.sqrt(max(spread, 0.0) / n) / (1 - by_chance))
-    return Kappa(value, error, int(n))
-
-
-def cohen_values(tables: Floats, grades: Floats, kind: Weighting = "identity") -> Floats:
-    """(N,) Cohen's kappa of each of N tables (K, K) of counts; NaN where it is undefined."""
     n = tables.sum(axis=(1, 2))
     p = tables / np.where(n > 0, n, 1.0)[:, None, None]
     table = weights(grades, kind)
     by_chance = np.einsum("nk,kl,nl->n", p.sum(axis=2), table, p.sum(axis=1), optimize=True)
     return np.where(n > 0, _beyond(np.einsum("kl,nkl->n", table, p), by_chance), np.nan)
-
-
-def confusion(sheet: RatingMatrix, first: int, second: int) -> Floats:
-    """(K, K) how often the first rater gave the row's grade where the second gave the column's."""
-    pair = sheet.of_two(first, second).said
-    return np.asarray(np.einsum("ik,il->kl", pair[:, 0], pair[:, 1]), np.float64)
 
 
 def _shares(tallies: Tallies) -> Floats:

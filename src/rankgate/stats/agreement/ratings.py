@@ -65,11 +65,6 @@ class RatingMatrix:
         """(I, K) how many ratings give an item a grade."""
         return np.asarray(self.said.sum(axis=1), np.float64)
 
-    def of_two(self, first: int, second: int) -> RatingMatrix:
-        """The sheet of two raters, on the items that both rated."""
-        pair = self.said[:, [first, second], :]
-        return RatingMatrix(self.grades, pair[(pair.sum(axis=2) > 0).all(axis=1)])
-
 
 @dataclass(frozen=True)
 class Tallies:
