@@ -20,7 +20,7 @@ check: .venv/.dev      ## format, lint, types, floors, and the quick tests
 	$(BIN)/ruff check src tests bench validity fuzz docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q $(CORES) -m "not slow and not large" tests/laws tests/metrics tests/data tests/scoring tests/stats src
+	$(BIN)/python -m pytest -q $(CORES) -m "not slow and not large" tests/laws tests/golden tests/metrics tests/scoring tests/stats tests/data src
 
 lowest: build/lowest/.ready  ## quick tests with the lowest versions that pyproject.toml declares
 	build/lowest/bin/python -m pytest -q $(CORES) -p no:cacheprovider -m "not slow and not large and not manual" $(LOWEST)

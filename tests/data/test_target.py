@@ -22,6 +22,7 @@ QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
 RUN = "1 Q0 a 1 2 {0}\n1 Q0 b 2 1 {0}\n2 Q0 a 1 1 {0}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("force", [(), ("--force",)])
 def test_of_six_saves_at_once_one_says_that_it_succeeded(tmp_path, force):
     (tmp_path / "q").write_text(QRELS)

@@ -143,6 +143,7 @@ def listed():
     return [line.split(" ", 1) for line in LIST.read_text().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_a_choice_that_nothing_notices_is_listed(name):
     assert unnoticed(name) == [choice for convention, choice in listed() if convention == name]

@@ -29,7 +29,10 @@ GRADED = "cranqrel.graded.trec.txt"
 ALL = ["-q", "-c", "-m", "all_trec"]
 BINARY = ["-c", "-l2", "-m", "map", "-m", "recip_rank", "-m", "recall.100", "-m"]
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the collections are not available")
+pytestmark = [
+    pytest.mark.large,
+    pytest.mark.skipif(not DATA.is_dir(), reason="the collections are not available"),
+]
 
 
 def stem(path):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rankgate.errors import InputError
 from rankgate.files.describe import describe
-from rankgate.files.documents.validation import render
 from rankgate.files.validate import validate
+from rankgate.present.write import rendered
 
 HEADS = [
     "query_id,doc_id,grade", "query,docid,rating", "query_id,doc_id,score,rank",
@@ -83,5 +83,5 @@ def test_what_is_valid_can_be_read_and_the_other_way_round(tmp_path, content, ag
             each.check for each in result.problems if each.severity == "error"
         }
         result = both
-    assert all(render(result, form) for form in ("table", "json", "markdown"))
+    assert all(rendered(result, form) for form in ("text", "json", "markdown"))
     assert all(each.what and each.count >= 1 for each in result.problems)
