@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.metrics.facets import FACET_METRICS
-from rankgate.metrics.lists import LIST_METRICS, NEEDS, ListMetric
+from rankgate.metrics.lists import LIST_METRICS, NEEDS
+from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.names import parse
 from rankgate.metrics.trec import NAMED
 from rankgate.present.result import Result
@@ -107,7 +108,7 @@ class MetricDetails(Result):
     @classmethod
     def of(cls, metric: Metric) -> MetricDetails:
         """The details of a declared metric, without what is bound to it."""
-        of_lists = isinstance(metric, ListMetric)
+        own = lists_apart({metric.name: metric})[1].get(metric.name)
         return cls(
             name=metric.name,
             title=metric.title,
@@ -117,20 +118,16 @@ class MetricDetails(Result):
             low=_bound(metric.low),
             high=metric.high,
             higher_is_better=metric.higher_is_better,
-            aggregate=_TOGETHER[metric.merge]
-            if isinstance(metric, ListMetric)
-            else metric.aggregate,
+            aggregate=metric.aggregate if own is None else _TOGETHER[own.merge],
             aliases=metric.aliases,
             trec=metric.trec,
             source=metric.source,
             sees=metric.sees,
             blind_to=metric.blind_to,
-            conventions=_variants(metric)
-            if of_lists
-            else {name: _bindings(how, metric) for name, how in CONVENTIONS.items()},
-            needs=tuple(NEEDS[need] for need in metric.needs)
-            if isinstance(metric, ListMetric)
-            else (),
+            conventions={name: _bindings(how, metric) for name, how in CONVENTIONS.items()}
+            if own is None
+            else _variants(own),
+            needs=() if own is None else tuple(NEEDS[need] for need in own.needs),
         )
 
 

@@ -47,7 +47,7 @@ class Candidates:
 
 
 @dataclass(frozen=True)
-class Block:
+class FusionBlock:
     """Candidates of a stretch of queries, and their documents.
 
     Attributes:

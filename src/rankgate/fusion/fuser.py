@@ -16,7 +16,7 @@ from rankgate.scoring.alignment.order import order, ranks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.fusion.candidates import Block
+    from rankgate.fusion.candidates import FusionBlock
     from rankgate.fusion.method import Method
     from rankgate.fusion.normalise import Normalisation
     from rankgate.fusion.training import Trained
@@ -114,7 +114,7 @@ class Fuser:
         ]
         return Fused.joined(parts) if parts else self._nothing()
 
-    def _ordered(self, block: Block, scores: NDArray[np.float64]) -> Fused:
+    def _ordered(self, block: FusionBlock, scores: NDArray[np.float64]) -> Fused:
         """The candidates of a block by query and score; equal scores by document, descending."""
         own = block.candidates
         every = np.arange(len(scores))

@@ -10,7 +10,7 @@ import polars as pl
 # the codec reads the types of fields when it restores a result
 from rankgate.data import Run
 from rankgate.fusion.fuser import Setting
-from rankgate.fusion.learning import Fold
+from rankgate.fusion.learning import TrainedFold
 from rankgate.present.codec import encoded
 from rankgate.present.result import Notice, Result
 
@@ -58,7 +58,7 @@ class Learned:
     in_sample: float
     queries: int
     unjudged: int
-    folds: tuple[Fold, ...]
+    folds: tuple[TrainedFold, ...]
     trained: tuple[tuple[float, ...], ...] | None
     singles: Mapping[str, float] = field(default_factory=dict)
 

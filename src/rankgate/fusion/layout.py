@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.duplicates import pairs_of
-from rankgate.fusion.candidates import Block, Candidates
+from rankgate.fusion.candidates import Candidates, FusionBlock
 from rankgate.scoring.alignment.order import order, ranks
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def blocks(
     normalisation: Normalisation,
     first: int,
     last: int,
-) -> Iterator[Block]:
+) -> Iterator[FusionBlock]:
     """Candidates of all runs for queries ``first`` to ``last - 1``, a stretch at a time."""
     filled = np.cumsum(sum(np.diff(run.starts) for run in runs))
     while first < last:
@@ -97,7 +97,7 @@ def _block(
     normalisation: Normalisation,
     first: int,
     last: int,
-) -> Block:
+) -> FusionBlock:
     """Candidates of queries ``first`` to ``last - 1``."""
     T = last - first
     stretches = [run.stretch(first, last) for run in runs]
@@ -124,7 +124,7 @@ def _block(
     found = Candidates(owner[heads], scores, placed, lengths)
     if normalisation.finish:
         found = normalisation.finish(found)
-    return Block(queries[first:last], documents.gather(heads), found)
+    return FusionBlock(queries[first:last], documents.gather(heads), found)
 
 
 def _numbered(pairs: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -27,7 +27,7 @@ _STEPS = (10, 5, 4, 3, 2)  # parts that the sum of the weights is cut into, fine
 
 
 @dataclass(frozen=True)
-class Fold:
+class TrainedFold:
     """What was chosen for the queries of one fold, on all others.
 
     Attributes:
@@ -69,7 +69,7 @@ class Learner:
         """All folds."""
         return frozenset(range(len(self.ends) - 1))
 
-    def held_out(self) -> tuple[list[Fused], tuple[Fold, ...]]:
+    def held_out(self) -> tuple[list[Fused], tuple[TrainedFold, ...]]:
         """Fuse the queries of each fold with what was learned from the other folds."""
         # what is not trained has the same values whatever fold is left out
         tried = None if self.training else self._tried(self.every)
@@ -80,7 +80,7 @@ class Learner:
             setting, mean = self._best(self._tried(others) if tried is None else tried, others)
             parts.append(self._fused(setting, others, fold))
             size = int(self.ends[fold + 1] - self.ends[fold])
-            folds.append(Fold(size, setting, mean))
+            folds.append(TrainedFold(size, setting, mean))
         return parts, tuple(folds)
 
     def final(self) -> tuple[Setting, Trained | None]:

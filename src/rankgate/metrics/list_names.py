@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from rankgate.errors import UsageError
 from rankgate.metrics.lists import LIST_METRICS
-from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.names import parse
+from rankgate.metrics.views import LISTS
+
+if TYPE_CHECKING:
+    from rankgate.metrics.lists.declare import ListMetric
 
 
 def parse_list(text: str) -> ListMetric | None:
@@ -22,9 +27,9 @@ def parse_list(text: str) -> ListMetric | None:
     if _fold(name) not in _KNOWN:
         return None
     found = parse(text, LIST_METRICS)
-    if not isinstance(found, ListMetric):
+    if found.view != LISTS:
         raise UsageError(f"{text} is not a metric on lists.", code="unknown-metric")
-    return found
+    return cast("ListMetric", found)
 
 
 def _fold(name: str) -> str:
