@@ -78,7 +78,7 @@ def _drawn(kind: PictureKind, words: list[str]) -> Iterator[tuple[str, str]]:
     said = command.make_context("plot", words).params
     asked = ChartRequest(
         said["qrels"], said["runs"], said["metrics"], said["convention"], said["cutoffs"],
-        said["query_id"], said["depth"], said["unequal"],
+        said["query"], said["depth"], said["unequal"],
     )  # fmt: skip
     picture = kind.draw(result_for(kind.needs, asked))
     for theme in ("light", "dark"):
