@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from rankgate.judging.resolution.resolution import ResolvedJudgments
     from rankgate.judging.resolution.resolve import resolve
     from rankgate.judging.sheets.collected import CollectedRatings, collect
-    from rankgate.judging.sheets.sheets import sheets
+    from rankgate.judging.sheets.sheets import Sheets, sheets
     from rankgate.metrics.custom import metric
     from rankgate.pipelines.stages import Pipeline
     from rankgate.pipelines.verb import stages
@@ -107,6 +107,7 @@ __all__ = [
     "ResolvedJudgments",
     "Reusability",
     "Scorecard",
+    "Sheets",
     "Split",
     "UsageError",
     "Validation",
@@ -207,6 +208,7 @@ _HOMES = {
     "resolve": "rankgate.judging.resolution.resolve",
     "reusability": "rankgate.judging.pooling.reusability",
     "scorecard": "rankgate.recommenders.scorecard",
+    "Sheets": "rankgate.judging.sheets.sheets",
     "sheets": "rankgate.judging.sheets.sheets",
     "split": "rankgate.recommenders.splitting",
     "stages": "rankgate.pipelines.verb",

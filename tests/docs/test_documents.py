@@ -60,7 +60,8 @@ def test_the_public_names_are_these():
     results += ["JudgeAdmission"]
     results += ["Lists", "Matrix", "ModelRatings"]
     results += ["Pipeline", "Pool", "Prices", "RankgateError", "RaterAgreement", "RatingAccuracy"]
-    results += ["Reconciliation", "ResolvedJudgments", "Reusability", "Scorecard", "Split"]
+    results += ["Reconciliation", "ResolvedJudgments", "Reusability", "Scorecard", "Sheets"]
+    results += ["Split"]
     results += ["UsageError", "Validation", "Verdict"]
     verbs = ["admit", "advise", "agree", "blindspots", "collect", "compare", "convention"]
     verbs += [

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import polars as pl
 
 from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import scale_of
@@ -17,12 +19,11 @@ from rankgate.judging.rating.session import grades_of
 from rankgate.judging.sheets.assignment import assigned, doubled
 from rankgate.judging.sheets.others import others_said
 from rankgate.judging.sheets.rows import sheet
+from rankgate.present.result import Result
 from rankgate.present.suffixes import form_of, is_known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import polars as pl
 
     from rankgate.data.inputs import RatingsLike
     from rankgate.judging.rating.pool_tasks import PoolLike
@@ -34,7 +35,7 @@ FORMS = ("csv", "xlsx")
 
 
 @dataclass(frozen=True)
-class Sheets:
+class Sheets(Result):
     """Sheets that were made.
 
     Attributes:
@@ -43,6 +44,10 @@ class Sheets:
         doubled: documents that two raters or more have.
         seed: of who has what, in which order.
     """
+
+    kind: ClassVar[str] = "sheets"
+    label: ClassVar[str] = "Rating sheets"
+    document_from: ClassVar[str] = "rankgate.judging.sheets.sheets_document:document"
 
     tables: Mapping[str, tuple[list[str], list[list[str]]]]
     scale: str
@@ -79,6 +84,15 @@ class Sheets:
                 else:
                     cells.write_csv(head, rows, out)
         return tuple(paths)
+
+    def __len__(self) -> int:
+        """How many raters get one."""
+        return len(self.tables)
+
+    def _table(self) -> pl.DataFrame:
+        """A row for each rater: ``rater``, ``documents``."""
+        rows = [(name, len(rows)) for name, (_, rows) in self.tables.items()]
+        return pl.DataFrame(rows, ["rater", "documents"], orient="row")
 
 
 def sheets(

@@ -1,0 +1,30 @@
+"""Rating sheets: who rates how many documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.present.document import Document, PlainRows, Table
+from rankgate.present.document import document as made
+from rankgate.present.grid import Grid
+
+if TYPE_CHECKING:
+    from rankgate.judging.sheets.sheets import Sheets
+
+
+def document(result: Sheets) -> Document:
+    """A row for each rater; CSV has every row of every sheet."""
+    rows = tuple((name, f"{len(rows):,}") for name, (_, rows) in result.tables.items())
+    title = f"{len(result)} rating sheets, scale {result.scale}, seed {result.seed}"
+    every = [
+        (name, query, document)
+        for name, (head, found) in result.tables.items()
+        for row in found
+        for query, document in [(row[head.index("query")], row[head.index("document")])]
+    ]
+    return made(
+        title,
+        Table("", Grid(("rater", "documents"), rows)),
+        f"documents that two raters or more have: {result.doubled}",
+        rows=PlainRows(("rater", "query_id", "doc_id"), every),
+    )
