@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 
@@ -149,11 +150,28 @@ def test_two_query_sets_are_refused_unless_allowed(run, data):
 
 @pytest.mark.usefixtures("data")
 def test_nothing_changed(run):
-    result = run("compare", "qrels.txt", "old.run", "old.run", "-m", "RR")
+    Path("again.run").write_bytes(Path("old.run").read_bytes())
+    result = run("compare", "qrels.txt", "old.run", "again.run", "-m", "RR")
     assert result.code == 0
     assert "1.000" in result.out
     assert "no query moved" in result.out
     assert "nan" not in result.out.lower()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compare", "qrels.txt", "old.run", "new.run", "./old.run"),
+        ("gate", "qrels.txt", "old.run", "old.run"),
+        ("report", "qrels.txt", "old.run", "link.run", "-o", "r.html"),
+        ("holes", "qrels.txt", "old.run", "old.run"),
+        ("blindspots", "qrels.txt", "old.run", "old.run"),
+    ],
+)
+@pytest.mark.usefixtures("data")
+def test_the_baseline_is_no_candidate(run, words):
+    Path("link.run").symlink_to("old.run")
+    assert_refused(run(*words), "baseline-is-candidate")
 
 
 def test_one_query(run, data):
@@ -184,5 +202,5 @@ def test_runs_of_the_same_name_are_distinguished_everywhere(run, tmp_path):
         assert "main/bm25" in result, command
         assert "next/bm25" in result, command
     assert "rank 1 of next/bm25" in run("pool", *runs).out
-    three = run("compare", qrels, *runs, runs[0], "--format", "json").out
-    assert json.loads(three)["systems"]["systems"] == ["bm25", "next/bm25", "bm25#3"]
+    three = run("compare", qrels, *runs, runs[1], "--format", "json").out
+    assert json.loads(three)["systems"]["systems"] == ["main/bm25", "bm25#2", "bm25#3"]

@@ -15,7 +15,7 @@ from rankgate.declare import Cutoff
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.metrics.names import DEFAULT_METRICS, parse
 from rankgate.scoring.alignment.tops import tops
-from rankgate.scoring.run_names import apart
+from rankgate.scoring.run_names import apart, refuse_baseline_again
 from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def blindspots(
     >>> blindspots(qrels, old, new, ["RR", "nDCG@10"]).seen.select("metric", "moved").rows()
     [('RR', 0), ('nDCG@10', 1)]
     """
+    refuse_baseline_again(baseline, [candidate])
     say = on_progress or (lambda _: None)
     scorer = Scorer.of(qrels, metrics, convention, overrides=overrides, extra=extra, depth=depth)
     chosen = [label for label, _ in scorer.metrics]

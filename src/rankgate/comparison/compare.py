@@ -14,7 +14,7 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.scored_system import DEPTH, Scorer
 from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.scoring.run_names import sides_apart
+from rankgate.scoring.run_names import refuse_baseline_again, sides_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -154,10 +154,12 @@ def compare(
         tags=tags,
         context=inputs,
     )
+    others = list(parts.named(candidates))
+    refuse_baseline_again(baseline, [run for _, run in others])
     say("scoring the baseline")
     base = baseline if isinstance(baseline, ScoredRun) else scorer.scored(baseline)
     sides, places = [base], [baseline]
-    for name, run in parts.named(candidates):
+    for name, run in others:
         say(f"scoring {name or 'a candidate'}")
         sides.append(run if isinstance(run, ScoredRun) else scorer.scored(run, name))
         places.append(run)

@@ -19,7 +19,7 @@ from rankgate.evaluation.scored_system import Scorer
 from rankgate.gating import looks
 from rankgate.gating.baseline import Baseline, dumped, is_baseline, loaded
 from rankgate.gating.policy import default, found, read
-from rankgate.metrics.names import DEFAULT_METRICS
+from rankgate.metrics.names import DEFAULT_METRICS, parse, parse_all
 from rankgate.present.result import Result
 from rankgate.scoring.chosen import chosen_convention, refuse_mixed
 
@@ -150,8 +150,8 @@ def save(
 ) -> Saved:
     """Score a run and save it as a baseline.
 
-    Metrics and depth that are not said are those that the policy needs, which is the one that a
-    gate finds here, and the usual metrics.
+    The metrics that the policy needs, which is the one that a gate finds here, are kept in any
+    case, with those that are named or else the usual ones; likewise the depth.
 
     Raises:
         InputError: data that cannot be read.
@@ -168,7 +168,9 @@ def save(
     policy = read(place) if place else default()
     rankings = rankings_among(policy.metrics, chosen_convention(how))
     lists = [name for name in policy.metrics if name not in rankings]
-    wanted = metrics or tuple(dict.fromkeys((*rankings, *DEFAULT_METRICS)))
+    named = {str(metric) for each in metrics for _, metric in parse_all(each)}
+    needed = [each for each in rankings if str(parse(each)) not in named]
+    wanted = (*metrics, *needed) if metrics else tuple(dict.fromkeys((*needed, *DEFAULT_METRICS)))
     scorer = Scorer.of(
         qrels,
         [*wanted, *lists],

@@ -35,7 +35,7 @@ from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.recommenders.scorecard_slices import ACTIVITY, active
 from rankgate.scoring.alignment.ranked import ranked_of
 from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.run_names import sides_apart
+from rankgate.scoring.run_names import refuse_baseline_again, sides_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -132,6 +132,7 @@ def gate(
     )
     say = on_progress or (lambda _: None)
     rules, kept = _policy(policy, Path(folder)), Path(folder) / baselines.FOLDER
+    refuse_baseline_again(baseline, [candidate])
     saved = baselines.pinned(str(baseline), kept) if isinstance(baseline, str | Path) else None
     rankings = rankings_among(rules.metrics, chosen_convention(rules["convention"]), extra)
     metrics = rankings or (saved.baseline.side.metrics if saved else DEFAULT_METRICS)

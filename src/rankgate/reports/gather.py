@@ -16,6 +16,7 @@ from rankgate.gating.gate import gate
 from rankgate.gating.policy import policy as policy_of
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.reports.compose import ReportPart
+from rankgate.scoring.run_names import refuse_baseline_again
 from rankgate.unjudged.holes import holes
 
 if TYPE_CHECKING:
@@ -69,9 +70,11 @@ def gather(
     say = on_progress or (lambda _: None)
     demanded: Policy | None = policy_of(policy) if gated or policy else None
     asked = metrics or (demanded.metrics if demanded else ()) or DEFAULT_METRICS
+    named = list(candidates_of.named(candidates))
+    refuse_baseline_again(baseline, [run for _, run in named])
     # each once, as standard input can be read only once
     qrels, baseline = read_qrels(qrels), read_run(baseline)
-    runs = [read_run(run, name) for name, run in candidates_of.named(candidates)]
+    runs = [read_run(run, name) for name, run in named]
     say("comparing")
     compared = compare(
         qrels,

@@ -40,6 +40,24 @@ def apart(names: Sequence[str], places: Sequence[Any]) -> list[str]:
     return result
 
 
+def refuse_baseline_again(baseline: object, candidates: Sequence[object]) -> None:
+    """Check that the file of the baseline is not given as a candidate too.
+
+    Raises:
+        UsageError: it is, by the same or another path.
+    """
+    for each in candidates:
+        if _is_file(baseline) and _is_file(each) and Path(str(baseline)).samefile(str(each)):
+            raise UsageError(
+                f"{each}: this file is the baseline too; name the run of another system.",
+                code="baseline-is-candidate",
+            )
+
+
+def _is_file(place: object) -> bool:
+    return isinstance(place, str | Path) and Path(place).is_file()
+
+
 def given_names(count: int, names: Sequence[str]) -> Sequence[str]:
     """Names that a caller gives to runs, checked.
 

@@ -15,7 +15,7 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import DEPTH, Scorer
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.result import Result
-from rankgate.scoring.run_names import sides_apart
+from rankgate.scoring.run_names import refuse_baseline_again, sides_apart
 from rankgate.unjudged.hole_figures import FIGURES, figures, judge_next
 from rankgate.unjudged.hole_model import Selection, modelled
 from rankgate.unjudged.hypothetical_grades import Stage
@@ -140,6 +140,7 @@ def holes(
     >>> analysis.metrics.select("delta", "worst", "best").row(0)
     (-0.5, -0.5, 0.0)
     """
+    refuse_baseline_again(baseline, [candidate])
     say = on_progress or (lambda _: None)
     scorer = Scorer.of(qrels, metrics, convention, overrides=overrides, extra=extra, depth=depth)
     say("scoring both systems")

@@ -29,7 +29,7 @@ def command() -> None:
 @options.qrels
 @options.run
 @options.metrics_option(
-    "A metric to keep; may be given several times. Without it: those of the policy, and "
+    "A metric to keep in addition to those of the policy; may be given several times. Without it: "
     f"{', '.join(DEFAULT_METRICS)}."
 )
 @options.convention
