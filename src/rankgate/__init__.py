@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from rankgate.judging.admission.admit import admit
     from rankgate.judging.agreement.agree import agree
     from rankgate.judging.agreement.agreement import RaterAgreement
+    from rankgate.judging.llm.costs import Prices
     from rankgate.judging.llm.judge import Judge
     from rankgate.judging.llm.model_ratings import ModelRatings
-    from rankgate.judging.llm.purse import Prices
     from rankgate.judging.llm.rate import rate
     from rankgate.judging.pooling.pool import Pool, pool
     from rankgate.judging.pooling.reusability import Reusability, reusability
@@ -170,7 +170,7 @@ _HOMES = {
     "Pipeline": "rankgate.pipelines.stages",
     "Pool": "rankgate.judging.pooling.pool",
     "ModelRatings": "rankgate.judging.llm.model_ratings",
-    "Prices": "rankgate.judging.llm.purse",
+    "Prices": "rankgate.judging.llm.costs",
     "RankgateError": "rankgate.errors",
     "RatingAccuracy": "rankgate.recommenders.rating_accuracy",
     "Reconciliation": "rankgate.explanation.reconciliation",

@@ -130,9 +130,9 @@ class FileContents:
         return self.runs[0]
 
     def _lacks(self, wanted: str) -> str:
-        held = [WORDS.get(name, name) for name in self.parts if name != "extra"]
-        hint = "; resolve them into judgments first" if held[:1] == ["ratings"] else ""
-        return f"no {wanted} in it, but {' and '.join(held) or 'nothing'}{hint}."
+        content = [WORDS.get(name, name) for name in self.parts if name != "extra"]
+        hint = "; resolve them into judgments first" if content[:1] == ["ratings"] else ""
+        return f"no {wanted} in it, but {' and '.join(content) or 'nothing'}{hint}."
 
 
 def _full(part: Any) -> bool:

@@ -32,14 +32,14 @@ def read_ratings(table: RatingsLike, name: str | None = None, from_: str | None 
     if isinstance(table, Ratings):
         return table
     if isinstance(table, str | Path):
-        held = contents_of(table, from_)
-        if held.ratings is None:
+        content = contents_of(table, from_)
+        if content.ratings is None:
             problem = (
                 "it does not say who rated what; ratings need a column rater besides query_id, "
                 "doc_id and grade."
             )
             raise InputError(problem, source=str(table), code="missing-column")
-        return held.ratings
+        return content.ratings
     return _of_frame(table, name or "ratings")
 
 

@@ -32,7 +32,7 @@ or the first row counts, and the others hold their places for nothing."""
 
 
 _DOCUMENTS = 16_000_000
-"""Documents of one query at most: they are held together."""
+"""Documents of one query at most: they are in memory together."""
 
 _PIECE = 1 << 18  # rows at once of a run in memory
 
@@ -165,7 +165,7 @@ class Run:
 
         return replace(self, pieces=pieces)
 
-    def held(self) -> Run:
+    def in_memory(self) -> Run:
         """The same run in memory, for those who read it more than once.
 
         Raises:

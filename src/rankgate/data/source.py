@@ -133,14 +133,14 @@ class InputFile:
         Raises:
             InputError: more than the limit, damaged compression.
         """
-        held = io.BytesIO()  # joined pieces would be in memory twice
+        contents = io.BytesIO()  # joined pieces would be in memory twice
         with self.open() as stream:
-            while held.tell() <= limit and (piece := self.read(stream, CHUNK)):
-                held.write(piece)
-        if held.tell() > limit:
+            while contents.tell() <= limit and (piece := self.read(stream, CHUNK)):
+                contents.write(piece)
+        if contents.tell() > limit:
             problem = f"more than {limit >> 20} MB when it is unpacked; unpack it first."
             raise InputError(problem, source=self.label, code="too-large")
-        return held.getvalue()
+        return contents.getvalue()
 
     def head(self, size: int = 1 << 16) -> bytes:
         """The first bytes, decompressed."""

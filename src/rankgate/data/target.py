@@ -83,11 +83,11 @@ def replacing(path: str | Path, before: Version | None = None) -> Iterator[Binar
             f"{path}: links that lead to each other; name the file.", code="cannot-write"
         ) from None
     _remove_leftovers(final)
-    aside = final.with_name(f".{final.name}.{os.getpid()}")
+    partial = final.with_name(f".{final.name}.{os.getpid()}")
     try:
         with (
             _write_errors(path),
-            aside.open("wb") as plain,
+            partial.open("wb") as plain,
             _locked(plain.fileno()),
             _packed(plain, place.suffix.lower()) as stream,
         ):
@@ -95,11 +95,11 @@ def replacing(path: str | Path, before: Version | None = None) -> Iterator[Binar
         with _write_errors(path), _folder_locked(final.parent):
             _refuse_other(final, before)
             if final.exists():
-                shutil.copymode(final, aside)
-            aside.replace(final)
+                shutil.copymode(final, partial)
+            partial.replace(final)
     except BaseException:
         with suppress(OSError):
-            aside.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
         raise
 
 

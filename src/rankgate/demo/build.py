@@ -80,9 +80,9 @@ def build(folder: str | Path) -> Demo:
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder, prefix=".building-") as aside:
-            demo = _write(Path(aside))
-            for file in sorted(Path(aside).iterdir()):
+        with TemporaryDirectory(dir=folder, prefix=".building-") as partial:
+            demo = _write(Path(partial))
+            for file in sorted(Path(partial).iterdir()):
                 file.replace(folder / file.name)
     except OSError as error:
         why = error.strerror or str(error)

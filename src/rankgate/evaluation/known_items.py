@@ -44,10 +44,10 @@ def names_all_items(source: MatrixInput) -> bool:
 
 def relevant(judged: JudgmentIndex, items: pl.Series) -> Codes:
     """The places in a catalogue of what has a grade of 1 or more, ``(T, ·)``."""
-    held = judged.grades >= 1
-    owner = np.repeat(np.arange(len(judged.query_ids)), np.diff(judged.offsets))[held]
+    valid = judged.grades >= 1
+    owner = np.repeat(np.arange(len(judged.query_ids)), np.diff(judged.offsets))[valid]
     if isinstance(judged.given, MatrixInput):
-        place = places(judged.numbers.ids.names, items)[judged.numbers.items[held]]
+        place = places(judged.numbers.ids.names, items)[judged.numbers.items[valid]]
     else:
-        place = places(judged.doc_ids.filter(pl.Series(held)), items)
+        place = places(judged.doc_ids.filter(pl.Series(valid)), items)
     return by_row(owner, place, len(judged.query_ids))

@@ -106,7 +106,7 @@ class Scorer:
         Raises:
             InputError: a run that cannot be read, or has no judged query.
         """
-        given = read_run(run, name).held()
+        given = read_run(run, name).in_memory()
         ranked = given if self.builder is None else self.builder.ranked(given)
         scores = score(self.index, ranked, list(self.metrics), self.how)
         lists = tops(ranked, self.index, self.how, self.depth)

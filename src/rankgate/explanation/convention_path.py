@@ -64,8 +64,8 @@ class Step:
         return {**asdict(self), "effect": self.effect}
 
 
-def walk(
-    held: CachedSource | CachedLists, metric: Metric, begin: Convention, end: Convention
+def path_steps(
+    content: CachedSource | CachedLists, metric: Metric, begin: Convention, end: Convention
 ) -> tuple[Step, ...]:
     """Change what differs between two conventions, axis by axis.
 
@@ -73,7 +73,7 @@ def walk(
     effects go by name. The last mean is that of ``end`` to the bit.
 
     Args:
-        held: the run.
+        content: the run.
         metric: one metric.
         begin: where to start.
         end: where to arrive.
@@ -81,12 +81,12 @@ def walk(
     Raises:
         RankgateError: one of the two cannot take these data.
     """
-    return _Walk(held, metric).steps(Choices.of(begin, metric), Choices.of(end, metric))
+    return _Path(content, metric).steps(Choices.of(begin, metric), Choices.of(end, metric))
 
 
-class _Walk:
-    def __init__(self, held: CachedSource | CachedLists, metric: Metric) -> None:
-        self._held = held
+class _Path:
+    def __init__(self, content: CachedSource | CachedLists, metric: Metric) -> None:
+        self._held = content
         self._metric = (str(metric), metric)
 
     def steps(self, begin: Choices, end: Choices) -> tuple[Step, ...]:

@@ -17,7 +17,7 @@ from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.explanation.explanation import ExplainedRow, Explanation, Other, known
 from rankgate.explanation.ideal import ideal_rows
 from rankgate.explanation.ranking import QueryRanking, ranking
-from rankgate.explanation.steps import Trail, trail
+from rankgate.explanation.steps import Contributions, contributions
 from rankgate.scoring import CONVENTIONS, Convention
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.chosen import chosen_convention
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 DEPTH = 20
 """How many documents are shown of each list."""
 
-_TREC_EVAL = ("trec", "trec9")  # the conventions that every explanation is held against
+_TREC_EVAL = ("trec", "trec9")  # every explanation is compared with these conventions
 _CLOSE = 1e-12  # values that differ by less are the same value
 
 
@@ -129,7 +129,7 @@ def _explained(case: _Case, judgments: Qrels, scores: Scores) -> Explanation:
         case.query_id, case.frame, case.judged, case.own, judged_only=case.metric.judged_only
     )
     shown = _shown(ranked, _cutoff(case), case.depth)
-    marks = trail(case.metric, (ranked.block, ranked.full), shown, case.defaults)
+    marks = contributions(case.metric, (ranked.block, ranked.full), shown, case.defaults)
     ideal, best = ideal_rows(case.metric, ranked, marks.ideal, case.defaults)
     ideal_shown = ideal[: case.depth]
     value, why = _value(scores, case)
@@ -215,7 +215,7 @@ def _shown(ranked: QueryRanking, cutoff: float, depth: int | None) -> list[int]:
     return sorted(rank for _, rank in sorted(matter)[:depth])
 
 
-def _rows(ranked: QueryRanking, shown: list[int], marks: Trail) -> tuple[ExplainedRow, ...]:
+def _rows(ranked: QueryRanking, shown: list[int], marks: Contributions) -> tuple[ExplainedRow, ...]:
     rows, above = [], 0
     for rank in shown:
         document, mark = ranked.doc_ids[rank - 1], marks.marks[rank]

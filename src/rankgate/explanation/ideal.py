@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from rankgate.explanation.explanation import IdealRow, known
-from rankgate.explanation.steps import Mark, trail
+from rankgate.explanation.steps import Mark, contributions
 from rankgate.metrics.judged import block
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def ideal_rows(
     if marks:
         placed = _placed(marks, gains, best)
     else:
-        added = trail(metric, (perfect, perfect), ranks, defaults).marks
+        added = contributions(metric, (perfect, perfect), ranks, defaults).marks
         placed = [(doc, added[rank]) for rank, doc in zip(ranks, best, strict=True)]
     rows = [
         IdealRow(

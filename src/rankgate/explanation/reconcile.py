@@ -9,7 +9,7 @@ from rankgate.data.scores import Scores
 from rankgate.errors import RankgateError, UsageError
 from rankgate.evaluation.evaluate import is_of_lists, known_metrics
 from rankgate.explanation.bridge import Bridge
-from rankgate.explanation.convention_path import Known, effective, known, walk
+from rankgate.explanation.convention_path import Known, effective, known, path_steps
 from rankgate.explanation.reconciliation import Group, Reconciliation, Refusal
 from rankgate.scoring import CONVENTIONS, Convention, convention
 from rankgate.scoring.alignment.judgments import JudgmentIndex
@@ -56,16 +56,16 @@ def reconcile(
     label, one = one_metric(metric)
     names = usual(one) if conventions is None else list(conventions)
     hows = {how.name: how for how in map(convention, names)}
-    held, name = hold(qrels, run, one, context)
-    found = dict(zip(hows, held.score([(label, one)], list(hows.values())), strict=True))
+    content, name = hold(qrels, run, one, context)
+    found = dict(zip(hows, content.score([(label, one)], list(hows.values())), strict=True))
     refusals = {name: str(each) for name, each in found.items() if isinstance(each, RankgateError)}
     scores = {name: each for name, each in found.items() if isinstance(each, Scores)}
     if not scores:
         raise next(each for each in found.values() if isinstance(each, RankgateError))
     groups = _grouped(label, scores)
-    items = [groups[0], *(_separated(each, groups[0], one, hows, held) for each in groups[1:])]
+    items = [groups[0], *(_separated(each, groups[0], one, hows, content) for each in groups[1:])]
     refused = tuple(Refusal(each, reason) for each, reason in refusals.items())
-    return Reconciliation(name, held.name, label, tuple(items), refused)
+    return Reconciliation(name, content.name, label, tuple(items), refused)
 
 
 def bridge(
@@ -93,11 +93,11 @@ def bridge(
     """
     label, one = one_metric(metric)
     first, last = convention(begin), convention(end)
-    held, name = hold(qrels, run, one, context)
-    steps = walk(held, one, first, last)
-    ends = held.score([(label, one)], [first, last])
+    content, name = hold(qrels, run, one, context)
+    steps = path_steps(content, one, first, last)
+    ends = content.score([(label, one)], [first, last])
     before, after = (known(each.means[label]) for each in ends if isinstance(each, Scores))
-    return Bridge(name, held.name, label, first.to_dict(), last.to_dict(), before, after, steps)
+    return Bridge(name, content.name, label, first.to_dict(), last.to_dict(), before, after, steps)
 
 
 def one_metric(metric: str | Metric) -> tuple[str, Metric]:
@@ -172,11 +172,11 @@ def _separated(
     first: Group,
     metric: Metric,
     hows: dict[str, Convention],
-    held: CachedSource | CachedLists,
+    content: CachedSource | CachedLists,
 ) -> Group:
     """The group with what leads to it from the first one, between the two that differ least."""
     pairs = [(near, mine) for near in first.conventions for mine in group.conventions]
     flat = {name: Choices.of(hows[name], metric) for name in {*sum(pairs, ())}}
     near, mine = min(pairs, key=lambda pair: len(flat[pair[0]].differing(flat[pair[1]])))
-    steps = effective(walk(held, metric, hows[near], hows[mine]))
+    steps = effective(path_steps(content, metric, hows[near], hows[mine]))
     return Group(group.value, group.conventions, group.queries, near, mine, steps)

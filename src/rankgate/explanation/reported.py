@@ -58,8 +58,8 @@ def reported(
     metrics = [(str(each), each) for each in _family(one)]
     names = usual(one) if conventions is None else list(conventions)
     hows = list(map(convention, names))
-    held, name = hold(qrels, run, one, context)
-    scored = zip(hows, held.score(metrics, hows), strict=True)
+    content, name = hold(qrels, run, one, context)
+    scored = zip(hows, content.score(metrics, hows), strict=True)
     taken = [(how.name, each) for how, each in scored if isinstance(each, Scores)]
     fits = _by_number([(label, _means(label, taken)) for label, _ in metrics])
     goal, room = wanted / scale, tolerance / scale
@@ -67,7 +67,7 @@ def reported(
     near = () if chosen else tuple(sorted(fits, key=lambda fit: abs(fit.mean - goal))[:_NEAREST])
     return Finding(
         qrels=name,
-        run=held.name,
+        run=content.name,
         metric=str(one),
         reported=str(value),
         value=goal,

@@ -30,7 +30,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Trail:
+class Contributions:
     """What some ranks add.
 
     Attributes:
@@ -50,9 +50,9 @@ class Trail:
     ideal: tuple[Mark, ...] = ()
 
 
-def trail(
+def contributions(
     metric: Metric, blocks: tuple[Judged, Judged], ranks: Sequence[int], defaults: Mapping[str, Any]
-) -> Trail:
+) -> Contributions:
     """What each of some ranks adds to the value of a metric.
 
     Args:
@@ -71,7 +71,7 @@ def trail(
     return _by_steps(steps, block, ranks)  # unjudged documents have no weight of their own here
 
 
-def _by_steps(steps: Steps, block: Judged, ranks: Sequence[int]) -> Trail:
+def _by_steps(steps: Steps, block: Judged, ranks: Sequence[int]) -> Contributions:
     terms = (steps.gain * steps.weight)[0]
     running = np.cumsum(terms)
     column = {int(rank): j for j, rank in enumerate(block.rank[0]) if rank < PAD}
@@ -85,7 +85,7 @@ def _by_steps(steps: Steps, block: Judged, ranks: Sequence[int]) -> Trail:
             gain, weight = float(steps.gain[0, j]), float(steps.weight[0, j])
             marks[rank] = Mark(gain, weight, float(terms[j]), float(running[j]))
     ideal = _ideal(steps)
-    return Trail(
+    return Contributions(
         marks,
         summed=Sum(steps.summed, _terms(terms), float(running[-1])),
         norm=Sum(steps.divisor, tuple(m.contribution or 0.0 for m in ideal), float(steps.norm[0])),
@@ -113,7 +113,7 @@ def _terms(terms: NDArray[np.float64]) -> tuple[float, ...]:
 
 def _by_value(
     metric: Metric, block: Judged, ranks: Sequence[int], defaults: Mapping[str, Any]
-) -> Trail:
+) -> Contributions:
     """The value of the list cut after each rank, by the kernel itself."""
     cuts = sorted({0, *ranks, *(rank - 1 for rank in ranks)})
     values = metric.compute(_prefixes(block, cuts), defaults)
@@ -122,7 +122,7 @@ def _by_value(
     for rank in ranks:
         before = 0.0 if np.isnan(at[rank - 1]) else at[rank - 1]
         marks[rank] = Mark(None, None, known(at[rank] - before), known(at[rank]))
-    return Trail(marks, start=known(at[0]))
+    return Contributions(marks, start=known(at[0]))
 
 
 def _prefixes(block: Judged, cuts: Sequence[int]) -> Judged:

@@ -102,9 +102,9 @@ def _read(
     as_: str | None,
 ) -> tuple[str, str, str, FileContents, tuple[Loss, ...]]:
     """The source's label, its format, why it is of that, what it holds, and what is left out."""
-    held = source if isinstance(source, FileContents) else _in_memory(source, as_)
-    if held is not None:
-        kept, lost = _only(held, as_, "the source")
+    content = source if isinstance(source, FileContents) else _in_memory(source, as_)
+    if content is not None:
+        kept, lost = _only(content, as_, "the source")
         return "in memory", "memory", "it is in memory", kept, lost
     place, found = registry.opened(source, from_)
     reason = "it was named" if found else ""
@@ -189,10 +189,10 @@ def _once(
     assert writer.write is not None
     counted = replace(contents, runs=tuple(_counted(run, counts) for run in contents.runs))
     if not isinstance(target, str | PathLike):
-        with tempfile.TemporaryFile() as aside:
-            lost = writer.write(counted, cast("BinaryIO", aside))
-            aside.seek(0)
-            shutil.copyfileobj(aside, target)
+        with tempfile.TemporaryFile() as partial:
+            lost = writer.write(counted, cast("BinaryIO", partial))
+            partial.seek(0)
+            shutil.copyfileobj(partial, target)
         return lost
     with replacing(target) as stream:
         return writer.write(counted, stream)

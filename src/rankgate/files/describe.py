@@ -64,10 +64,10 @@ def describe(
     for each in several:
         say(str(each) if isinstance(each, str | Path) else "a table")
         read.append(_read(each, from_, part))
-    held = [contents for _, contents in read]
+    content = [contents for _, contents in read]
     labels = [result.file for result, _ in read]
     return Descriptions(
-        tuple(result for result, _ in read), _overlaps(labels, held), _holes(held, cutoff)
+        tuple(result for result, _ in read), _overlaps(labels, content), _holes(content, cutoff)
     )
 
 
@@ -128,12 +128,12 @@ def _described(
     )
 
 
-def _overlaps(labels: list[str], held: list[FileContents]) -> tuple[SharedIds, ...]:
+def _overlaps(labels: list[str], content: list[FileContents]) -> tuple[SharedIds, ...]:
     """What each two files have in common."""
-    if len(held) < 2:  # one file has nothing in common with another
+    if len(content) < 2:  # one file has nothing in common with another
         return ()
-    queries = [_ids(contents, "query_id") for contents in held]
-    documents = [_ids(contents, "doc_id") for contents in held]
+    queries = [_ids(contents, "query_id") for contents in content]
+    documents = [_ids(contents, "doc_id") for contents in content]
     return tuple(
         SharedIds(
             labels[i],
@@ -141,7 +141,7 @@ def _overlaps(labels: list[str], held: list[FileContents]) -> tuple[SharedIds, .
             _common(queries[i], queries[j]),
             _common(documents[i], documents[j]),
         )
-        for i, j in combinations(range(len(held)), 2)
+        for i, j in combinations(range(len(content)), 2)
     )
 
 
@@ -162,10 +162,10 @@ def _common(first: pl.Series, second: pl.Series) -> tuple[int, int, int]:
     return len(first), len(second), both
 
 
-def _holes(held: list[FileContents], cutoff: int) -> tuple[JudgedDepth, ...]:
+def _holes(content: list[FileContents], cutoff: int) -> tuple[JudgedDepth, ...]:
     """How much of each run each set of judgments knows."""
-    sets = [contents.qrels for contents in held if contents.qrels]
-    runs = [run for contents in held for run in contents.runs]
+    sets = [contents.qrels for contents in content if contents.qrels]
+    runs = [run for contents in content for run in contents.runs]
     label = f"Judged@{cutoff}"
     items = []
     for qrels in sets:

@@ -73,7 +73,7 @@ def validate(
 
 @dataclass(frozen=True)
 class _SeenFile:
-    """One file, with what of it other files are held against."""
+    """Check one file, and keep what other files are compared with."""
 
     looked: Looked
     problems: tuple[Problem, ...]
@@ -82,7 +82,7 @@ class _SeenFile:
 
 
 def _held_against(given: FileLike, scale: Scale | None, say: Callable[[str], None]) -> _SeenFile:
-    """The judgments that others are held against; that there are none is an error."""
+    """Return the judgments to compare with; raise an error without any."""
     seen = _seen(given, (None, "qrels" if isinstance(given, dict) else None, scale), None, say)
     if seen.judged is not None or any(each.check == "unreadable" for each in seen.problems):
         return seen

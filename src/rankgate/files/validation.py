@@ -71,7 +71,7 @@ class Validation(Result):
     """What was found in some files.
 
     Attributes:
-        files: those that were looked at, the judgments that they were held against last.
+        files: those that were looked at, the judgments that they were compared with last.
         problems: what was found, file by file, errors first.
     """
 

@@ -205,8 +205,8 @@ def _rankings(judged: Judged, cutoff: int | None) -> Iterator[list[float | None]
         length = int(retrieved) if cutoff is None else min(int(retrieved), cutoff)
         ranking: list[float | None] = [None] * length
         # a grade below 0 means: in the pool, but unjudged
-        held = (ranks <= length) & (grades >= 0)
-        for rank, grade in zip(ranks[held].tolist(), grades[held].tolist(), strict=True):
+        valid = (ranks <= length) & (grades >= 0)
+        for rank, grade in zip(ranks[valid].tolist(), grades[valid].tolist(), strict=True):
             ranking[rank - 1] = grade
         yield ranking
 

@@ -63,7 +63,7 @@ class Scorecard(Result):
         dominated: systems that another is as good as everywhere and better somewhere, with it.
         users: whose lists were looked at: those with judgments.
         catalogue: items.
-        candidates: ``sampled(m)`` where lists held a sample only, else empty.
+        candidates: ``sampled(m)`` where lists contain a sample only, else empty.
         level: of the intervals.
         resamples: drawn for numbers about all lists together.
         seed: of the drawing.

@@ -171,8 +171,8 @@ def _evaluation(asked: ChartRequest, metrics: Sequence[str] = ()) -> Evaluation:
 
 
 def _cutoffs(asked: ChartRequest) -> Evaluation:
-    unasked = _AT_K_OF_ONE if len(asked.runs) == 1 else _AT_K
-    return _evaluation(asked, at_cutoffs(asked.metrics or unasked, asked.cutoffs))
+    default = _AT_K_OF_ONE if len(asked.runs) == 1 else _AT_K
+    return _evaluation(asked, at_cutoffs(asked.metrics or default, asked.cutoffs))
 
 
 def _recall(asked: ChartRequest) -> Evaluation:

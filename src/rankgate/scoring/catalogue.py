@@ -182,7 +182,7 @@ def numbers(items: pl.Series, doc_ids: pl.Series, columns: Mapping[str, pl.Serie
     """Columns of numbers, a row for each item of the catalogue, 0 where nothing is known."""
     out = np.zeros((len(items), len(columns)))
     rows = places(doc_ids, items)
-    held = rows >= 0
+    valid = rows >= 0
     for at, values in enumerate(columns.values()):
-        out[rows[held], at] = values.fill_null(0).to_numpy()[held]
+        out[rows[valid], at] = values.fill_null(0).to_numpy()[valid]
     return out

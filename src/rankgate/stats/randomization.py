@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rankgate.stats.paired import Floats
 
-_BLOCK = 1 << 23  # flips held at once as float64: 64 MB
+_BLOCK = 1 << 23  # flips in memory at once as float64: 64 MB
 _CLOSE = 1e-12  # of the sum of sizes: sums in another order may differ so much
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_ROWS = 3_000_000  # judgments held at once
+_ROWS = 3_000_000  # judgments in memory at once
 _MARK = "\x1f"  # between a query and the number of a supposition; no id has it
 
 

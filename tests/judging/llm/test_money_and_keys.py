@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rankgate.errors import UsageError
-from rankgate.judging.llm.purse import Prices
+from rankgate.judging.llm.costs import Prices
 from support.wording import raises
 
 

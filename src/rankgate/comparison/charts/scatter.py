@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present.charts.door import altair
+from rankgate.present.charts.backend import altair
 from rankgate.present.charts.parts import cut, in_columns, panel, table
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.side_by_side import spots, written

@@ -14,8 +14,8 @@ from rankgate.data.formats.writing import known, lost, lost_columns, own, text_o
 from rankgate.data.place import Place
 from rankgate.data.ratings import SCHEMA, Ratings
 from rankgate.data.text.json_keys import have
+from rankgate.data.text.json_reader import a_text, an_object, each
 from rankgate.data.text.json_text import document, dumped, identifier, number, whole
-from rankgate.data.text.json_walk import a_text, an_object, each
 from rankgate.data.text.times import moment, stamp
 from rankgate.errors import InputError
 
@@ -75,7 +75,7 @@ def read(source: InputFile) -> FileContents:
     if not documents:
         raise InputError("there are no tasks in it.", source=source.label, code="no-judgments")
     own_ = {"control": seen.control, "models": [*seen.models]}
-    own_ = {name: held for name, held in own_.items() if held}
+    own_ = {name: content for name, content in own_.items() if content}
     table = pl.DataFrame(rows, schema=SCHEMA) if rows else pl.DataFrame(schema=SCHEMA)
     return FileContents(
         ratings=Ratings(table, source.stem, place=Place(source.label)),

@@ -20,8 +20,8 @@ from rankgate.data.formats.writing import (
     texts,
 )
 from rankgate.data.text.json_keys import have, matching
+from rankgate.data.text.json_reader import an_id, an_object, each, inside
 from rankgate.data.text.json_text import document
-from rankgate.data.text.json_walk import an_id, an_object, each, inside
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

@@ -174,12 +174,12 @@ class _Runs:
 
 def _pieces(frames: Iterator[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:
     """Frames put together until they have so many rows, empty ones left out."""
-    held: list[pl.DataFrame] = []
+    content: list[pl.DataFrame] = []
     for frame in ahead(frames):
         if len(frame):
-            held.append(frame)
-        if sum(map(len, held)) >= rows:
-            yield pl.concat(held, rechunk=True)
-            held = []
-    if held:
-        yield pl.concat(held, rechunk=True)
+            content.append(frame)
+        if sum(map(len, content)) >= rows:
+            yield pl.concat(content, rechunk=True)
+            content = []
+    if content:
+        yield pl.concat(content, rechunk=True)

@@ -98,8 +98,8 @@ class Sparse:
         """As of `Dense`."""
         offsets = self.offsets[rows.start : rows.stop + 1]
         owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        held = slice(offsets[0], offsets[-1])
-        return _real(owner, self.columns[held].astype(np.int64), self.values[held])
+        valid = slice(offsets[0], offsets[-1])
+        return _real(owner, self.columns[valid].astype(np.int64), self.values[valid])
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +180,8 @@ def pairs_of(source: MatrixInput) -> tuple[Codes, Codes]:
     rows = slice(0, source.users.size)
     repeated = {"refuse": False} if isinstance(source, Padded) else {}
     owner, item, number = source.flat(rows, **repeated)
-    held = number != 0
-    return owner[held], item[held]
+    valid = number != 0
+    return owner[valid], item[valid]
 
 
 def is_source(table: object) -> bool:
@@ -274,8 +274,8 @@ def _ends(codes: NDArray[Any], padding: int) -> tuple[int, int]:
         return 0, NOWHERE
     least, greatest = int(codes.min()), int(codes.max())
     if padding in {least, greatest}:
-        held = codes[codes != padding]
-        least, greatest = (int(held.min()), int(held.max())) if held.size else (0, NOWHERE)
+        valid = codes[codes != padding]
+        least, greatest = (int(valid.min()), int(valid.max())) if valid.size else (0, NOWHERE)
     return least, greatest
 
 
@@ -295,7 +295,7 @@ def _numbers(array: NDArray[Any], name: str) -> NDArray[Any]:
 def _real(owner: NDArray[Any], item: NDArray[Any], value: NDArray[Any]) -> Flat:
     """Without what is NaN."""
     numbers: Floats = value.astype(np.float64)
-    held = ~np.isnan(numbers)
-    if held.all():
+    valid = ~np.isnan(numbers)
+    if valid.all():
         return owner, item, numbers
-    return owner[held], item[held], numbers[held]
+    return owner[valid], item[valid], numbers[valid]

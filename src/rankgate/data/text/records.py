@@ -32,7 +32,7 @@ SEPARATORS = (",", "\t", ";", "|")
 
 _BOM = b"\xef\xbb\xbf"
 _NEWLINE, _QUOTE = 10, 34
-_IRREGULAR = 256 << 20  # bytes that are read record by record, and held meanwhile
+_IRREGULAR = 256 << 20  # bytes that are read record by record, and kept in memory
 
 
 @dataclass(frozen=True)

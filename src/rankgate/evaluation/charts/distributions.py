@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
 from rankgate.evaluation.charts.scored import counted
-from rankgate.present.charts.door import altair
+from rankgate.present.charts.backend import altair
 from rankgate.present.charts.parts import in_columns, panel, table
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.style import BLUE, INK, RED

@@ -154,8 +154,8 @@ def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  #
         )
     part = as_ or ("qrels" if graded(frame.columns) else "run")  # type: ignore[union-attr]
     if frame is None:
-        held = read.read_qrels(given) if part == "qrels" else read.read_run(given)
-        return _in_memory(held, as_, scale)
+        content = read.read_qrels(given) if part == "qrels" else read.read_run(given)
+        return _in_memory(content, as_, scale)
     number = "grade" if part == "qrels" else "score"
     try:
         table = shaped(frame.lazy(), number, part).collect()

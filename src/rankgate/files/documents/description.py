@@ -80,9 +80,11 @@ def _judgments(result: Judgments) -> list[tuple[str, str]]:
         else ""
     )
     scale = f"; on a scale from {result.scale[0]:g} to {result.scale[1]:g}" if result.scale else ""
-    held = f"{result.judgments:,} of {result.documents:,} documents for {result.queries:,} queries"
+    content = (
+        f"{result.judgments:,} of {result.documents:,} documents for {result.queries:,} queries"
+    )
     return [
-        ("judgments", f"{held}{named}{_spread(result.per_query)}"),
+        ("judgments", f"{content}{named}{_spread(result.per_query)}"),
         ("grades", f"{', '.join([*shown, *more]) or 'none'}{without}{scale}"),
         ("content", result.sha256),
     ]
@@ -91,19 +93,21 @@ def _judgments(result: Judgments) -> list[tuple[str, str]]:
 def _run(result: RunSummary) -> list[tuple[str, str]]:
     tag = f" (tag {printable(result.tag)})" if result.tag else ""
     scores = "no scores" if result.lowest is None else f"{result.lowest:g} to {result.highest:g}"
-    held = f"{result.rows:,} rows of {result.documents:,} documents for {result.queries:,} queries"
+    content = (
+        f"{result.rows:,} rows of {result.documents:,} documents for {result.queries:,} queries"
+    )
     return [
-        ("run", f"{printable(result.name)}{tag}: {held}{_spread(result.per_query)}"),
+        ("run", f"{printable(result.name)}{tag}: {content}{_spread(result.per_query)}"),
         ("scores", f"{scores}; rows tied with the one above: {result.tied:,}"),
         ("content", result.sha256),
     ]
 
 
 def _ratings(result: RatingSummary) -> list[tuple[str, str]]:
-    held = f"{result.ratings:,} by {result.raters:,} raters of {result.pairs:,} pairs"
+    content = f"{result.ratings:,} by {result.raters:,} raters of {result.pairs:,} pairs"
     shared = f"{result.shared:,} pairs have grades of several raters"
     ungraded = f"{result.ungraded:,} ratings have none"
-    return [("ratings", f"{held} of {result.queries:,} queries; {shared}, {ungraded}")]
+    return [("ratings", f"{content} of {result.queries:,} queries; {shared}, {ungraded}")]
 
 
 def _spread(result: Spread | None) -> str:

@@ -68,7 +68,7 @@ def _file(result: Validation, label: str) -> Entries:
 def _head(label: str, looked: Looked | None) -> str:
     if looked is None:
         return printable(label)
-    held = [
+    content = [
         f"{count:,} {words}"
         for count, words in (
             (looked.judgments, "judgments"),
@@ -77,7 +77,7 @@ def _head(label: str, looked: Looked | None) -> str:
         if count
     ]
     known = [f"read as {looked.format}"] if looked.format not in {"?", "memory"} else []
-    text = ", ".join([*known, *held])
+    text = ", ".join([*known, *content])
     return printable(label) + (f": {text}" if text else "")
 
 

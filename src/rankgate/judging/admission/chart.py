@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.pipelines.charts.ranked import shades_of
-from rankgate.present.charts.door import altair
+from rankgate.present.charts.backend import altair
 from rankgate.present.charts.parts import table
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.words import queries, short

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
-from rankgate.present.charts.door import altair
+from rankgate.present.charts.backend import altair
 from rankgate.present.charts.heat import heat
 from rankgate.present.charts.parts import table
 from rankgate.present.charts.picture import Picture

@@ -72,12 +72,12 @@ def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:
     Raises:
         InputError: no rating has a grade, or none has one on the scale.
     """
-    stand = standing(ratings)
+    counted = standing(ratings)
     bounds = scale or ratings.scale
     fits = on_scale(pl.col("grade"), bounds) if bounds else pl.lit(value=True)
-    last = stand.table.filter(fits | pl.col("grade").is_null())
+    last = counted.table.filter(fits | pl.col("grade").is_null())
     outside = (
-        stand.table.filter(~fits & pl.col("grade").is_not_null())
+        counted.table.filter(~fits & pl.col("grade").is_not_null())
         .group_by("rater", "grade")
         .agg(pl.len().cast(pl.Int64).alias("ratings"))
         .sort("rater", "grade")
@@ -94,7 +94,7 @@ def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:
         last,
         given,
         outside,
-        stand.corrected,
+        counted.corrected,
         raters,
         sheet,
         queries,

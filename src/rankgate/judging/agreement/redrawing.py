@@ -48,25 +48,25 @@ class RedrawnGrades:
         Raises:
             InputError: no pair has two grades, so that nothing is known of other raters.
         """
-        stand = (
+        counted = (
             standing(ratings)
             .table.filter(pl.col("grade").is_not_null())
             .sort(PAIR, maintain_order=True)
         )
-        place = stand.with_row_index("place").select(
+        place = counted.with_row_index("place").select(
             pl.col("place").first().over(PAIR).cast(pl.Int64), pl.len().over(PAIR).cast(pl.Int64)
         )
         begins, sizes = place["place"].to_numpy(), place["len"].to_numpy()
         if not (sizes > 1).any():
             problem = "no pair has the grades of two raters; let some be graded twice."
             raise InputError(problem, source=ratings.place.label, code="no-common-pairs")
-        grades = stand["grade"].to_numpy().astype(np.float64)
+        grades = counted["grade"].to_numpy().astype(np.float64)
         return cls(
-            replace(ratings, table=stand),
+            replace(ratings, table=counted),
             grades,
             begins,
             sizes,
-            _others(stand.filter(pl.len().over(PAIR) > 1)),
+            _others(counted.filter(pl.len().over(PAIR) > 1)),
         )
 
     def draw(self, rng: np.random.Generator) -> Ratings:

@@ -12,9 +12,9 @@ from click.core import ParameterSource
 
 from rankgate.console.pairs import pairs
 from rankgate.errors import UsageError
+from rankgate.judging.llm.costs import Prices
 from rankgate.judging.llm.judge import PARAMETERS, Judge
 from rankgate.judging.llm.protocols import STRUCTURES, WIRES
-from rankgate.judging.llm.purse import Prices
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from rankgate.judging.llm.costs import Prices
     from rankgate.judging.llm.prompts import Template
-    from rankgate.judging.llm.purse import Prices
     from rankgate.judging.rating.tasks import Task
 
 PARAMETERS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 512}

@@ -92,7 +92,7 @@ class OpenAI:
         if isinstance(content, list):
             content = "".join(part["text"] for part in content if part.get("type") == "text")
         usage = body.get("usage") or {}
-        ended = {"length": "cut off at max_tokens", "content_filter": "held back by a filter"}
+        ended = {"length": "cut off at max_tokens", "content_filter": "blocked by a filter"}
         refusal = message.get("refusal")
         why = f"refused: {refusal}" if refusal else ended.get(str(finish), "")
         if content is not None and not isinstance(content, str):

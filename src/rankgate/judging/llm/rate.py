@@ -14,11 +14,11 @@ from rankgate.data.scales import scale_of
 from rankgate.declare import Count
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.llm.client import Client
-from rankgate.judging.llm.ledger import Ledger
+from rankgate.judging.llm.costs import CostLimit
 from rankgate.judging.llm.model_ratings import ModelRatings
 from rankgate.judging.llm.prompts import Template
 from rankgate.judging.llm.protocols import WIRES
-from rankgate.judging.llm.purse import Purse
+from rankgate.judging.llm.saved_ratings import SavedRatings
 from rankgate.judging.llm.work import Work
 from rankgate.judging.rating.pool_tasks import pool_of, tasks
 from rankgate.judging.rating.session import grades_of
@@ -89,8 +89,8 @@ class LLMRating(Closing):
         )
         self._journal = Journal.open(path)
         version = guideline or f"{self._template.name} {self._template.sha256[:12]}"
-        self._ledger = Ledger(self._journal, self._rater, judge.model, version)
-        self._left = self._ledger.left(self._asks, again=judge.again)
+        self._saved = SavedRatings(self._journal, self._rater, judge.model, version)
+        self._left = self._saved.left(self._asks, again=judge.again)
         self._now: list[PairOutcome] = []
 
     @property
@@ -114,10 +114,10 @@ class LLMRating(Closing):
                 answered is kept. The disk is full.
             KeyboardInterrupt: as Python raises it; what was answered is kept.
         """
-        judge, ledger = self._judge, self._ledger
+        judge, saved = self._judge, self._saved
 
         def keep(ask: Ask, outcome: PairOutcome) -> None:
-            ledger.keep(ask, outcome)
+            saved.keep(ask, outcome)
             self._now.append(outcome)
             if on_progress:
                 on_progress(f"{ask.task.query_id} {ask.task.doc_id}")
@@ -126,7 +126,7 @@ class LLMRating(Closing):
             self._client,
             self._scale,
             keep,
-            Purse(judge.ceiling, ledger.spent(judge.prices)),
+            CostLimit(judge.ceiling, saved.spent(judge.prices)),
             judge.prices,
             judge.most_tokens,
             judge.retries,
@@ -147,7 +147,7 @@ class LLMRating(Closing):
 
     def _answered(self) -> list[dict[str, Any]]:
         """The last words on the pool's pairs that are answers."""
-        last = self._ledger.last()
+        last = self._saved.last()
         rows = (last.get(ask.task.pair, {}) for ask in self._asks)
         return [row for row in rows if row.get("answered")]
 
@@ -170,7 +170,7 @@ class LLMRating(Closing):
             input_tokens=sum(outcome.input_tokens for outcome in now),
             output_tokens=sum(outcome.output_tokens for outcome in now),
             cost=sum(outcome.cost or 0.0 for outcome in now) if priced else None,
-            spent=self._ledger.spent(priced) if priced else None,
+            spent=self._saved.spent(priced) if priced else None,
             stopped=stopped,
         )
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rankgate.judging.llm.client import Client, Reply
+    from rankgate.judging.llm.costs import CostLimit, Prices
     from rankgate.judging.llm.judge import Ask
-    from rankgate.judging.llm.purse import Prices, Purse
 
 OVERHEAD = 1000
 """Tokens that an endpoint may put around a request, at most; a token is a byte or more."""
@@ -58,7 +58,7 @@ class Work:
         scale: the grades that are possible, with labels.
         keep: keeps an outcome for good before the next request goes out; called by one thread at
             a time.
-        purse: what may be spent.
+        costs: what may be spent.
         prices: by which it is.
         most_tokens: of an answer; None where nothing bounds it.
         retries: how many times a request is tried again.
@@ -71,7 +71,7 @@ class Work:
     client: Client
     scale: Mapping[float, str]
     keep: Callable[[Ask, PairOutcome], None]
-    purse: Purse
+    costs: CostLimit
     prices: Prices | None = None
     most_tokens: int | None = None
     retries: int = 5
@@ -134,7 +134,7 @@ class Work:
         used, sent, reply = (0, 0), 0, None
         while sent <= self.retries and self._ready(sent):
             reserve = self._cost(most)
-            if not self.purse.take(reserve):
+            if not self.costs.take(reserve):
                 self.poor = True
                 self._stop.set()
                 break
@@ -144,7 +144,7 @@ class Work:
                 now = _used(reply, most)
                 cost = self._cost(now)
             finally:
-                self.purse.give_back(reserve, cost)
+                self.costs.give_back(reserve, cost)
             used = (used[0] + now[0], used[1] + now[1])
             sent += 1
             if reply.kind != "again" or self._asks_too_much(reply):

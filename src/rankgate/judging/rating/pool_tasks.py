@@ -57,9 +57,9 @@ def _held(given: str | Path | pl.DataFrame | None, part: str) -> pl.DataFrame | 
         return None
     if not isinstance(given, str | Path):
         return polars_frame(given, part)
-    held: pl.DataFrame | None = getattr(contents_of(given), part)
-    if held is None:
+    content: pl.DataFrame | None = getattr(contents_of(given), part)
+    if content is None:
         needed = "query_id and text" if part == "queries" else "doc_id and fields such as title"
         problem = f"it holds no {part}; columns {needed} are needed."
         raise InputError(problem, source=str(given), code="no-such-content")
-    return held
+    return content

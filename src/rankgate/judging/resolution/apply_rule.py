@@ -78,10 +78,10 @@ def resolve(
     if bounds is not None:
         refuse_outside(ratings, bounds)
     carried = transformer(ratings) if transformer else ratings
-    stand = standing(carried, slots)
-    given = stand.table.filter(pl.col("grade").is_not_null())
+    counted = standing(carried, slots)
+    given = counted.table.filter(pl.col("grade").is_not_null())
     result = chosen.resolve(given, **options)
-    pairs = stand.table.select(PAIR).unique(maintain_order=True)
+    pairs = counted.table.select(PAIR).unique(maintain_order=True)
     every = pairs.join(result, on=PAIR, how="left", maintain_order="left")
     made_by = {
         "rule": chosen.name,
@@ -95,7 +95,7 @@ def resolve(
     qrels = None
     if len(judged):
         qrels = Qrels(judged, ratings.name, target, (), made_by, place)
-    counts = _counts(ratings, stand, every)
+    counts = _counts(ratings, counted, every)
     if slots:
         late = pl.col("at").is_null().any() & (pl.len() > slots)
         pairs_late = carried.table.group_by(PAIR).agg(late.alias("late"))
@@ -125,13 +125,13 @@ def _unresolved(every: pl.DataFrame, given: pl.DataFrame) -> pl.DataFrame:
     return open_.join(said, on=PAIR, how="left", maintain_order="left")
 
 
-def _counts(ratings: Ratings, stand: Any, every: pl.DataFrame) -> dict[str, int]:  # noqa: ANN401
+def _counts(ratings: Ratings, counted: Any, every: pl.DataFrame) -> dict[str, int]:  # noqa: ANN401
     return {
         "ratings": len(ratings.table),
-        "corrected": stand.corrected,
-        "cannot_tell": stand.table["grade"].null_count(),
-        "beyond_slots": stand.beyond,
-        "raters": stand.table["rater"].n_unique(),
+        "corrected": counted.corrected,
+        "cannot_tell": counted.table["grade"].null_count(),
+        "beyond_slots": counted.beyond,
+        "raters": counted.table["rater"].n_unique(),
         "pairs": len(every),
         "resolved": len(every) - every["grade"].null_count(),
         "ties": every.filter(pl.col("why") == "tie").height,

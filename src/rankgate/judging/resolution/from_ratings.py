@@ -91,8 +91,8 @@ def holds_ratings(source: QrelsLike | RatingsLike, how: str | Convention) -> boo
     place, found = opened(source, None)
     if "ratings" not in (found or detected(place)[0]).holds:
         return False
-    held = contents_of(source)
-    return held.ratings is not None and held.ratings.table["rater"].n_unique() > 1
+    content = contents_of(source)
+    return content.ratings is not None and content.ratings.table["rater"].n_unique() > 1
 
 
 def from_ratings(

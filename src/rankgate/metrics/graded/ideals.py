@@ -1,4 +1,4 @@
-"""The ideal ranking, which a discounted gain is held against."""
+"""The ideal ranking, by which a discounted gain is divided."""
 
 from __future__ import annotations
 

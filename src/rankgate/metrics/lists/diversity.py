@@ -90,9 +90,9 @@ def _given(listed: Listed) -> Floats:
     step = max(1, _BLOCK // max(1, width * width))
     upper = np.triu(np.ones((width, width), bool), 1)
     for begin in range(0, len(out), step):
-        codes, held = listed.items[begin : begin + step], listed.shown[begin : begin + step]
-        both = held[:, :, None] & held[:, None, :] & upper
-        safe = np.where(held, codes, 0)
+        codes, valid = listed.items[begin : begin + step], listed.shown[begin : begin + step]
+        both = valid[:, :, None] & valid[:, None, :] & upper
+        safe = np.where(valid, codes, 0)
         pairs = listed.alike[safe[:, :, None], safe[:, None, :]]
         out[begin : begin + step] = np.where(both, pairs, 0).sum(axis=(1, 2))
     return out

@@ -138,10 +138,10 @@ def _summed(listed: Listed, codes: Codes, worth: Floats) -> Floats:
     groups = _groups(listed)
     size = int(groups.max(initial=0)) + 1
     of = np.where(codes != NONE, groups[np.where(codes != NONE, codes, 0)], NONE)
-    held = of != NONE
-    cell = (np.arange(len(codes))[:, None] * size + of)[held]
+    valid = of != NONE
+    cell = (np.arange(len(codes))[:, None] * size + of)[valid]
     flat = np.bincount(
-        cell, weights=np.broadcast_to(worth, codes.shape)[held], minlength=len(codes) * size
+        cell, weights=np.broadcast_to(worth, codes.shape)[valid], minlength=len(codes) * size
     )
     return flat.reshape(len(codes), size).astype(np.float64)
 

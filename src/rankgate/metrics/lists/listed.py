@@ -77,8 +77,8 @@ class Listed:
     @property
     def shown(self) -> Flags:
         """Which places hold an item, ``(T, K)``."""
-        held: Flags = self.items != NONE
-        return held
+        valid: Flags = self.items != NONE
+        return valid
 
     @property
     def lengths(self) -> Codes:
@@ -239,9 +239,9 @@ def taken(table: Floats | Codes, codes: Codes) -> Floats:
     if not len(table):
         return np.zeros((*codes.shape, *table.shape[1:]))
     rows: Floats = table.astype(np.float64, copy=False)[codes]  # NONE takes the last for now
-    held = codes != NONE
-    if not held.all():
-        rows[~held] = 0
+    valid = codes != NONE
+    if not valid.all():
+        rows[~valid] = 0
     return rows
 
 

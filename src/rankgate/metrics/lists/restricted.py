@@ -1,4 +1,4 @@
-"""Lists as if the catalogue held some of its items only."""
+"""Restrict lists to a part of the catalogue."""
 
 from dataclasses import replace
 from typing import Any

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
 from rankgate.pipelines.charts.ranked import shades_of
-from rankgate.present.charts.door import altair
+from rankgate.present.charts.backend import altair
 from rankgate.present.charts.parts import in_columns, rule, table
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.style import BLUE, INK, LINE

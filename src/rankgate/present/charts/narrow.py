@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rankgate.present.charts.door import converter
+from rankgate.present.charts.backend import converter
 
 PHONE = 350
 """The width of a chart on a phone, in points."""

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present.charts.door import converter
+from rankgate.present.charts.backend import converter
 from rankgate.present.charts.style import THEMES, config, on_dark, swaps
 from rankgate.present.charts.words import short
 from rankgate.present.resolve import resolved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present.charts.door import altair
+from rankgate.present.charts.backend import altair
 from rankgate.present.charts.parts import table
 from rankgate.present.charts.words import spread
 

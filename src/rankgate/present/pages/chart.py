@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present.charts.door import converter
+from rankgate.present.charts.backend import converter
 from rankgate.present.charts.narrow import narrow
 from rankgate.present.charts.style import swaps
 from rankgate.present.grid import Grid

@@ -131,8 +131,8 @@ def align(met: Met, how: Alignment) -> Aligned:
     everything = met
     met, placed = laid_out(met, how)
     owner = met.owner[met.row]
-    stand = ranks(placed, met.row, owner, met.doc_ids, how.tie_order)
-    by = np.argsort(owner * (len(met.scores) + 1) + stand.rank, kind="stable")
+    counted = ranks(placed, met.row, owner, met.doc_ids, how.tie_order)
+    by = np.argsort(owner * (len(met.scores) + 1) + counted.rank, kind="stable")
     retrieved = _counts(met)
     in_run = retrieved if met is everything else _counts(everything)  # even if none of it counts
     aligned = Aligned(
@@ -140,9 +140,9 @@ def align(met: Met, how: Alignment) -> Aligned:
         present=in_run > 0,
         retrieved=retrieved,
         owner=owner[by],
-        rank=stand.rank[by],
-        first=stand.first[by],
-        last=stand.last[by],
+        rank=counted.rank[by],
+        first=counted.first[by],
+        last=counted.last[by],
         grade=met.grade[by],
         row=met.row[by] if met.rows is None else met.rows[met.row[by]],
         judgment=met.judgment[by],

@@ -44,21 +44,21 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> A
         wanted = keys(owner, own.astype(scores.dtype), len(codes))
     # sorted keys begin with the query, so what is left of a key in it are the scores above
     left = np.searchsorted(ordered, wanted) - starts[owner]
-    stand = TieRanks(left + 1, left + 1, left + 1)
+    counted = TieRanks(left + 1, left + 1, left + 1)
     if twice:
-        stand.last[:] = np.searchsorted(ordered, wanted, side="right") - starts[owner]
+        counted.last[:] = np.searchsorted(ordered, wanted, side="right") - starts[owner]
         names = index.doc_ids.gather(judgment).to_list()
-        _break(stand, _Tied(rows, starts, scores, how.ties), owner, own, names)
+        _break(counted, _Tied(rows, starts, scores, how.ties), owner, own, names)
     # kernels add up gains by rank, and a sum in another order could differ in its last bit
-    by = np.lexsort((stand.rank, owner))
+    by = np.lexsort((counted.rank, owner))
     aligned = Aligned(
         codes=codes,
         present=np.ones(len(codes), bool),
         retrieved=lengths,
         owner=owner[by],
-        rank=stand.rank[by],
-        first=stand.first[by],
-        last=stand.last[by],
+        rank=counted.rank[by],
+        first=counted.first[by],
+        last=counted.last[by],
         grade=index.grades[judgment][by],
         row=by,
         judgment=judgment[by],
@@ -121,15 +121,15 @@ class _Tied:
 
 
 def _break(
-    stand: TieRanks,
+    counted: TieRanks,
     tied: _Tied,
     owner: NDArray[np.int64],
     own: NDArray[np.float64],
     names: list[str],
 ) -> None:
     """Put documents of equal keys at their ranks, in place."""
-    for i in np.flatnonzero(stand.last > stand.first).tolist():
+    for i in np.flatnonzero(counted.last > counted.first).tolist():
         score = own[i]
         above, places = tied.group(int(owner[i]), tied.precise(score))
-        stand.first[i], stand.last[i] = above + 1, above + len(places)
-        stand.rank[i] = above + 1 + places[names[i]]
+        counted.first[i], counted.last[i] = above + 1, above + len(places)
+        counted.rank[i] = above + 1 + places[names[i]]

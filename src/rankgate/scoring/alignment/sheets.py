@@ -83,8 +83,8 @@ class SeenItems:
         else:
             row = source.users.codes(pairs.users)[pairs.owner]
             column = source.items.codes(pairs.items)[pairs.item]
-        held = (row != NOWHERE) & (column != NOWHERE)
-        return cls(rising(row[held] * source.items.size + column[held]), source.items.size)
+        valid = (row != NOWHERE) & (column != NOWHERE)
+        return cls(rising(row[valid] * source.items.size + column[valid]), source.items.size)
 
     def places(self, rows: slice) -> Codes:
         """Row of a block times ``size`` plus item of what was seen by the users of a block."""
@@ -225,15 +225,15 @@ def _met(owner: Codes, item: Codes, wanted: _Wanted, source: MatrixInput) -> tup
         table = np.full(len(wanted.codes) * size, NOWHERE, np.int32)
         table[here] = np.arange(len(here), dtype=np.int32)
         row = table[asked].astype(np.int64)
-        held = row != NOWHERE
-        return row[held], real[held]
+        valid = row != NOWHERE
+        return row[valid], real[valid]
     by = np.argsort(here)
     place = np.minimum(np.searchsorted(here, asked, sorter=by), max(len(here) - 1, 0))
     if not len(here):
         return place[:0], real[:0]
     row = by[place]
-    held = here[row] == asked
-    return row[held], real[held]
+    valid = here[row] == asked
+    return row[valid], real[valid]
 
 
 def _of_lists(lists: Codes, wanted: _Wanted, how: Alignment) -> Aligned:
@@ -248,8 +248,8 @@ def _of_lists(lists: Codes, wanted: _Wanted, how: Alignment) -> Aligned:
         item = wanted.item[part]
         same = short[wanted.owner[part]] == item.astype(short.dtype)[:, None]
         first = same.argmax(axis=1)  # the only one: no item appears twice
-        held = same[np.arange(len(item)), first] & (item != NOWHERE)
-        place[part] = np.where(held, first, NOWHERE)
+        valid = same[np.arange(len(item)), first] & (item != NOWHERE)
+        place[part] = np.where(valid, first, NOWHERE)
     judgment = np.flatnonzero(place != NOWHERE)
     rank, owner = place[judgment] + 1, wanted.owner[judgment]
     by = np.argsort(owner * (lists.shape[1] + 1) + rank, kind="stable")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present.charts.door import altair
+from rankgate.present.charts.backend import altair
 from rankgate.present.charts.parts import in_columns, panel, table
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.style import BLUE, DIM, GREY

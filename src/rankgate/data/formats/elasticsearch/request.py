@@ -11,8 +11,8 @@ from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import by_query, lost, lost_columns, own, put, text_of, texts
 from rankgate.data.text.json_keys import have, matching
+from rankgate.data.text.json_reader import a_text, an_id, an_object, each, inside, whole_object
 from rankgate.data.text.json_text import document
-from rankgate.data.text.json_walk import a_text, an_id, an_object, each, inside, whole_object
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

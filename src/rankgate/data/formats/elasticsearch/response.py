@@ -12,8 +12,8 @@ from rankgate.data.formats.collected import VALUES, GrowingQrels, documents_from
 from rankgate.data.formats.format import Format, Note
 from rankgate.data.formats.writing import text_of
 from rankgate.data.text.json_keys import matching
+from rankgate.data.text.json_reader import an_id, an_object, each, whole_object
 from rankgate.data.text.json_text import document, number
-from rankgate.data.text.json_walk import an_id, an_object, each, whole_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,8 @@ from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.opensearch import search_answer
 from rankgate.data.formats.writing import lost, own, put
+from rankgate.data.text.json_reader import TOP, an_id
 from rankgate.data.text.json_text import member, parsed
-from rankgate.data.text.json_walk import TOP, an_id
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

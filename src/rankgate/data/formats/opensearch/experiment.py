@@ -11,8 +11,8 @@ from rankgate.data.formats.collected import VALUES, ranked
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.opensearch import search_answer
 from rankgate.data.formats.writing import lost, own, put
+from rankgate.data.text.json_reader import a_text, an_id, inside
 from rankgate.data.text.json_text import identifier, member, number
-from rankgate.data.text.json_walk import a_text, an_id, inside
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

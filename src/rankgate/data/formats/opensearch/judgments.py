@@ -10,7 +10,7 @@ from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.opensearch import search_answer
 from rankgate.data.formats.query_texts import by_text
 from rankgate.data.formats.writing import by_query, lost, own, put
-from rankgate.data.text.json_walk import an_id, an_object, each, inside
+from rankgate.data.text.json_reader import an_id, an_object, each, inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

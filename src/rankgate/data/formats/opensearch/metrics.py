@@ -11,8 +11,8 @@ from rankgate.data.formats.collected import VALUES
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.writing import lost, own
 from rankgate.data.text.json_keys import have, matching
+from rankgate.data.text.json_reader import a_text, an_id
 from rankgate.data.text.json_text import dumped, number, objects
-from rankgate.data.text.json_walk import a_text, an_id
 from rankgate.data.text.times import moment, stamp
 from rankgate.errors import InputError
 

@@ -13,8 +13,8 @@ from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.opensearch import search_answer
 from rankgate.data.formats.writing import known, lost, lost_columns, own, put, text_of
 from rankgate.data.text.json_keys import keys
+from rankgate.data.text.json_reader import a_text
 from rankgate.data.text.json_text import identifier, kind, parsed
-from rankgate.data.text.json_walk import a_text
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.text.json_keys import keys
+from rankgate.data.text.json_reader import an_object, each, whole_object
 from rankgate.data.text.json_text import document
-from rankgate.data.text.json_walk import an_object, each, whole_object
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from rankgate.data.formats.quepid.case import NAMELESS, NOTED, noted, rating_los
 from rankgate.data.formats.writing import known, lost, lost_columns, own, put, text_of, texts
 from rankgate.data.qrels import Scale
 from rankgate.data.text.json_keys import have
+from rankgate.data.text.json_reader import a_text, an_id, an_object, inside, whole_object
 from rankgate.data.text.json_text import document, number, whole
-from rankgate.data.text.json_walk import a_text, an_id, an_object, inside, whole_object
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _notes(rated: GrowingRatings, pairs: Mapping[tuple[str, str], Any]) -> tuple
     if ratings is None:
         return Note.of("pairs without a judgement", map(" ".join, pairs))
     table = ratings.table
-    held = set(table.select("query_id", "doc_id").iter_rows())
+    content = set(table.select("query_id", "doc_id").iter_rows())
     shown = pl.format("{} {}", "query_id", "doc_id")
     reasons = (
         Note.of(
@@ -135,7 +135,7 @@ def _notes(rated: GrowingRatings, pairs: Mapping[tuple[str, str], Any]) -> tuple
         for reason in (_UNRATEABLE, _LATER)
     )
     without = Note.of(
-        "pairs without a judgement", (" ".join(pair) for pair in pairs if pair not in held)
+        "pairs without a judgement", (" ".join(pair) for pair in pairs if pair not in content)
     )
     return (*without, *(note for found in reasons for note in found))
 

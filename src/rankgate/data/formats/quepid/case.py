@@ -20,8 +20,8 @@ from rankgate.data.formats.writing import (
     texts,
 )
 from rankgate.data.text.json_keys import have
+from rankgate.data.text.json_reader import a_text, an_id, inside, whole_object
 from rankgate.data.text.json_text import document, whole
-from rankgate.data.text.json_walk import a_text, an_id, inside, whole_object
 
 if TYPE_CHECKING:
     from typing import BinaryIO

@@ -78,16 +78,20 @@ def retrieved(
     Raises:
         InputError: two documents in one position.
     """
-    held = rows.filter(pl.col("position").is_not_null())
-    twice = held.filter(pl.struct("query_id", "position").is_duplicated())
+    content = rows.filter(pl.col("position").is_not_null())
+    twice = content.filter(pl.struct("query_id", "position").is_duplicated())
     if len(twice):
         query, position = twice["query_id"][0], twice["position"][0]
         problem = f"two documents are in position {position:g} of query '{query}'."
         raise InputError(problem, source=label, code="duplicate-position")
     empty = asked.unique(maintain_order=True)
-    empty = empty.filter(~empty.is_in(held["query_id"].unique().implode()))
+    empty = empty.filter(~empty.is_in(content["query_id"].unique().implode()))
     states = pl.DataFrame({"query_id": empty, "state": ["zero"] * len(empty)})
-    columns = held["query_id"].to_list(), held["doc_id"].to_list(), (-held["position"]).to_list()
+    columns = (
+        content["query_id"].to_list(),
+        content["doc_id"].to_list(),
+        (-content["position"]).to_list(),
+    )
     run = ranked(name, *columns, label=label, queries=states if len(empty) else None)
     rest = rows.filter(pl.col("position").is_null())["doc_id"].to_list()
     return run, Note.of("documents without a position, which were not retrieved", rest)
@@ -96,17 +100,17 @@ def retrieved(
 def rows_of(contents: FileContents) -> pl.DataFrame:
     """``query_id``, ``doc_id``, ``position``, ``grade`` of everything retrieved or judged."""
     schema = {"query_id": pl.String, "doc_id": pl.String, "position": pl.Int64}
-    held = pl.DataFrame(schema=schema)
+    content = pl.DataFrame(schema=schema)
     if contents.runs:
         order = pl.col("score").rank("ordinal", descending=True).over("query_id").cast(pl.Int64)
-        held = contents.runs[0].table.select(*_PAIR, order.alias("position"))
-        held = held.sort([appearance(held), pl.col("position")], maintain_order=True)
+        content = contents.runs[0].table.select(*_PAIR, order.alias("position"))
+        content = content.sort([appearance(content), pl.col("position")], maintain_order=True)
     qrels = contents.qrels
     grades = qrels.table.select(*_PAIR, "grade") if qrels else None
     if grades is None:
-        return held.with_columns(pl.lit(None, pl.Float64).alias("grade"))
-    joined = held.join(grades, on=_PAIR, how="left", maintain_order="left")
-    rest = grades.join(held, on=_PAIR, how="anti", maintain_order="left")
+        return content.with_columns(pl.lit(None, pl.Float64).alias("grade"))
+    joined = content.join(grades, on=_PAIR, how="left", maintain_order="left")
+    rest = grades.join(content, on=_PAIR, how="anti", maintain_order="left")
     every = pl.concat([joined, rest], how="diagonal")
     queries = [*(qrels.unjudged if qrels else ()), *_zero(contents)]
     seen = set(every["query_id"].unique())

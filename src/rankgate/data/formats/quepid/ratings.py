@@ -11,8 +11,8 @@ from rankgate.data.formats.query_texts import by_text
 from rankgate.data.formats.rating_sheet import pool_losses
 from rankgate.data.formats.writing import pooled_by_query, put
 from rankgate.data.text.json_keys import matching
+from rankgate.data.text.json_reader import an_id, an_object, inside, whole_object
 from rankgate.data.text.json_text import document
-from rankgate.data.text.json_walk import an_id, an_object, inside, whole_object
 
 if TYPE_CHECKING:
     from typing import BinaryIO

@@ -14,8 +14,8 @@ from rankgate.data.formats.quepid.case import NOTED, noted
 from rankgate.data.formats.quepid.detail import score_losses
 from rankgate.data.formats.writing import by_query, lost, own, put, ranking_by_query, text_of, texts
 from rankgate.data.text.json_keys import have, matching
+from rankgate.data.text.json_reader import a_text, an_id, an_object, each, whole_object
 from rankgate.data.text.json_text import document, identifier, number
-from rankgate.data.text.json_walk import a_text, an_id, an_object, each, whole_object
 from rankgate.data.text.times import moment
 
 if TYPE_CHECKING:

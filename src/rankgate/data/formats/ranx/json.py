@@ -13,7 +13,7 @@ from rankgate.data.formats.tables import schemas
 from rankgate.data.formats.writing import by_query, lost
 from rankgate.data.memory import frames as memory
 from rankgate.data.text import json_text
-from rankgate.data.text.json_walk import whole_object
+from rankgate.data.text.json_reader import whole_object
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from rankgate.data.formats.format import Loss, Note
 from rankgate.data.formats.query_texts import by_text
 from rankgate.data.formats.writing import by_query, lost, own, put
 from rankgate.data.text.json_keys import matching
+from rankgate.data.text.json_reader import an_object, each, whole_object
 from rankgate.data.text.json_text import document, identifier, kind
-from rankgate.data.text.json_walk import an_object, each, whole_object
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

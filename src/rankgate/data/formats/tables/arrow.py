@@ -34,7 +34,7 @@ _RANX = {"q_id", "doc_id", "score"}
 _BATCH = 1_000_000
 
 PACKED = 384 << 20
-"""Bytes of a file that is compressed as a whole, unpacked, at most: twice that is held."""
+"""Bytes of a file that is compressed as a whole, unpacked, at most: twice that is in memory."""
 
 VALUES = 100_000_000
 """Rows times columns that are read whole at most; a few kilobytes can declare any number."""
@@ -206,12 +206,12 @@ def scanned(source: InputFile) -> pl.LazyFrame:
     parquet = source.head(4) == PARQUET
     scan = pl.scan_parquet if parquet else pl.scan_ipc
     plain = None if source.content is not None or _packed(source) else source.path
-    held = b"" if plain else source.everything(PACKED)
+    contents = b"" if plain else source.everything(PACKED)
     if parquet:
-        with plain.open("rb") if plain else io.BytesIO(held) as stream:
+        with plain.open("rb") if plain else io.BytesIO(contents) as stream:
             refuse_lies(stream, stream.seek(0, io.SEEK_END), source.label)
     try:
-        frame = scan(plain or held)
+        frame = scan(plain or contents)
         frame.collect_schema()
     except _BROKEN:
         raise _damaged(source) from None

@@ -38,7 +38,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         ScatteredError: as of the run's batches.
     """
     part, lost = schemas.chosen(contents, ("qrels", "runs"), columns=())
-    held = _Held()
+    content = _Held()
     if part == "qrels" and contents.qrels:
         frames = _judged(contents.qrels)
     else:
@@ -46,9 +46,9 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         lost = (*contents.losses("runs", runs=1), *schemas.run_losses(run, tag=True))
         frames = _ranked(run)
     for frame in frames:
-        table = held.fitted(frame)
+        table = content.fitted(frame)
         table.write_csv(out, include_header=False, separator=" ", quote_style="never")
-    return (*lost, *held.losses())
+    return (*lost, *content.losses())
 
 
 def judgments(
@@ -66,11 +66,11 @@ def judgments(
         InputError: there are none, or two ids that would become one.
     """
     qrels = contents.judgments("")
-    held = _Held()
-    table = held.fitted(qrels.table).select(fields)
+    content = _Held()
+    table = content.fitted(qrels.table).select(fields)
     table.write_csv(out, include_header=False, separator=" ", quote_style="never")
     lost = (*contents.losses("qrels"), *schemas.qrels_losses(qrels, kept))
-    return (*lost, *held.losses())
+    return (*lost, *content.losses())
 
 
 def _judged(qrels: Qrels) -> Iterator[pl.DataFrame]:
@@ -107,7 +107,7 @@ def _ranked(run: Run) -> Iterator[pl.DataFrame]:
 
 
 class _Held:
-    """Ids as they can be held, and what was changed for it."""
+    """Ids that the format can express, and the changes made for it."""
 
     def __init__(self) -> None:
         self._queries: dict[str, str] = {}

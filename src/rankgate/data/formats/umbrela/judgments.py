@@ -13,8 +13,8 @@ from rankgate.data.formats.writing import known, lost, lost_columns, own, texts
 from rankgate.data.notes import Note
 from rankgate.data.qrels import Scale
 from rankgate.data.text.json_keys import keys
+from rankgate.data.text.json_reader import a_text
 from rankgate.data.text.json_text import dumped, identifier, objects, whole
-from rankgate.data.text.json_walk import a_text
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -102,10 +102,10 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: neither ratings nor judgments, or a grade that is not 0, 1, 2 or 3.
     """
-    held = contents.ratings
+    content = contents.ratings
     rows = (
-        held.table
-        if held
+        content.table
+        if content
         else contents.judgments("").table.with_columns(
             rater=pl.lit("rankgate"), comment=pl.lit(None, pl.String)
         )

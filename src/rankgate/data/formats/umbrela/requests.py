@@ -125,8 +125,8 @@ def _candidate(
     """A candidate's id, its score and its fields; a text is its own id."""
     if not isinstance(value, dict):
         return identifier(value, "a candidate", source.label, line), None, {}
-    held = value.get("doc")
-    named = held if isinstance(held, dict) else {"segment": held}
+    content = value.get("doc")
+    named = content if isinstance(content, dict) else {"segment": content}
     inside = {_segment(name): text_of(each) for name, each in named.items() if name not in _IDS}
     inside = {name: each for name, each in inside.items() if each is not None}
     id_ = value.get("docid", inside.get("text"))

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rankgate.data.journal import Journal
+    from rankgate.judging.llm.costs import Prices
     from rankgate.judging.llm.judge import Ask
-    from rankgate.judging.llm.purse import Prices
     from rankgate.judging.llm.work import PairOutcome
 
 Row = dict[str, Any]
@@ -23,7 +23,7 @@ _EMPTY = "the document has no text"
 
 
 @dataclass
-class Ledger:
+class SavedRatings:
     """Ratings with the hashes of their requests, in a journal; nothing in it is ever changed.
 
     Attributes:

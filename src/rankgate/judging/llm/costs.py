@@ -32,21 +32,21 @@ class Prices:
 
 
 @dataclass
-class Purse:
+class CostLimit:
     """Keeps what is spent under a ceiling.
 
-    Before a request goes out, the most that it can cost is set aside; when its answer is there,
+    Before a request goes out, the most that it can cost is set reserved; when its answer is there,
     what it did cost takes that place. So the ceiling holds however many requests are under way.
 
     Attributes:
         ceiling: the most that may be spent; None without one.
         spent: what is spent.
-        aside: what requests under way can cost at most.
+        reserved: what requests under way can cost at most.
     """
 
     ceiling: float | None = None
     spent: float = 0.0
-    aside: float = 0.0
+    reserved: float = 0.0
     _under_way: int = 0
     _changed: Condition = field(default_factory=Condition)
 
@@ -58,24 +58,24 @@ class Purse:
             )
 
     def take(self, most: float) -> bool:
-        """Set aside what a request can cost; False where the ceiling has no room for it.
+        """Set reserved what a request can cost; False where the ceiling has no room for it.
 
-        Waits while requests under way may turn out cheaper than what is set aside for them.
+        Waits while requests under way may turn out cheaper than what is set reserved for them.
         """
         with self._changed:
             if self.ceiling is not None:
-                while self.spent + self.aside + most > self.ceiling:
+                while self.spent + self.reserved + most > self.ceiling:
                     if not self._under_way:
                         return False
                     self._changed.wait()
-            self.aside += most
+            self.reserved += most
             self._under_way += 1
             return True
 
     def give_back(self, most: float, cost: float) -> None:
-        """Put the real cost in the place of what was set aside."""
+        """Put the real cost in the place of what was set reserved."""
         with self._changed:
             self._under_way -= 1
-            self.aside = self.aside - most if self._under_way else 0.0  # sums are rounded
+            self.reserved = self.reserved - most if self._under_way else 0.0  # sums are rounded
             self.spent += cost
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""The one door to Altair and its converter, which come with the extra ``plots``."""
+"""Import Altair and its converter, which come with the extra ``plots``."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import UsageError
-from rankgate.judging.llm.purse import Prices, Purse
+from rankgate.judging.llm.costs import CostLimit, Prices
 from support.wording import raises
 
 AMOUNT = st.floats(0.001, 1e6)
@@ -17,15 +17,15 @@ AMOUNT = st.floats(0.001, 1e6)
     st.lists(st.tuples(AMOUNT, st.floats(0, 1)), max_size=40), st.floats(0, 1e7), st.integers(1, 4)
 )
 def test_many_threads_never_spend_more_than_the_ceiling(requests, ceiling, threads):
-    purse, left, refused = Purse(ceiling), iter(requests), []
+    costs, left, refused = CostLimit(ceiling), iter(requests), []
 
     def work():
         for most, share in left:
-            if not purse.take(most):
+            if not costs.take(most):
                 refused.append(most)
                 return
-            assert purse.spent + purse.aside <= ceiling * (1 + 1e-12)
-            purse.give_back(most, most * share)
+            assert costs.spent + costs.aside <= ceiling * (1 + 1e-12)
+            costs.give_back(most, most * share)
 
     crew = [Thread(target=work) for _ in range(threads)]
     for thread in crew:
@@ -33,27 +33,27 @@ def test_many_threads_never_spend_more_than_the_ceiling(requests, ceiling, threa
     for thread in crew:
         thread.join(10)
         assert not thread.is_alive()
-    assert purse.spent <= ceiling * (1 + 1e-12)
-    assert purse.aside == 0
+    assert costs.spent <= ceiling * (1 + 1e-12)
+    assert costs.aside == 0
     if not refused:
-        assert purse.spent == pytest.approx(sum(most * share for most, share in requests))
+        assert costs.spent == pytest.approx(sum(most * share for most, share in requests))
 
 
 def test_who_may_come_out_cheaper_is_waited_for():
-    purse, got = Purse(10.0), []
-    assert purse.take(8)
-    waiting = Thread(target=lambda: got.append(purse.take(8)))
+    costs, got = CostLimit(10.0), []
+    assert costs.take(8)
+    waiting = Thread(target=lambda: got.append(costs.take(8)))
     waiting.start()
     waiting.join(0.1)
     assert waiting.is_alive()
-    purse.give_back(8, 1)
+    costs.give_back(8, 1)
     waiting.join(10)
     assert got == [True]
-    purse.give_back(8, 8)
-    assert not purse.take(1.5)
+    costs.give_back(8, 8)
+    assert not costs.take(1.5)
 
 
 def test_prices_are_by_the_million():
     assert Prices(3, 15).cost(2_000_000, 1_000_000) == 2 * 3 + 15
     with raises("out-of-range", UsageError):
-        Purse(-1)
+        CostLimit(-1)
