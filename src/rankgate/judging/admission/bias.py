@@ -24,7 +24,7 @@ class Bias:
 
     Attributes:
         mean, low, high: the mean difference over pairs with a 95 % interval; pairs of a query
-            count as one observation.
+            count as one observation, and fewer than 15 queries have no interval.
         grades: ``grade`` (people's), ``pairs``, ``mean`` (of the judge), ``bias``, ``equal``
             (share), ``low`` and ``high`` of the bias.
         confusion: ``people``, ``judge``, ``pairs``, ``share`` (of the pairs that people gave this
@@ -55,6 +55,8 @@ def bias_of(both: pl.DataFrame) -> Bias:
         value if np.isfinite(value) else None
         for value in (float(found.mean[0]), float(found.low[0]), float(found.high[0]))
     )
+    if len(by_query) < FEWEST_CLUSTERS:
+        low = high = None
     return Bias(mean, low, high, _grades(both.with_columns(gap.alias("gap"))), _confusion(both))
 
 
