@@ -129,7 +129,7 @@ def test_an_answer_cut_off_refused_or_filtered_says_so(rate, server, rows):
     assert {row["doc_id"]: (row["grade"], row["reason"]) for row in rows(out)} == {
         "d0": (None, "the answer was cut off at max_tokens"),
         "d1": (None, "the answer was refused: I will not"),
-        "d2": (None, "the answer was held back by a filter"),
+        "d2": (None, "the answer was blocked by a filter"),
     }
 
 
