@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
@@ -90,7 +90,6 @@ WHOLE = {"plain": whole(), "seen leaves": whole(drop_seen=True),
 
 
 @pytest.mark.parametrize("way", FRESH)
-@settings(max_examples=15, deadline=None)
 @given(deal=deals())
 def test_any_split_and_any_order_of_merging_is_one_pass(way, deal):
     batches, homes, order = deal

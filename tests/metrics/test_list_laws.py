@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.metrics.facets import FACET_METRICS
@@ -43,7 +43,6 @@ def same(metric, one, other):
     assert b == pytest.approx(a, rel=1e-9, abs=1e-12, nan_ok=True), metric.name
 
 
-@settings(max_examples=25)
 @given(tables, st.randoms(use_true_random=False))
 def test_the_order_of_users_does_not_matter(table, random):
     listed, order = result(table), list(range(len(table)))
@@ -55,7 +54,6 @@ def test_the_order_of_users_does_not_matter(table, random):
         same(metric @ 2, listed, moved)
 
 
-@settings(max_examples=25)
 @given(tables, st.randoms(use_true_random=False))
 def test_the_names_of_items_do_not_matter(table, random):
     listed, code = result(table), list(range(ITEMS))
@@ -70,7 +68,6 @@ def test_the_names_of_items_do_not_matter(table, random):
         same(metric @ 2, listed, renamed)
 
 
-@settings(max_examples=25)
 @given(tables)
 def test_the_order_in_a_list_matters_where_ranks_do(table):
     listed = result(table)
@@ -93,7 +90,6 @@ def test_what_looks_at_ranks_sees_a_list_turned_round():
     assert seen == ORDERED - {"ExposureGini"}  # items swap what they get, which is as uneven
 
 
-@settings(max_examples=25)
 @given(tables)
 def test_a_whole_that_stands_twice_is_as_even_as_once(table):
     listed = result(table)
@@ -104,7 +100,6 @@ def test_a_whole_that_stands_twice_is_as_even_as_once(table):
             same(metric, listed, twice)
 
 
-@settings(max_examples=25)
 @given(tables)
 def test_more_places_show_no_item_less(table):
     listed = result(table)

@@ -8,7 +8,7 @@ from math import log, log2, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.errors import UsageError
@@ -217,7 +217,6 @@ def test_personalization_is_that_of_a_loop_over_pairs(lists):
         assert result == pytest.approx(1 - sum(pairs) / len(pairs), abs=1e-12)
 
 
-@settings(max_examples=20)
 @given(rows)
 def test_every_value_is_within_its_bounds(lists):
     result = full(np.array(lists))
@@ -227,7 +226,6 @@ def test_every_value_is_within_its_bounds(lists):
         assert np.isnan(value) or metric.high is None or value <= metric.high + 1e-12, metric.name
 
 
-@settings(max_examples=15)
 @given(rows, st.data())
 def test_parts_in_any_order_give_what_one_pass_gives(lists, data):
     outcome = full(np.array(lists))

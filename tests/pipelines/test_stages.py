@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
@@ -82,7 +82,6 @@ def test_no_order_of_the_candidates_is_better_than_the_ceiling(data, k):
     "metric", ["nDCG(gain='exp')@3", "DCG@3", "ERR@3", "nERR@3", "RBP(p=0.8)@3", "RR@3", "AP@3",
                "P@3", "R@3", "F@3", "Success@3", "NCG@3", "CG@3"]
 )  # fmt: skip
-@settings(max_examples=15)
 @given(data=pipelines())
 def test_the_ceiling_of_every_metric_that_may_be_a_target(metric, data):
     qrels, first, _ = data
