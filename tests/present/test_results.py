@@ -1,6 +1,9 @@
 """Every result is written as JSON and read again; every form of it can be made."""
 
 import json
+import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +18,7 @@ from rankgate.files.formats import formats
 from rankgate.gating.baselines import SavedBaselines, save
 from rankgate.gating.policies import policy_keys
 from rankgate.gating.policy import default
+from rankgate.judging.llm.model_ratings import ModelRatings
 from rankgate.judging.resolution.from_ratings import from_ratings
 from rankgate.pipelines.ranks import ranks
 from rankgate.present.forms import documents as forms
@@ -89,6 +93,9 @@ KINDS = (
     "validation",
     "description",
     "checklist",
+    "collected",
+    "model_ratings",
+    "rating_accuracy",
     "sheets",
     "tradeoff",
     "ranks",
@@ -105,6 +112,16 @@ KINDS = (
     "formats",
     "format",
 )
+
+
+def collected(folder):
+    """Ratings in a sheet that came back."""
+    made = rankgate.sheets(rankgate.pool([OLD, NEW], depth=2), ["ann"])
+    (head, rows) = made.tables["ann"]
+    place = head.index("grade")
+    filled = [[*row[:place], str(i % 3), *row[place + 1 :]] for i, row in enumerate(rows)]
+    (path,) = replace(made, tables={"ann": (head, filled)}).write(folder / "ann.csv")
+    return rankgate.collect([path])
 
 
 def made(folder, ratings):
@@ -132,6 +149,11 @@ def made(folder, ratings):
         "validation": lambda: rankgate.validate([folder / "qrels.txt", folder / "old.run"]),
         "description": lambda: rankgate.describe([folder / "qrels.txt", folder / "old.run"]),
         "checklist": checklist,
+        "collected": lambda: collected(folder),
+        "model_ratings": lambda: ModelRatings(
+            "llm", "m", ("graded", "0" * 64), 9, 5, 2, 4, {"no answer": 2}, 2, 2, 900, 30, 0.5, 1.5
+        ),
+        "rating_accuracy": lambda: rankgate.rating_accuracy(QRELS, OLD),
         "sheets": lambda: rankgate.sheets(rankgate.pool([OLD, NEW], depth=3), ["ann", "bob"]),
         "tradeoff": lambda: tradeoff(rankgate.evaluate(QRELS, RUNS, ["nDCG@3", "FallOut@3"])),
         "ranks": lambda: ranks(QRELS, RUNS, depth=3),
@@ -183,6 +205,13 @@ def test_a_notebook_and_a_report_show_it(result):
     assert document.title
     assert len(document.sections) > 1
     assert page(document).count("<section") == len(document.sections)
+
+
+def test_every_kind_is_tried_here():
+    sources = Path(rankgate.__file__).parent.rglob("*.py")
+    kinds = re.compile(r'^    kind: ClassVar(?:\[str\])? = "(\w+)"', re.MULTILINE)
+    found = {kind for path in sources for kind in kinds.findall(path.read_text())}
+    assert found - {"calibration"} == set(KINDS)  # it needs more data: tests/unjudged tries it
 
 
 def test_every_kind_is_the_name_of_a_module():
