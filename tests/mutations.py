@@ -196,28 +196,35 @@ def run(source: Path, words: Iterable[str], **environment: str) -> bool:
 
 
 def reaching(source: Path, folder: Path, tests: list[str]) -> dict[int, list[str]]:
-    """The tests that reach each change, the quickest first; a test named "" is an import."""
+    """The tests that pass and reach each change, the quickest first.
+
+    What is computed while a module is imported is reached by all tests of `NEAR`.
+    """
     folder.mkdir(exist_ok=True)
     run(source, ["-n", "auto", "-m", QUICK, *tests], REACHED=str(folder))
     found: defaultdict[int, set[tuple[float, str]]] = defaultdict(set)
+    near: set[tuple[float, str]] = set()
+    imported: set[int] = set()
     for path in folder.glob("*.json"):
         for test, seconds, numbers in json.loads(path.read_text()):
-            for number in numbers:
+            if not test:
+                imported.update(numbers)
+            elif test.startswith(NEAR):
+                near.add((seconds, test))
+            for number in numbers if test else ():
                 found[number].add((seconds, test))
+    for number in imported:
+        found[number] |= near
     return {number: [test for _, test in sorted(each)] for number, each in found.items()}
 
 
 def notices(number: int, tests: list[str], source: Path, folder: Path) -> str:
-    """The kind of tests that fail with a change on: first, near or all; "" where none does.
-
-    Those near are run for what is computed while a module is imported, which all tests reach.
-    """
+    """Which tests fail with a change on: "first" or "all"; "" where none does."""
     by_file: defaultdict[str, list[str]] = defaultdict(list)
-    for test in filter(None, tests):
+    for test in tests:
         by_file[test.partition("::")[0]].append(test)
     first = [test for each in by_file.values() for test in each[:FIRST]]
-    near = list(NEAR) if "" in tests else []
-    for name, chosen in (("first", first), ("near", near), ("all", list(filter(None, tests)))):
+    for name, chosen in (("first", first), ("all", tests)):
         words = folder / f"{number}-{name}.txt"
         words.write_text("".join(f"{test}\n" for test in chosen))
         if chosen and not run(source, ["-x", f"@{words}"], CHANGE=str(number)):
