@@ -13,7 +13,6 @@ from typing import NoReturn
 import click
 
 from rankgate.cli.limited import MESSAGE
-from rankgate.console.hooks import Hooks
 from rankgate.errors import RankgateError
 
 SECTIONS = {
@@ -116,7 +115,7 @@ _EXAMPLES = (
 )
 
 
-_HOOKS = Hooks(score_ratings="rankgate.judging.resolution.from_ratings:score_ratings")
+_HOOKS = {"score_ratings": "rankgate.judging.resolution.from_ratings:score_ratings"}
 
 
 class _Lazy(click.Group):
@@ -132,6 +131,9 @@ class _Lazy(click.Group):
             near = get_close_matches(cmd_name, COMMANDS, 1)
             hint = f"; did you mean {near[0]}?" if near else "."
             raise click.UsageError(f"unknown command {cmd_name!r}{hint}", ctx)
+        from rankgate.console.hooks import Hooks
+
+        ctx.obj = Hooks(**_HOOKS)
         command: click.Command = import_module(_HOMES[cmd_name]).command
         return command
 
@@ -153,7 +155,7 @@ class _Lazy(click.Group):
 @click.group(
     cls=_Lazy,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "obj": _HOOKS},
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="rankgate")
 @click.pass_context

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.console.pairs import pairs
 from rankgate.declare import fields_of
 from rankgate.declare.signature import documented, parameter
 
@@ -95,6 +94,8 @@ def _with_pairs(function: Command, name: str, read: Callable[[str], Any]) -> Com
 
     @functools.wraps(function)
     def mapped(*args: Any, **given: Any) -> Any:
+        from rankgate.console.pairs import pairs
+
         command = click.get_current_context().command
         flag = next(each.opts[-1] for each in command.params if each.name == name)
         return function(*args, **{**given, name: pairs(given[name], flag, read) or None})

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.present.resolve import resolved
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -34,5 +32,7 @@ def hook(name: str) -> Callable[..., Any]:
     hooks = click.get_current_context().find_object(Hooks)
     if hooks is None:
         return lambda *_, **__: None
+    from rankgate.present.resolve import resolved
+
     found: Callable[..., Any] = resolved(getattr(hooks, name))
     return found

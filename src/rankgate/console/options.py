@@ -113,6 +113,8 @@ def metrics_from(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def known(*args: Any, metrics_from: str | None, **rest: Any) -> Any:
+        if metrics_from is None:
+            return function(*args, extra=(), **rest)
         from rankgate.metrics.plugins import from_file
 
         return function(*args, extra=from_file(metrics_from), **rest)

@@ -14,7 +14,6 @@ from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.names import DEFAULT_METRICS, parse, parse_all
 from rankgate.metrics.views import LISTS, RANKING, SUBTOPICS
 from rankgate.scoring.alignment.judgments import JudgmentIndex
-from rankgate.scoring.bounds import bounded
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.sources import RunSource
 
@@ -136,6 +135,8 @@ def evaluate(
         if bounds:
             plain = [(label, each) for label, each in chosen if each.view == RANKING]
             source = RunSource(by_ids(run, leaving), judgments)
+            from rankgate.scoring.bounds import bounded
+
             scores = bounded(source, plain, rules, scores)
         scored.append(scores)
     if lists and together:

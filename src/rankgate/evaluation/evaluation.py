@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 import numpy as np
 import polars as pl
 
-from rankgate.data.logs.candidates import mark_in
 from rankgate.data.scores import Counts, Scores
 from rankgate.errors import UsageError
 from rankgate.evaluation.catalogue import (
@@ -64,6 +63,8 @@ class Evaluation(Result):
     def notices(self) -> tuple[Notice, ...]:
         """Sampled candidates, and runs that are ranked by their rows against their scores."""
         found = []
+        from rankgate.data.logs.candidates import mark_in
+
         if mark := mark_in(self.qrels):
             text = f"{mark} candidates: never compare these figures with exact ones"
             found.append(Notice("sampled-candidates", text, self.qrels))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present.forms import as_json
 from rankgate.present.forms import documents as forms
 from rankgate.present.forms.as_text import WIDTH
 
@@ -25,6 +24,8 @@ def rendered(result: Result, form: str, width: int = WIDTH, **options: Any) -> s
         options: as the result's ``document`` takes them (``to_dict`` for JSON).
     """
     if form == "json":
+        from rankgate.present.forms import as_json
+
         return as_json.dumped(result.to_dict(**options))
     document = result.document(**options)
     if form == "text":

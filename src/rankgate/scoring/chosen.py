@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
-from rankgate.scoring.differences import all_differing
 from rankgate.scoring.overrides import overridden
 from rankgate.scoring.presets import convention
 
@@ -50,6 +49,8 @@ def refuse_mixed(results: Mapping[str, Mapping[str, Any]]) -> None:
     (first, one), *others = results.items()
     for name, other in others:
         if other["hash"] != one["hash"]:
+            from rankgate.scoring.differences import all_differing
+
             pairs = all_differing(one["axes"], other["axes"]).items()
             axes = ", ".join(f"{key} ({left} or {right})" for key, (left, right) in pairs)
             raise UsageError(

@@ -17,7 +17,7 @@ from rankgate.present.document import (
     Warnings,
     unfolded,
 )
-from rankgate.present.forms import as_csv, as_latex, as_markdown, as_text, paragraphs
+from rankgate.present.forms import as_markdown, as_text, paragraphs
 from rankgate.present.forms.as_text import WIDTH, fitted, wide
 from rankgate.present.forms.paragraphs import indented, labelled, wrapped
 from rankgate.present.grid import Grid, printable
@@ -166,6 +166,8 @@ def latex(document: Document) -> str:
 
     Marks of significance are superscript letters. The tables need the package booktabs.
     """
+    from rankgate.present.forms import as_latex
+
     remark = as_latex.remark
     parts = [remark(each) for each in (document.title, *document.lead) if each]
     for section in document.sections:
@@ -188,6 +190,8 @@ def csv(document: Document) -> str:
 
     No cell of a table is taken for a formula by a spreadsheet.
     """
+    from rankgate.present.forms import as_csv
+
     if document.rows is not None:
         way = as_csv.unguarded if document.rows.data else as_csv.written
         return way(document.rows.head, document.rows.rows)
