@@ -10,6 +10,7 @@ from rankgate.console.progress import Progress
 @pytest.fixture
 def terminal(monkeypatch, capsys):
     """Standard error as if somebody watched; click leaves escapes in for a terminal only."""
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(type(sys.stderr), "isatty", lambda _: True)
     return capsys
 
@@ -35,3 +36,9 @@ def test_a_single_run_is_not_worth_a_line(terminal):
 def test_elsewhere_nothing_is_printed(capsys):
     steps(3)
     assert capsys.readouterr().err == ""
+
+
+def test_a_dumb_terminal_gets_no_escapes(terminal, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    steps(2)
+    assert terminal.readouterr().err == ""

@@ -127,6 +127,22 @@ def test_a_small_file_does_not_become_a_huge_one(tmp_path, monkeypatch, kind):
         read_qrels(file)
 
 
+@pytest.mark.parametrize("kind", ["gz", "zst", "plain"])
+def test_judgments_have_a_limit_that_can_be_set(tmp_path, monkeypatch, kind):
+    data = b"".join(b"%d 0 d%d 1\n" % (i, i) for i in range(100_000))
+    file = tmp_path / f"q.{kind}"
+    file.write_bytes(data if kind == "plain" else packed(kind, data))
+    monkeypatch.setenv("RANKGATE_MAX_JUDGMENTS_MB", "1")
+    with raises("too-large", InputError, source=str(file)):
+        read_qrels(file)
+    for limit in ("2", "0", ""):
+        monkeypatch.setenv("RANKGATE_MAX_JUDGMENTS_MB", limit)
+        assert len(read_qrels(file).table) == 100_000
+    monkeypatch.setenv("RANKGATE_MAX_JUDGMENTS_MB", "much")
+    with raises("not-a-number", UsageError):
+        read_qrels(file)
+
+
 @pytest.mark.parametrize("kind", ["gz", "zst"])
 def test_a_usual_file_is_read(tmp_path, kind):
     file = tmp_path / f"q.{kind}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Self
 
@@ -20,7 +21,8 @@ class Progress:
     def __init__(self, total: int) -> None:
         self.total = total
         self.done = 0
-        self.watched = total > 1 and sys.stderr.isatty()
+        dumb = os.environ.get("TERM") == "dumb"  # such a terminal shows escapes as they are
+        self.watched = total > 1 and sys.stderr.isatty() and not dumb
 
     def __call__(self, name: str) -> None:
         """Say that the next step begins."""

@@ -9,7 +9,7 @@ import sys
 
 import click
 
-_NARROW, _WIDE = 80, 160
+_LEAST, _NARROW, _WIDE = 40, 80, 160
 
 # GitHub and Azure run lines such as ::error:: and ##[error] in the output of a job as commands
 _COMMAND = re.compile(r"(?m)^(\s*):(?=:)|(?<=#)#(?=\[|vso\[)")
@@ -20,10 +20,10 @@ _LABEL = re.compile(r"^( *)(\S+(?: \S+)*?)(?=  )")
 
 
 def width(output: str | None = None) -> int:
-    """The columns that a text may take: a terminal's, between 80 and 160; elsewhere 80."""
+    """The columns that a text may take: a terminal's, between 40 and 160; elsewhere 80."""
     if output not in (None, "-") or not sys.stdout.isatty():
         return _NARROW
-    return max(_NARROW, min(shutil.get_terminal_size((_NARROW, 24)).columns, _WIDE))
+    return max(_LEAST, min(shutil.get_terminal_size((_NARROW, 24)).columns, _WIDE))
 
 
 def styled(text: str, form: str, output: str | None = None) -> str:

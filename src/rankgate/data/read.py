@@ -11,6 +11,7 @@ from rankgate.data.formats import registry
 from rankgate.data.memory import frames
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
+from rankgate.data.source import of_judgments
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ def _of_documents(qrels: Qrels) -> Qrels:
 
 
 def _qrels(place: InputFile, found: Format) -> Qrels:
+    place = of_judgments(place)
     if found.read_qrels:
         return found.read_qrels(place)
     return found.read(place).judgments(place.label)

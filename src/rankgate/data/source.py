@@ -10,7 +10,7 @@ import stat
 import sys
 import zlib
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -24,6 +24,10 @@ CHUNK = 16 << 20
 
 LIMIT = 1 << 30
 """Bytes that are unpacked into memory at most, where a format cannot be read in pieces."""
+
+JUDGMENTS = 2048
+"""Megabytes of judgments that are read, unpacked, unless RANKGATE_MAX_JUDGMENTS_MB says; all of
+them are kept in memory, which takes about five times as much."""
 
 EXPANSION = 50
 """How many times its size a compressed file may unpack to, unless RANKGATE_MAX_EXPANSION says."""
@@ -44,6 +48,7 @@ class InputFile:
 
     path: Path | None
     content: bytes | None = None
+    most: float = math.inf
 
     @property
     def label(self) -> str:
@@ -72,10 +77,22 @@ class InputFile:
         """
         with self.raw() as raw, _unpacked(raw, self) as stream:
             before = _state(raw)
+            if before is not None and before[0] > self.most:
+                raise self.too_large()
             yield stream
             if _state(raw) != before:
                 problem = "it changed while it was read; read it again when it is written."
                 raise InputError(problem, source=self.label, code="file-changed")
+
+    def too_large(self) -> InputError:
+        """The error of more judgments than are read."""
+        return InputError(
+            f"more than {self.most / (1 << 20):,.0f} MB of judgments, which take about five times "
+            "as much memory; leave out queries that are not evaluated, or set "
+            "RANKGATE_MAX_JUDGMENTS_MB to a higher number, or to 0 for no limit.",
+            source=self.label,
+            code="too-large",
+        )
 
     def raw(self) -> io.BufferedReader:
         """The bytes as they are stored, compressed or not.
@@ -216,20 +233,30 @@ def source(place: str | Path) -> InputFile:
     return InputFile(path, path.read_bytes() if path.is_fifo() else None)
 
 
-def _expansion() -> float:
-    """How many times its size a compressed file may unpack to; 0 is without a limit."""
-    result = os.environ.get("RANKGATE_MAX_EXPANSION", "")
+def _limit(variable: str, default: int) -> float:
+    """A limit that a variable of the environment may set; 0 is without a limit."""
+    result = os.environ.get(variable, "")
     try:
-        limit = float(result or EXPANSION)
+        limit = float(result or default)
     except ValueError:
         limit = -1.0
     if not limit >= 0:
         raise UsageError(
-            f"RANKGATE_MAX_EXPANSION is {result!r}; set it to a number such as {EXPANSION}, or to "
-            "0 for no limit.",
+            f"{variable} is {result!r}; set it to a number such as {default}, or to 0 for no "
+            "limit.",
             code="not-a-number",
         )
     return limit
+
+
+def of_judgments(place: InputFile) -> InputFile:
+    """The same place, which is not read beyond the limit of judgments.
+
+    Raises:
+        UsageError: a limit that is not a number.
+    """
+    megabytes = _limit("RANKGATE_MAX_JUDGMENTS_MB", JUDGMENTS)
+    return replace(place, most=megabytes * (1 << 20) if megabytes else math.inf)
 
 
 class _Bounded(io.RawIOBase):
@@ -240,7 +267,7 @@ class _Bounded(io.RawIOBase):
     ) -> None:
         self._stream, self._place, self._bytes = stream, place, 0
         packed = os.fstat(raw.fileno()).st_size if place.content is None else len(place.content)
-        limit = _expansion()
+        self._times = limit = _limit("RANKGATE_MAX_EXPANSION", EXPANSION)
         self._most = max(packed * limit, _SMALL) if limit else math.inf
 
     def readable(self) -> bool:
@@ -249,9 +276,11 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         size: int = self._stream.readinto(buffer)
         self._bytes += size
+        if self._bytes > self._place.most:
+            raise self._place.too_large()
         if self._bytes > self._most:
             raise InputError(
-                f"it unpacks to more than {self._most / (1 << 20):,.0f} MB, {_expansion():g} times "
+                f"it unpacks to more than {self._most / (1 << 20):,.0f} MB, {self._times:g} times "
                 "its size, as files made to fill the memory do; if it is right, unpack it first or "
                 "set RANKGATE_MAX_EXPANSION to a higher number, or to 0 for no limit.",
                 source=self._place.label,

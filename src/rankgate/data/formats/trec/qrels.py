@@ -41,8 +41,12 @@ def read(source: InputFile, *, loose: bool = False) -> Qrels:
             f"{found}, {known}.", source=source.label, line=where, code="wrong-field-count"
         )
     fields = _FOUR if len(first) == len(_FOUR) else _KEPT
-    pieces = list(frames(source, Layout(fields, "grade", _KEPT, loose=loose)))
-    table = pl.concat(pieces, rechunk=True) if pieces else pl.DataFrame(schema=SCHEMA)
+    table = _joined(list(frames(source, Layout(fields, "grade", _KEPT, loose=loose))))
     if loose:
         table = table.with_columns(pl.col("grade").cast(pl.Int64).cast(pl.Float64))
     return Qrels(table, name=source.stem, place=Place(source.label, partial(line_of, source)))
+
+
+def _joined(pieces: list[pl.DataFrame]) -> pl.DataFrame:
+    """One table; the pieces go when this returns, so that they are not in memory twice later."""
+    return pl.concat(pieces, rechunk=True) if pieces else pl.DataFrame(schema=SCHEMA)
