@@ -3,7 +3,7 @@
     python bench/fusing.py                    2,000 queries
     python bench/fusing.py --queries 10000    rankgate alone
 
-Each contestant is a process of its own that has the runs in memory before the clock starts; ranx
+Each contestant is its own process that has the runs in memory before the clock starts; ranx
 has compiled its code by fusing small runs first. It takes part where ``bench/run.py`` has made the
 environment of the peers. The fused scores must agree.
 """

@@ -2,7 +2,7 @@
 
     python bench/randomization.py
 
-Each contestant is a process of its own. scipy and ranx draw fewer times, as many as take some
+Each contestant is its own process. scipy and ranx draw fewer times, as many as take some
 seconds, and their time is scaled: it grows with the draws. ranx tests one metric at a time; it
 takes part where ``bench/run.py`` has made the environment of the peers.
 """

@@ -5,7 +5,7 @@
 
 Polars alone makes a table of the three columns. rankgate also finds out what the file is,
 checks every id, every score and every row for being there twice, and keeps whole queries
-together. Each reading is a process of its own; the best of three counts, and its memory.
+together. Each reading is its own process; the best of three counts, and its memory.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def made(folder: Path, queries: int) -> list[Path]:
 
 
 def best(who: str, path: Path) -> dict[str, float]:
-    """The quickest of some readings, each in a process of its own."""
+    """The quickest of some readings, each in its own process."""
     words = [sys.executable, __file__, "--read", who, str(path)]
     found = [
         json.loads(subprocess.run(words, check=True, capture_output=True).stdout)

@@ -127,7 +127,7 @@ def _number(place: tuple[str, str], field: str, rows: Sequence[Row]) -> float | 
 def markdown(result: Sequence[Outcome]) -> str:
     """The list of targets."""
     lines = ["| target | at most | measured | |", "| --- | ---: | ---: | --- |"]
-    words = {None: "not measured", True: "held", False: "not held"}
+    words = {None: "not measured", True: "met", False: "not met"}
     for each in result:
         measured = "" if each.measured is None else f"{each.measured:.3f}"
         lines.append(f"| {each.title} | {each.bound:.3f} | {measured} | {words[each.held]} |")

@@ -37,9 +37,9 @@ HEAD = """\
 `make oracle` also gives {count} random worlds (seed {seed}) to the libraries below: training, items
 with features, and a list for every user. By turns:
 {kinds}.
-Every value is held against `rankgate scorecard` under the convention of the library's name, called
+Every value is compared with `rankgate scorecard` under the convention of the library's name, called
 as the library calls it. This page is what it wrote; {agree:,} values agree, {differ:,} do not.
-The values of the first worlds are in `tests/golden/lists.json` and are held in the tests.
+The values of the first worlds are in `tests/golden/lists.json` and are checked in the tests.
 
 | library | version | metrics | values | agreeing | worst difference |
 |---|---|---|---:|---:|---:|
@@ -141,7 +141,7 @@ def _page(found: list[Found]) -> str:
 
 
 def _names(metrics: Iterable[str]) -> str:
-    """The names once, whatever the cutoff."""
+    """The names once, regardless of the cutoff."""
     return ", ".join(dict.fromkeys(f"`{_CUTOFF.sub('k', name)}`" for name in metrics))
 
 

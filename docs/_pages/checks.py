@@ -16,7 +16,7 @@ same for programs. The command exits with 2 if there are errors, with 0 otherwis
 
 What a check looks at: `failure`, why a file cannot be read; `bytes`, how it is written; `contents`,
 what its reader saw; `qrels`, `ratings` and `run`, its rows as they are; `runs`, all runs that
-were given; `both`, a run with the judgments that it is held against; `queries`, a file of queries
+were given; `both`, a run with the judgments that it is compared with; `queries`, a file of queries
 with these.
 """
 

@@ -21,7 +21,7 @@ _CODES = {
     "3": "inconclusive",
     "70": "our own fault",
     "130": "interrupted",
-    "141": "whoever read the output went away",
+    "141": "the reader of the output closed the pipe",
 }
 
 

@@ -20,7 +20,7 @@ decides nothing, but for topics and judgments by subtopic, which look like other
 otherwise. All may be compressed with gzip or zstd. `rankgate formats NAME` shows one.
 
 A run in TREC, CSV, TSV, JSONL, Parquet or Arrow is read piece by piece, however long it is.
-Judgments and the files of products are held in memory: a CSV takes about two to four times its
+Judgments and the files of products are kept in memory: a CSV takes about two to four times its
 size (22,500,000 ratings of Quepid, 1.1 GB, became TREC's qrels with 2.6 GB), and one JSON document
 may have 256 MB.
 """

@@ -30,7 +30,7 @@ def ended(rule, gains, head=""):
     [
         ("margin = 0.1", (8, 0), ": not worse by more than the margin 0.1"),
         ("margin = 0.1", (0, 20), ": worse by more than the margin 0.1"),
-        ("margin = 0.1", (0, 4), " does not tell whether it is worse by more than the margin 0.1"),
+        ("margin = 0.1", (0, 4), " does not show whether it is worse by more than the margin 0.1"),
         ("margin = 0", (0, 20), ": worse"),
     ],
 )
@@ -44,9 +44,9 @@ def test_a_loss_is_excluded_confirmed_or_left_open(rule, gains, says):
     [
         ("by = 0.1", (20, 0), ": better by more than 0.1"),
         ("by = 0.1", (0, 4), ": not better by more than 0.1"),
-        ("by = 0.1", (4, 0), " does not tell whether it is better by more than 0.1"),
+        ("by = 0.1", (4, 0), " does not show whether it is better by more than 0.1"),
         ("", (20, 0), ": better"),
-        ("", (1, 0), " does not tell whether it is better"),
+        ("", (1, 0), " does not show whether it is better"),
     ],
 )
 def test_a_gain_is_confirmed_excluded_or_left_open(by, gains, says):
@@ -66,8 +66,8 @@ def test_an_open_gain_says_which_gain_could_be_shown():
     [
         ("at_least = 0.5", ": above the floor 0.5"),
         ("at_least = 0.99", ": below the floor 0.99"),
-        ("at_least = 0.75", " does not tell whether it is above the floor 0.75"),
-        ("at_most = 0.75", " does not tell whether it is below the ceiling 0.75"),
+        ("at_least = 0.75", " does not show whether it is above the floor 0.75"),
+        ("at_most = 0.75", " does not show whether it is below the ceiling 0.75"),
     ],
 )
 def test_a_floor_is_reported_with_the_interval(bound, says):

@@ -96,7 +96,7 @@ def test_conger_of_two_is_cohen(matrix):
 
 @given(arrays(float, (9, 3), elements=st.sampled_from([0.0, 1.0, 2.0, np.nan])), st.randoms())
 def test_times_are_repeated_items(matrix, rng):
-    """Counting an item twice is the item standing there twice."""
+    """Counting an item twice is the item appearing twice."""
     often = np.array([rng.randint(0, 3) for _ in matrix], float)
     twice = tallies(np.repeat(matrix, often.astype(int), axis=0), [0, 1, 2])
     items = Tallies.of(RatingMatrix.of(matrix, [0, 1, 2]), np.arange(len(matrix)))

@@ -89,7 +89,7 @@ RULES = (
     Advised("at-once", "report", "Success@1", lambda f: _shown(f) and f.task == "navigational",
          "how often the page that is meant comes first", "definition"),
     Advised("order-graded", "gate", "nDCG@{page}", lambda f: _page_counts(f) and f.graded,
-         "there are {levels} grades, and only a graded metric tells the best document from one "
+         "there are {levels} grades, and only a graded metric separates the best document from one "
          "that will just do", "esci"),
     Advised("order-default", "gate", "nDCG@{page}", lambda f: _page_counts(f) and f.graded,
          "it sees the order of the whole page, where RR sees the first hit", "migration"),

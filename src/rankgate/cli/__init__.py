@@ -230,7 +230,7 @@ def _forget_output() -> None:
 
 
 def _same_bytes_everywhere() -> None:
-    """What goes to a file or a pipe is UTF-8 with plain newlines, whatever the locale says."""
+    """Write UTF-8 with plain newlines to files and pipes, in every locale."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             if stream.isatty():

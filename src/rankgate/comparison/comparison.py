@@ -168,7 +168,7 @@ class Comparison:
 
     @property
     def strictest(self) -> float:
-        """The level below which a p is significant whatever the other tests show."""
+        """The level below which a p is significant regardless of the other tests."""
         method, _, tests = self.correction.partition(" over ")
         return (1 - self.level) / (1 if method == "none" else int(tests.split()[0]))
 

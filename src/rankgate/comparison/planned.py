@@ -32,7 +32,7 @@ class Planned:
         level: 1 minus the test's alpha.
         power: the chance to show a true difference of that size.
         curves: ``metric``, ``n``, ``detectable``, by the paired t-test and the standard deviation
-            of the measured differences, whatever the correction makes of the other tests.
+            of the measured differences, regardless of the other tests.
         measured: ``metric``, ``n``, ``delta``, ``sd``, ``mde``, ``needed``, as compared.
     """
 

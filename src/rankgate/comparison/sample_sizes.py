@@ -22,7 +22,7 @@ _FLIPS = 10_000
 
 
 def strictest(test: Test, correction: str, tests: int) -> float:
-    """The level that a p-value is below for sure to be significant, whatever the other tests show.
+    """The level that a p-value is below for sure to be significant, regardless of the other tests.
 
     alpha where nothing is corrected, else alpha over the number of tests: the first step of Holm's
     and of Benjamini and Hochberg's corrections.
@@ -32,7 +32,7 @@ def strictest(test: Test, correction: str, tests: int) -> float:
 
 
 def detectables(figures: Figures, test: Test, correction: str, tests: int) -> Floats:
-    """(M,) the smallest true differences that these queries show, whatever the other tests show."""
+    """(M,) the smallest true differences that these queries show, regardless of the other tests."""
     from rankgate.stats.power import detectable
 
     alpha = strictest(test, correction, tests)

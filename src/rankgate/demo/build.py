@@ -70,7 +70,7 @@ class Demo:
 def build(folder: str | Path) -> Demo:
     """Write index, runs, qrels and queries into a folder, which is made if it is missing.
 
-    All files are written aside and moved into place when they are complete;
+    All files are written to a temporary folder and moved into place when they are complete;
     other files in the folder are left alone. The same interpreter writes the
     same runs each time.
 

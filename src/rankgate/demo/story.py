@@ -31,7 +31,7 @@ _NAME = 29  # of a document in the table of two lists, which is then 80 wide
 
 
 def tell(folder: str | Path, write: Callable[[str], None]) -> None:
-    """Build the demo in a folder and tell about it, one paragraph or table a call of ``write``.
+    """Build the demo in a folder and print it, one paragraph or table per call of ``write``.
 
     Raises:
         InputError: The folder cannot be written, or Python's SQLite has no FTS5.

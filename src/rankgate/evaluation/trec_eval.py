@@ -109,7 +109,7 @@ def trec_eval(
     for i, column in enumerate(asked):
         if column.kind == "runid":
             summary[i] = ranking.tag or ranking.name
-        elif column.name == "num_rel" and complete:  # whatever the level
+        elif column.name == "num_rel" and complete:  # regardless of the level
             summary[i] = float(np.count_nonzero(index.grades > 0))
     return TrecEvaluation(asked, tuple(scores.query_ids.to_list()), values, tuple(summary))
 

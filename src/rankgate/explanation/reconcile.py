@@ -37,7 +37,7 @@ def reconcile(
     *,
     context: Context | None = None,
 ) -> Reconciliation:
-    """Score one metric under all conventions and tell what separates their numbers.
+    """Score one metric under all conventions and explain the differences.
 
     The run is read once (once more for each way to treat duplicates, if there are any).
 

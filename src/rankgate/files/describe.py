@@ -52,7 +52,7 @@ def describe(
         on_progress: called with the name of each file before it is read.
 
     Raises:
-        InputError: a file that cannot be read, with its line; ``validate`` tells all that is wrong.
+        InputError: a file that cannot be read, with its line; ``validate`` reports all errors.
         UsageError: no file, no such format or part.
     """
     several: list[Any] = list(files) if isinstance(files, list | tuple) else [files]

@@ -170,7 +170,7 @@ def _control(policy: Policy, evidence: Evidence) -> list[str]:
     looks = ", at however many looks as queries are added," if terms.anytime else ""
     if terms.interval == "guaranteed" and not evidence.inputs.wholes:
         errors = (
-            f"false-pass and false-fail rates are at most {rates}{looks} whatever the distribution "
+            f"false-pass and false-fail rates are at most {rates}{looks} for every distribution "
             "of the values, if queries are drawn independently"
         )
     else:

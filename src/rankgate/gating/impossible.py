@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def refuse_impossible(rules: Iterable[Rule], metrics: Iterable[tuple[str, Metric]]) -> None:
-    """Stop where a rule could only end one way, whatever the systems do.
+    """Stop where a rule could only end one way, regardless of the systems.
 
     Raises:
         UsageError: a margin as wide as the metric's range, a floor outside of it.

@@ -108,7 +108,7 @@ def add(path: Path, look: Mapping[str, Any]) -> None:
 def place(looks: Sequence[Mapping[str, Any]], candidate: ScoredRun) -> LookNumber:
     """Which look at these queries it is to look at this candidate.
 
-    A look counts if it was at some of the same queries, whatever the judgments were then. To look
+    A look counts if it was at some of the same queries, regardless of later judgments. To look
     at the same run by the same judgments again is the same look. Looks of older versions, without
     fingerprints, count where the judgments are the same.
     """

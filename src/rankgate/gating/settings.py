@@ -13,7 +13,7 @@ SETTINGS = (
     Parameter("power", "number", "that detectable differences are for", 0.8,
               range=Range(0.01, 0.9999)),
     Parameter("interval", "text", "how intervals are made: t, corrected for skew; guaranteed, for "
-              "values with a range, whatever their distribution; or by the bootstrap", "t",
+              "values with a range, regardless of their distribution; or by the bootstrap", "t",
               choices=("t", "guaranteed", "bca", "percentile")),
     Parameter("depth", "int", "how far lists are looked at", 10, range=Range(1)),
     Parameter("seed", "int", "of everything that is drawn", 0, range=Range(0)),

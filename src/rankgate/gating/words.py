@@ -154,7 +154,7 @@ def settled(
     interval = f"{metric} {signed(shown.mean)} {ends}{less}{where}"
     claim = _claim(margin, loss=loss)
     if result.status == "inconclusive":
-        reason = f"{interval} does not tell whether it is {claim}"
+        reason = f"{interval} does not show whether it is {claim}"
         return Outcome(
             "inconclusive", reason, _next(result, margin, loss=loss, whole=whole), **figures
         )

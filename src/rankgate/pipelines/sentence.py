@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def sentence(result: Pipeline) -> str:
-    """Which stage is the bottleneck now, and whether the queries tell it from the next."""
+    """Which stage is the bottleneck now, and whether the difference to the next is significant."""
     found = result.bottleneck
     if found is None:
         return f"Nothing is lost: the last stage has the best {result.target} there is."
@@ -34,7 +34,9 @@ def sentence(result: Pipeline) -> str:
         "cut": f"what {printable(found.next_stage)} takes out",
         "order": f"the order of {printable(found.next_stage)}",
     }[str(found.next_why)]
-    words = "tell that it is less" if found.significant else "cannot tell which of the two is more"
+    words = (
+        "show that it is less" if found.significant else "cannot show which of the two is larger"
+    )
     ends = interval(found.low, found.high)
     return (
         f"{first} Next is {after}, {found.next_lost:.4f}; these queries {words} (difference "

@@ -90,7 +90,7 @@ def losses(values: pl.DataFrame, names: Sequence[str], kinds: Sequence[str]) -> 
 
 
 def bottleneck(values: pl.DataFrame, lost: pl.DataFrame, level: float) -> Bottleneck | None:
-    """The greatest of the losses, and whether these queries tell it from the second.
+    """The greatest of the losses, and whether the difference to the second is significant.
 
     Args:
         values: as for `losses`.

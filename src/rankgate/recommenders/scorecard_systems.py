@@ -134,7 +134,7 @@ class Systems:
         return np.ones(len(self.world.queries), bool) if judged is None else judged
 
     def marked(self, metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-        """The same metrics under labels that tell of sampled candidates."""
+        """The same metrics under labels that name sampled candidates."""
         return {self._marked(label): metric for label, metric in metrics.items()}
 
     def cards(

@@ -81,7 +81,7 @@ class Convention:
             None leaves the query out of the mean.
         nothing_retrieved: the value where it is undefined because the ranking is empty.
         nothing_judged: the value where it is undefined because nothing that counts is judged.
-        forced: values that hold whatever the metric says, by kind of empty, the first that fits:
+        forced: values that replace the metric's own, by kind of empty, the first that fits:
             ``nothing`` (no judgments and nothing retrieved), ``no_judgments``,
             ``without_relevant``, ``nothing_retrieved``, ``nothing_judged`` (within the cutoff),
             ``no_hit`` (nothing relevant retrieved at any rank), ``zero`` (the value is 0);

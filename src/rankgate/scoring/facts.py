@@ -74,7 +74,7 @@ class BlockValues:
 
 @dataclass(eq=False)
 class Facts:
-    """What one way to form rankings says of all queries, whatever the metric."""
+    """Facts of all queries under one way to form rankings, for every metric."""
 
     present: Flags
     retrieved: Codes

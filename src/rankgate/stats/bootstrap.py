@@ -113,7 +113,7 @@ def _moved(
 
 
 def _means(table: Floats, weights: Floats | None, samples: int, seed: int) -> Iterator[Floats]:
-    """Means of resamples, (block, M); the same whatever the blocks."""
+    """Means of resamples, (block, M); the same regardless of the blocks."""
     rng = np.random.default_rng(seed)
     n = len(table)
     step = max(1, _BLOCK // n)

@@ -101,7 +101,7 @@ def draws(units: int, samples: int, seed: int = 0) -> Iterator[Floats]:
     Args:
         units: how many there are, and how many a draw takes.
         samples: draws.
-        seed: of the drawing; the same draws whatever the blocks.
+        seed: of the drawing; the same draws regardless of the blocks.
     """
     rng = np.random.default_rng(seed)
     step = max(1, _BLOCK // max(1, units))

@@ -114,7 +114,7 @@ def _sides(scorer: Scorer, runs: list[Run]) -> tuple[ScoredRun, ScoredRun]:
 
 
 def _said(one: ScoredRun, two: ScoredRun) -> str:
-    """What the interval of the mean difference says of 0."""
+    """Where the interval of the mean difference lies, compared with 0."""
     values = values_of(one, two, "zero")
     delta = (values.candidate - values.baseline)[:, 0]
     delta = delta[~np.isnan(delta)]

@@ -128,7 +128,7 @@ def _mean(flips: NDArray[np.bool_]) -> float:
 
 
 def status(mean: float, squares: float, n: int, margin: float) -> str:
-    """What a one-sided interval at 95 % says of −margin: above, below, or neither."""
+    """Where a one-sided 95 % interval lies, compared with −margin: above, below, or neither."""
     from scipy.special import stdtrit
 
     if n < 2:  # one query has no spread

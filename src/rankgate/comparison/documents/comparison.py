@@ -108,7 +108,7 @@ def figures(result: Comparison) -> Grid:
 
 
 def effects(result: Comparison) -> Grid:
-    """What this set of queries can tell at all, and how many a wanted difference takes."""
+    """What this set of queries can detect, and how many a wanted difference needs."""
     head = [
         "metric",
         "queries",

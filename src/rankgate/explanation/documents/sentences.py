@@ -18,7 +18,7 @@ _WHY = {
 }
 
 _BY_RANK = (
-    "no sum over documents: a row tells by how much the value moves when the list is read "
+    "no sum over documents: a row shows by how much the value moves when the list is read "
     "down to it"
 )
 

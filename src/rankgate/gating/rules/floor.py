@@ -59,7 +59,7 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     says = {
         "pass": f": {good}",
         "fail": f": {bad}",
-        "inconclusive": f" does not tell whether it is {good}",
+        "inconclusive": f" does not show whether it is {good}",
     }[result.status]
     ends = f"[{measured(result.low, bound)}, {measured(result.high, bound)}]"
     reason = f"{metric} {measured(result.mean)} {ends}{where}{says} the {kind} {number(bound)}"

@@ -120,7 +120,7 @@ def _answered(answers: AnsweredShare, asked: float) -> Demand:
 def _ordered(order: SystemOrder, tau: float) -> Demand:
     words = (
         f"{order.metric}: tau {_number(order.tau)} of {order.pairs} pairs of systems, "
-        f"{order.flips} the other way round, {order.reversed} of them though both tell them "
+        f"{order.flips} the other way round, {order.reversed} of them though both distinguish them "
         f"apart; tau of at least {tau:g} is required"
     )
     name, value = f"order by {order.metric}", order.tau

@@ -66,7 +66,7 @@ def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:
     Args:
         ratings: of single raters; the last rating of each rater on a pair counts.
         scale: the grades that were possible; without it, that of the ratings. Grades that it
-            does not have are set aside and counted: one of them would change every coefficient
+            does not have are left out and counted: one of them would change every coefficient
             that depends on the range of the grades.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The one door to HTTP: a request goes out, and whatever comes back has a name."""
+"""The only HTTP client: send a request and classify every answer or failure."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def _refuse_strange(url: str) -> None:
 
 
 def _message(data: bytes) -> str:
-    """What an endpoint says of an error, in one line."""
+    """The error message of an endpoint, in one line."""
     text = data[:_PIECE].decode(errors="replace")
     try:
         value = json.loads(text)

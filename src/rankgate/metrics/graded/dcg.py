@@ -21,7 +21,7 @@ Digits = Annotated[int, Range(0)]
 def cumulated_gain(
     judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear"
 ) -> Floats:
-    """Sum of the gains up to a rank, whatever their order: CG@k = Σ_{i≤k} g(gradeᵢ).
+    """Sum of the gains up to a rank, regardless of their order: CG@k = Σ_{i≤k} g(gradeᵢ).
 
     >>> from rankgate.metrics.judged import block
     >>> cumulated_gain(block([[3, 2, 1]]), cutoff=2)

@@ -71,7 +71,7 @@ def grouped_area(
             all (`documents`: the impressions).
 
     Returns:
-        ``(T,)``; NaN as in AUC, whatever the weight.
+        ``(T,)``; NaN as in AUC, regardless of the weight.
 
     >>> from rankgate.metrics.judged import block
     >>> grouped_area(block([[1, 0], [0, 1]]))

@@ -150,7 +150,7 @@ class Picture:
 
 
 def _visible(svg: str) -> str:
-    """An SVG whose text holds no control or direction characters, whatever is in the data."""
+    """An SVG whose text holds no control or direction characters, for any data."""
     return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in svg)
 
 

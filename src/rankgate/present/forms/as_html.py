@@ -32,7 +32,7 @@ def paragraph(text: str) -> str:
 
 
 def safe(text: str) -> str:
-    """Words that stay words, whatever is in them."""
+    """Escaped text."""
     return escape(printable(text))
 
 

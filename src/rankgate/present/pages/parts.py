@@ -55,7 +55,7 @@ def _digest(text: str) -> str:
 
 
 def safe(words: str) -> str:
-    """Words that stay words, whatever is in them."""
+    """Escaped text."""
     return escape(printable(words))
 
 

@@ -60,7 +60,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def read_qrels(source: InputFile) -> Qrels:
-    """Judgments, whatever their numbers.
+    """Judgments, regardless of their numbers.
 
     Raises:
         InputError: as `read`.

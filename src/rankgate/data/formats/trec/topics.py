@@ -154,7 +154,7 @@ FORMAT = Format(
         "Topics in <top> or <topic> elements with a <num> or a number, with end tags or without; "
         "SMART's .I and .W; or a number, a tab and a text a line. The title, or else the query or "
         "the question, is the text of a query; description, narrative and others are kept too, "
-        "those of one name in lines. rankgate validate TOPICS --against QRELS tells whether the "
+        "those of one name in lines. rankgate validate TOPICS --against QRELS checks whether the "
         "judgments number the queries likewise."
     ),
 )
