@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import time
 from datetime import UTC, datetime
 
 import numpy as np
@@ -294,13 +293,3 @@ def test_agreement_comes_back_from_json():
         assert again.to_dict() == result.to_dict()
         for form in FORMS:
             assert rendered(again, form) == rendered(result, form)
-
-
-def test_thousands_of_ratings_take_no_time():
-    """A book of 2,370 ratings by 13 raters took 8 s of one core; sums per query are few."""
-    rng = np.random.default_rng(16)
-    rows = clear(rng, 790, 13).astype(float)
-    kept = [[grade if rng.random() < 3 / 13 else None for grade in row] for row in rows]
-    begin = time.process_time()
-    agree(ratings_of(kept, "ABCDEFGHIJKLM", queries=137))
-    assert time.process_time() - begin < 3
