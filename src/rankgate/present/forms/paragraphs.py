@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _GAP = "  "
 _LABEL = 28  # columns of 80 that a label takes
+_LEAST = 16  # columns of a paragraph, however wide the labels and narrow the terminal
 _MOST = 100  # columns of a paragraph: longer lines are hard to follow with the eye
 
 
@@ -29,7 +30,7 @@ def labelled(
     left = _GAP.join(
         word + " " * (room - wide(word)) for word, room in zip(labels, widths, strict=True)
     )
-    room = min(width - wide(left) - len(_GAP), _MOST)
+    room = max(min(width - wide(left) - len(_GAP), _MOST), _LEAST)
     parts = [part for line in lines for part in wrapped(line, room)]
     heads = [left, *[" " * wide(left)] * (len(parts) - 1)]
     pairs = zip(heads, parts, strict=True)
