@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import subprocess
-import sys
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -17,12 +15,6 @@ from rankgate.present.forms.as_csv import written
 from rankgate.present.forms.as_markdown import escaped
 
 ESCAPE = "\x1b[31mq\x1b[0m"
-
-
-def rankgate(*args):
-    return subprocess.run(
-        [sys.executable, "-m", "rankgate", *map(str, args)], capture_output=True, check=False
-    )
 
 
 @pytest.fixture
@@ -40,27 +32,27 @@ def test_a_cell_with_an_escape_sequence_stays_csv(files):
     assert contents_of(files[1]).runs[0].table["query_id"][0] == ESCAPE
 
 
-def test_piped_csv_keeps_ids(files):
-    result = rankgate("eval", *files, "-m", "AP", "--per-query", "--format", "csv")
-    assert result.returncode == 0, result.stderr
-    rows = list(csv.reader(io.StringIO(result.stdout.decode(), newline="")))
+def test_piped_csv_keeps_ids(run, files):
+    result = run("eval", *files, "-m", "AP", "--per-query", "--format", "csv")
+    assert result.code == 0, result.err
+    rows = list(csv.reader(io.StringIO(result.out, newline="")))
     found = {cell for row in rows for cell in row}
     assert {ESCAPE, "::error::x", " =1+1", "-0.5"} <= found
 
 
-def test_converted_data_keep_ids(files):
-    result = rankgate("convert", files[0], "-", "--to", "csv")
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.decode() == files[0].read_text()
+def test_converted_data_keep_ids(run, files):
+    result = run("convert", files[0], "-", "--to", "csv")
+    assert result.code == 0, result.err
+    assert result.out == files[0].read_text()
 
 
-def test_text_has_no_command_to_a_build_server(files):
-    result = rankgate("eval", *files, "-m", "AP", "--per-query")
-    assert result.returncode == 0, result.stderr
-    lines = result.stdout.decode().splitlines()
+def test_text_has_no_command_to_a_build_server(run, files):
+    result = run("eval", *files, "-m", "AP", "--per-query")
+    assert result.code == 0, result.err
+    lines = result.out.splitlines()
     assert any("�:error::x" in line for line in lines)
     assert not [line for line in lines if line.lstrip().startswith("::")]
-    assert "\x1b" not in result.stdout.decode()
+    assert "\x1b" not in result.out
 
 
 @pytest.mark.parametrize(
@@ -111,11 +103,11 @@ def test_markdown_means_what_it_says(word, plain):
     assert escaped(word) == plain
 
 
-def test_a_picture_is_well_formed(tmp_path, files):
+def test_a_picture_is_well_formed(run, tmp_path, files):
     pytest.importorskip("altair")
     out = tmp_path / "p.svg"
     other = tmp_path / "a\x01b.csv"
     other.write_text(files[1].read_text().replace("a,2", "a,0"))
-    result = rankgate("plot", "deltas", *files, other, "-m", "AP", "-o", out)
-    assert result.returncode == 0, result.stderr
+    result = run("plot", "deltas", *files, other, "-m", "AP", "-o", out)
+    assert result.code == 0, result.err
     ET.parse(out)  # noqa: S314 - our own picture
