@@ -1,0 +1,118 @@
+"""Options of a command come from the signature and the docstring of its function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from rankgate.console.declared_options import options_of
+from rankgate.declare import Range
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rankgate.data.inputs import QrelsLike
+
+
+def verb(
+    *,
+    depth: Annotated[int, Range(1)] = 10,
+    share: Annotated[float, Range(0, 1)] = 0.5,
+    way: Literal["near", "far"] = "near",
+    judged: QrelsLike | None = None,
+    tags: Sequence[str] = (),
+    weights: Mapping[str, float] | None = None,
+    shuffle: bool = False,
+    query: str,
+) -> None:
+    """Do nothing.
+
+    Args:
+        depth: how far, with ``share`` and ``other``.
+        share: how much.
+        way: where to.
+        judged: judgments.
+        tags: names.
+        weights: numbers by name.
+        shuffle: in random order.
+        query: an id.
+    """
+
+
+NAMES = ("depth N -k", "share", "way", "judged", "tags TAG --tag", "weights", "shuffle", "query")
+
+
+@click.command()
+@options_of(verb, *NAMES)
+def command(**chosen):
+    click.echo(repr(chosen))
+
+
+def chosen(*words):
+    ended = CliRunner().invoke(command, words)
+    return eval(ended.output) if ended.exit_code == 0 else ended.exit_code  # noqa: S307
+
+
+def test_defaults_are_those_of_the_function():
+    assert chosen("--query", "q") == {
+        "depth": 10,
+        "share": 0.5,
+        "way": "near",
+        "judged": None,
+        "tags": (),
+        "weights": None,
+        "shuffle": False,
+        "query": "q",
+    }
+
+
+def test_values_have_the_types_of_the_annotations():
+    words = ["--query", "q", "-k", "3", "--share", "1", "--way", "far", "--judged", "x.txt"]
+    words += ["--tag", "a", "--tag", "b", "--shuffle"]
+        "--query",
+        "q",
+        "-k",
+        "3",
+        "--share",
+        "1",
+        "--way",
+        "far",
+        "--judged",
+        "x.txt",
+        "--tag",
+        "a",
+        "--tag",
+        "b",
+        "--shuffle",
+    ]
+    assert chosen(*words, "--weights", "a=2", "--weights", "b=0.5") == {
+        "depth": 3,
+        "share": 1.0,
+        "way": "far",
+        "judged": "x.txt",
+        "tags": ("a", "b"),
+        "weights": {"a": 2.0, "b": 0.5},
+        "shuffle": True,
+        "query": "q",
+    }
+
+
+@pytest.mark.parametrize("words", [("-k", "0"), ("--share", "2"), ("--way", "up"), ("--depth",)])
+def test_other_values_are_refused(words):
+    assert chosen("--query", "q", *words) == 2
+
+
+def test_what_has_no_default_is_required():
+    assert chosen() == 2
+
+
+def test_the_help_is_that_of_the_docstring():
+    help_of = {each.name: each for each in command.params}
+    assert help_of["depth"].help == "How far, with --share and other."
+    assert help_of["depth"].metavar == "N"
+    assert help_of["judged"].metavar == "QRELS"
+    assert help_of["judged"].type.name == "path"
+    assert help_of["tags"].help == "Names. May be given several times."
