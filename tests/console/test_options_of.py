@@ -70,34 +70,12 @@ def test_defaults_are_those_of_the_function():
 
 
 def test_values_have_the_types_of_the_annotations():
-    words = ["--query", "q", "-k", "3", "--share", "1", "--way", "far", "--judged", "x.txt"]
-    words += ["--tag", "a", "--tag", "b", "--shuffle"]
-        "--query",
-        "q",
-        "-k",
-        "3",
-        "--share",
-        "1",
-        "--way",
-        "far",
-        "--judged",
-        "x.txt",
-        "--tag",
-        "a",
-        "--tag",
-        "b",
-        "--shuffle",
-    ]
-    assert chosen(*words, "--weights", "a=2", "--weights", "b=0.5") == {
-        "depth": 3,
-        "share": 1.0,
-        "way": "far",
-        "judged": "x.txt",
-        "tags": ("a", "b"),
-        "weights": {"a": 2.0, "b": 0.5},
-        "shuffle": True,
-        "query": "q",
-    }
+    numbers = ("-k", "3", "--share", "1", "--weights", "a=2", "--weights", "b=0.5")
+    found = chosen("--query", "q", "--judged", "x.txt", "--tag", "a", "--shuffle", *numbers)
+    assert found["depth"] == 3
+    assert found["share"] == 1.0
+    assert found["weights"] == {"a": 2.0, "b": 0.5}
+    assert (found["judged"], found["tags"], found["shuffle"]) == ("x.txt", ("a",), True)
 
 
 @pytest.mark.parametrize("words", [("-k", "0"), ("--share", "2"), ("--way", "up"), ("--depth",)])
