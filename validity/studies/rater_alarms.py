@@ -56,7 +56,7 @@ class Cell:
     def holds(self) -> bool:
         """Whether honest raters are accused in 5 % of the sets at most, within noise."""
         noise = 2 * np.sqrt(FALSE_ALARMS * (1 - FALSE_ALARMS) / self.replications)
-        return self.accused <= FALSE_ALARMS + noise
+        return bool(self.accused <= FALSE_ALARMS + noise)
 
 
 def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
