@@ -175,7 +175,7 @@ def _refuse_options(ctx: click.Context) -> None:
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if given and name not in _OF_ALL:
             raise UsageError(
-                f"{each.opts[-1]}: results were made before; say it to the command that makes "
+                f"{each.opts[-1]}: results were made before; pass it to the command that makes "
                 "them.",
                 code="conflicting-options",
             )
