@@ -29,3 +29,28 @@ def test_a_document_twice_is_exit_code_4(tmp_path, qrels, run, words, measure):
         "trec_eval.form_res_rels: duplicate docs a",
         f"trec_eval: Can't calculate measure '{measure}'",
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "line"),
+    [
+        (("q",), 1, None),
+        (("-x", "q", "r"), 1, None),
+        (("-m", "nosuch", "q", "r"), 1, None),
+        (("--te9", "-m", "rbp", "q", "r"), 1, None),
+        (("-m", "ndcg_cut.0", "q", "r"), 2, None),
+        (("-R", "prefs", "q", "r"), 2, None),
+        (("none", "r"), 2, "trec_eval: Quit in file 'none'"),
+        (("q", "bad"), 2, "trec_eval: Quit in file 'bad'"),
+        (("q", "other"), 7, "trec_eval: No queries with both results and relevance info"),
+    ],
+)
+def test_exit_codes_are_those_of_trec_eval(run, tmp_path, monkeypatch, words, code, line):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("q", QRELS), ("r", RUN), ("bad", "1 Q0 a\n"), ("other", "9 Q0 a 1 2 x\n")):
+        (tmp_path / name).write_text(text)
+    done = run("trec_eval", *words)
+    assert (done.code, done.out) == (code, "")
+    lines = done.err.splitlines()
+    assert lines[:-1] == ([line] if line else [])
+    assert lines[-1].startswith("rankgate: ")

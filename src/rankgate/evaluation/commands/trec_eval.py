@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from rankgate.errors import DuplicateError, UsageError
+from rankgate.errors import DuplicateError, InputError, UsageError
 from rankgate.evaluation.documents.trec_eval import render
 from rankgate.evaluation.metric import metric_details
 from rankgate.evaluation.trec_columns import atol, columns
@@ -61,7 +61,9 @@ _LONG = {
 _NUMBERS = {"l": "level", "M": "depth", "N": "documents"}
 _SWITCHES = {"c": "complete", "J": "judged_only", "te9": "te9"}
 _FORMATS = {"R": "qrels", "T": "trec_results"}
-_CANNOT_CALCULATE = 4  # trec_eval's exit code
+_CANNOT_CALCULATE, _NOTHING = 4, 7  # trec_eval's exit codes
+_USAGE = frozenset({"wrong-arguments", "unknown-measure"})  # its exit code 1
+_APART = "queries-differ"  # exit code 7
 _WITHOUT_RANKING = frozenset({"runid", "num_q"})  # it calculates these before it sees documents
 _DOCUMENT = re.compile(r"^document '(.*?)' is (?:ranked|judged) twice")
 
@@ -94,6 +96,13 @@ def command(words: Sequence[str]) -> None:
     \b
     rankgate trec_eval -q -c -m ndcg_cut.5,10 qrels.txt bm25.run
     """
+    try:
+        _run(words)
+    except (InputError, UsageError) as error:
+        _end(error)
+
+
+def _run(words: Sequence[str]) -> None:
     said = _read(words)
     if "v" in said.flags:
         click.echo(f"trec_eval version {_TE9 if 'te9' in said.options else _TE10}", err=True)
@@ -107,6 +116,17 @@ def command(words: Sequence[str]) -> None:
             _end_as_trec_eval(error, said)
         for piece in render(result, per_query="q" in said.flags, summary="n" not in said.flags):
             sys.stdout.write(piece)
+
+
+def _end(error: InputError | UsageError) -> NoReturn:
+    """End with trec_eval's exit code, after its line where it has one: 1, 2 or 7."""
+    code = 1 if error.code in _USAGE else _NOTHING if error.code == _APART else 2
+    if error.code == _APART:
+        click.echo("trec_eval: No queries with both results and relevance info", err=True)
+    elif isinstance(error, InputError) and error.source:
+        click.echo(f"trec_eval: Quit in file '{error.source}'", err=True)
+    click.echo(f"rankgate: {error}", err=True)
+    raise click.exceptions.Exit(code)
 
 
 def _end_as_trec_eval(error: DuplicateError, said: _Words) -> NoReturn:
