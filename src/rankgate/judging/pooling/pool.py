@@ -144,8 +144,8 @@ def pool(
         sizes: a table of ``query_id`` and ``frequency`` (or count, size, weight), for
             ``query_sampling`` stratified and pps; or a mapping.
         batch: the number of documents per batch; without it one batch.
-        blind: shuffle within each batch, documents of a query together, so that raters cannot see
-            ranks.
+        blind: shuffle within each batch and leave out ranks and systems, so that raters cannot
+            see them.
         seed: of everything that is drawn.
         convention: whose rules break ties of scores.
         on_progress: called with the name of each run before it is read.

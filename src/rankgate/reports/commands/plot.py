@@ -56,7 +56,7 @@ _KINDS = "\b\n" + "\n".join(f"{each.name:<17} {each.title}" for each in KINDS)
 )
 @options.metrics_from
 @options.convention
-@click.option("--query", metavar="ID", help="For the kind explain: the query.")
+@click.option("--query", metavar="ID", help="For the kind explain, the id of the query.")
 @click.option(
     "-k",
     "--cutoffs",
