@@ -194,7 +194,7 @@ def test_wrong_plans_are_refused():
         with raises(code, UsageError):
             SplitPlan(**plan)
     with raises("unknown-choice", UsageError):
-        split(pl.DataFrame({"user": ["u"], "item": ["a"], "time": [1]}), time_unit="hours")
+        split(pl.DataFrame({"user": ["u"], "item": ["a"], "time": [1]}), unit="hours")
     with raises("unknown-choice", UsageError):
         split(LOG, candidates="none")
 
