@@ -26,10 +26,18 @@ def bars(block: Bars) -> str:
         return _HIGH * (high - value) / (high - low)
 
     wide = _WIDE / len(values)
-    drawn = [
-        _bar(bar, i * wide, wide, sorted((down(bar.value), down(0.0))))
-        for i, bar in enumerate(block.bars)
-    ]
+    shapes: dict[str, list[str]] = {"up": [], "down": []}
+    drawn = []
+    for i, bar in enumerate(block.bars):
+        top, end = sorted((down(bar.value), down(0.0)))
+        left, size = f"{i * wide:.1f}", f"{wide * 0.88:.2f}"
+        kind = "up" if bar.value > 0 else "down"
+        shape = f"M{left} {top:.1f}h{size}v{end - top:.1f}h-{size}z"
+        if bar.link:
+            drawn.append(_opener(bar, f'<path class="{kind}" d="{shape}"/>', left, wide))
+        else:  # in one path, as a page may have thousands
+            shapes[kind].append(shape)
+    drawn += [f'<path class="{kind}" d="{"".join(d)}"/>' for kind, d in shapes.items() if d]
     lines = "".join(
         f'<path class="{"axis" if tick == 0 else "grid"}" d="M0 {down(tick):.2f}H1000"/>'
         for tick in ticks
@@ -50,18 +58,11 @@ def bars(block: Bars) -> str:
     )
 
 
-def _bar(bar: Bar, left: float, wide: float, ends: list[float]) -> str:
-    """A bar between its ends; one that opens a query answers over its whole height."""
-    kind = "up" if bar.value > 0 else "down"
+def _opener(bar: Bar, shape: str, left: str, wide: float) -> str:
+    """A bar that opens its query, and answers over its whole height."""
     words = f"{safe(bar.name)}: {bar.value:+z.4f}"
-    shape = (
-        f'<rect class="{kind}" x="{left:.1f}" y="{ends[0]:.2f}" width="{wide * 0.88:.2f}" '
-        f'height="{ends[1] - ends[0]:.2f}"/><title>{words}</title>'
-    )
-    if not bar.link:
-        return f"<g>{shape}</g>"
-    whole = f'<rect class="whole" x="{left:.1f}" y="0" width="{wide:.2f}" height="100"/>'
-    return f'<a href="#{bar.link}" aria-label="{words}">{whole}{shape}</a>'
+    whole = f'<rect class="whole" x="{left}" y="0" width="{wide:.2f}" height="100"/>'
+    return f'<a href="#{bar.link}" aria-label="{words}">{whole}{shape}<title>{words}</title></a>'
 
 
 def marks(low: float, high: float) -> list[float]:
