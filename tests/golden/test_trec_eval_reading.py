@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rankgate.errors import DuplicateError, InputError, RankgateError
-from rankgate.evaluation.commands.trec_eval import command
+from rankgate.evaluation.commands.trec_eval import command, evaluate
 from rankgate.evaluation.trec_eval import trec_eval
 from support.wording import raises
 
@@ -113,7 +113,7 @@ REFUSED = [
 @pytest.mark.usefixtures("write")
 def test_what_cannot_be_done_is_said_in_a_sentence(words, capsys):
     with pytest.raises(RankgateError) as refused:
-        command.main(words.split(), standalone_mode=False)
+        evaluate(words.split())
     assert "\n" not in str(refused.value)
     assert str(refused.value).endswith(".") or str(refused.value).endswith("?")
     assert capsys.readouterr().out == ""
@@ -125,9 +125,9 @@ def process(*words, given=b""):
 
 
 @pytest.mark.usefixtures("write")
-def test_the_program_ends_with_2_and_a_sentence():
+def test_the_program_ends_with_1_and_a_sentence():
     ended = process("-Z", "means", "qrels", "run")
-    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert (ended.returncode, ended.stdout) == (1, b"")
     assert ended.stderr == b"rankgate: trec_eval: option -Z not recognized; -h lists the options.\n"
 
 

@@ -97,12 +97,13 @@ def command(words: Sequence[str]) -> None:
     rankgate trec_eval -q -c -m ndcg_cut.5,10 qrels.txt bm25.run
     """
     try:
-        _run(words)
+        evaluate(words)
     except (InputError, UsageError) as error:
         _end(error)
 
 
-def _run(words: Sequence[str]) -> None:
+def evaluate(words: Sequence[str]) -> None:
+    """Run one call of trec_eval; errors are raised."""
     said = _read(words)
     if "v" in said.flags:
         click.echo(f"trec_eval version {_TE9 if 'te9' in said.options else _TE10}", err=True)
