@@ -133,6 +133,10 @@ def page(known: list[str]) -> str:
             cells = [SimpleNamespace(**row) for row in json.loads(path.read_text())["cells"]]
             module = import_module(f"studies.{name}")
             parts.append(getattr(module, "section", partial(plainly, module))(cells))
+            if not fresh(name):
+                parts.append(
+                    f"The code has changed since: `make validity-{name}` measures again.\n"
+                )
     return "\n".join(parts)
 
 
