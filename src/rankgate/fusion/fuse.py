@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
 import polars as pl
 
-from rankgate.data import read_qrels
 from rankgate.data.memory.frames import run_of
 from rankgate.data.place import Place
 from rankgate.data.run import Run
 from rankgate.declare import Range
 from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import evaluate
 from rankgate.fusion.catalogue import METHODS
 from rankgate.fusion.fuser import Fused, Fuser, Setting
 from rankgate.fusion.fusion import SOURCES, Fusion, Learned
 from rankgate.fusion.layout import RankedRun
 from rankgate.fusion.learning import Learner, settings_of
+from rankgate.fusion.lesson import Lesson, lesson_of
 from rankgate.fusion.normalise import NORMALISATIONS
 from rankgate.fusion.training import TrainingData
 from rankgate.scoring.alignment.ranked import systems_of
@@ -30,59 +28,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.data import Qrels
     from rankgate.data.inputs import QrelsLike, RunLike, RunsLike
     from rankgate.fusion.method import Method
     from rankgate.scoring import Convention
 
 NORM = "min-max"
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """What is learned from judgments, and how.
-
-    Attributes:
-        qrels: the judgments.
-        tune: whether settings that were not given are chosen.
-        metric: that a choice maximises, and that results are measured by.
-        folds: the number of parts of the queries; each is fused by what the others teach.
-        relevant: the lowest relevant grade, for trained methods.
-        seed: of the parts.
-        convention: by which the metric is computed.
-    """
-
-    qrels: Qrels
-    tune: bool
-    metric: str
-    folds: int
-    relevant: float
-    seed: int
-    convention: str | Convention
-
-    def values(self, run: RunLike, queries: pl.Series) -> NDArray[np.float64]:
-        """The metric's value of each query, NaN where it is undefined."""
-        scores = evaluate(self.qrels, run, [self.metric], self.convention).runs[0]
-        known = scores.per_query(next(iter(scores.values)))
-        return np.array([known.get(each) for each in queries], np.float64)
-
-    def parts(self, queries: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
-        """Queries ordered by fold, those without judgments last; where folds begin, and the end.
-
-        Raises:
-            UsageError: fewer judged queries than folds.
-        """
-        judged = queries.is_in(self.qrels.table["query_id"].unique().implode()).to_numpy()
-        drawn = np.random.default_rng(self.seed).permutation(np.flatnonzero(judged))
-        if len(drawn) < self.folds:
-            raise UsageError(
-                f"{len(drawn)} queries of the runs have judgments, and {self.folds} folds need "
-                "one each at least; add --folds, or judge more queries.",
-                code="few-queries",
-            )
-        parts = [np.sort(part) for part in np.array_split(drawn, self.folds)]
-        ends = np.cumsum([0, *map(len, parts)])
-        return queries.gather(np.concatenate([*parts, np.flatnonzero(~judged)])), ends
 
 
 def fuse(
@@ -137,7 +87,7 @@ def fuse(
     names, given = _named(runs)
     chosen = METHODS.named(method)
     setting = Setting(_parameters(chosen, parameters), _weights(chosen, weights, len(given)))
-    lesson = _lesson(chosen, train, tune=tune, metric=metric, folds=folds, relevant=relevant,
+    lesson = lesson_of(chosen, train, tune=tune, metric=metric, folds=folds, relevant=relevant,
                      seed=seed, convention=convention)  # fmt: skip
     normalisation = NORMALISATIONS.named(_norm(chosen, norm))
     systems = systems_of(given)
@@ -268,36 +218,6 @@ def _norm(method: Method, given: str | None) -> str:
             )
         return "none"
     return given or NORM
-
-
-def _lesson(
-    method: Method,
-    train: QrelsLike | None,
-    *,
-    tune: bool,
-    metric: str,
-    folds: int,
-    relevant: float,
-    seed: int,
-    convention: str | Convention,
-) -> Lesson | None:
-    """What is learned; None where nothing is."""
-    if train is None:
-        if method.train or tune:
-            what = f"{method.name} learns" if method.train else "tuning learns"
-            raise UsageError(
-                f"{what} from judgments; give them with --train.", code="missing-input"
-            )
-        return None
-    if not (method.train or tune):
-        raise UsageError(
-            f"{method.name} learns nothing from judgments; add --tune to choose its settings, or "
-            "leave --train out.",
-            code="unused-option",
-        )
-    if folds < 2:
-        raise UsageError(f"folds={folds}: at least 2 are needed.", code="invalid-parameter")
-    return Lesson(read_qrels(train), tune, metric, folds, relevant, seed, convention)
 
 
 def _sources(

@@ -1,0 +1,98 @@
+"""What is learned from judgments: which metric, which queries, in which folds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.data import read_qrels
+from rankgate.errors import UsageError
+from rankgate.evaluation.evaluate import evaluate
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rankgate.data import Qrels
+    from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.fusion.method import Method
+    from rankgate.scoring import Convention
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What is learned from judgments, and how.
+
+    Attributes:
+        qrels: the judgments.
+        tune: whether settings that were not given are chosen.
+        metric: that a choice maximises, and that results are measured by.
+        folds: the number of parts of the queries; each is fused by what the others teach.
+        relevant: the lowest relevant grade, for trained methods.
+        seed: of the parts.
+        convention: by which the metric is computed.
+    """
+
+    qrels: Qrels
+    tune: bool
+    metric: str
+    folds: int
+    relevant: float
+    seed: int
+    convention: str | Convention
+
+    def values(self, run: RunLike, queries: pl.Series) -> NDArray[np.float64]:
+        """The metric's value of each query, NaN where it is undefined."""
+        scores = evaluate(self.qrels, run, [self.metric], self.convention).runs[0]
+        known = scores.per_query(next(iter(scores.values)))
+        return np.array([known.get(each) for each in queries], np.float64)
+
+    def parts(self, queries: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
+        """Queries ordered by fold, those without judgments last; where folds begin, and the end.
+
+        Raises:
+            UsageError: fewer judged queries than folds.
+        """
+        judged = queries.is_in(self.qrels.table["query_id"].unique().implode()).to_numpy()
+        drawn = np.random.default_rng(self.seed).permutation(np.flatnonzero(judged))
+        if len(drawn) < self.folds:
+            raise UsageError(
+                f"{len(drawn)} queries of the runs have judgments, and {self.folds} folds need "
+                "one each at least; add --folds, or judge more queries.",
+                code="few-queries",
+            )
+        parts = [np.sort(part) for part in np.array_split(drawn, self.folds)]
+        ends = np.cumsum([0, *map(len, parts)])
+        return queries.gather(np.concatenate([*parts, np.flatnonzero(~judged)])), ends
+
+
+def lesson_of(
+    method: Method,
+    train: QrelsLike | None,
+    *,
+    tune: bool,
+    metric: str,
+    folds: int,
+    relevant: float,
+    seed: int,
+    convention: str | Convention,
+) -> Lesson | None:
+    """What is learned; None where nothing is."""
+    if train is None:
+        if method.train or tune:
+            what = f"{method.name} learns" if method.train else "tuning learns"
+            raise UsageError(
+                f"{what} from judgments; give them with --train.", code="missing-input"
+            )
+        return None
+    if not (method.train or tune):
+        raise UsageError(
+            f"{method.name} learns nothing from judgments; add --tune to choose its settings, or "
+            "leave --train out.",
+            code="unused-option",
+        )
+    if folds < 2:
+        raise UsageError(f"folds={folds}: at least 2 are needed.", code="invalid-parameter")
+    return Lesson(read_qrels(train), tune, metric, folds, relevant, seed, convention)
