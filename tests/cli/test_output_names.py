@@ -18,6 +18,7 @@ from support.wording import raises
 DATA = "qrels.txt old.run new.run"
 COMPARING = f"{DATA} -m RR"
 CALLS = {
+    "rating-accuracy": "qrels.txt old.run",
     "describe": DATA,
     "validate": "qrels.txt",
     "convert": "qrels.txt out.csv",

@@ -59,13 +59,14 @@ def data(tmp_path):
             for rank, doc in enumerate("ed" if i < wrong else "de", 1)
         ]
         (folder / f"{name}.run").write_text("".join(lines))
+    (folder / "same.run").write_text((folder / "right.run").read_text())
     (folder / "p.toml").write_text(POLICY)
     return folder
 
 
 @pytest.mark.parametrize(
     ("candidate", "code", "verdict"),
-    [("right.run", 0, "pass"), ("mostly.run", 3, "inconclusive"), ("wrong.run", 1, "fail")],
+    [("same.run", 0, "pass"), ("mostly.run", 3, "inconclusive"), ("wrong.run", 1, "fail")],
 )
 def test_the_step_ends_as_the_gate_does(data, candidate, code, verdict):
     done, output, summary = acted(data, QRELS="qrels", BASELINE="right.run", CANDIDATE=candidate,
@@ -79,9 +80,7 @@ def test_the_step_ends_as_the_gate_does(data, candidate, code, verdict):
 
 
 def test_wrong_input_is_2_with_an_annotation_and_a_summary(data):
-    done, output, summary = acted(
-        data, QRELS="no%\nne", BASELINE="right.run", CANDIDATE="right.run"
-    )
+    done, output, summary = acted(data, QRELS="no%\nne", BASELINE="right.run", CANDIDATE="same.run")
     assert (done.returncode, output) == (2, "exit-code=2\n")
     (line,) = done.stdout.splitlines()
     assert line.startswith("::error title=rankgate::rankgate: no%25")
@@ -90,7 +89,7 @@ def test_wrong_input_is_2_with_an_annotation_and_a_summary(data):
 
 
 def test_files_are_written_into_folders_that_are_missing(data):
-    words = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "right.run"}
+    words = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "same.run"}
     done, output, _ = acted(data, **words, JUNIT="out/a/gate.xml")
     assert done.returncode == 0, done.stderr
     assert "verdict=pass" in output
@@ -99,7 +98,7 @@ def test_files_are_written_into_folders_that_are_missing(data):
 
 @pytest.mark.parametrize("also", ["csv=a.csv", "json=none/a.json", "json=qrels"])
 def test_a_file_that_cannot_be_written_leaves_no_verdict(data, also):
-    words = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "right.run"}
+    words = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "same.run"}
     done, output, _ = acted(data, **words, ALSO=also)
     assert (done.returncode, output) == (2, "exit-code=2\n")
 

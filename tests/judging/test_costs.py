@@ -24,7 +24,7 @@ def test_many_threads_never_spend_more_than_the_ceiling(requests, ceiling, threa
             if not costs.take(most):
                 refused.append(most)
                 return
-            assert costs.spent + costs.aside <= ceiling * (1 + 1e-12)
+            assert costs.spent + costs.reserved <= ceiling * (1 + 1e-12)
             costs.give_back(most, most * share)
 
     crew = [Thread(target=work) for _ in range(threads)]
@@ -34,7 +34,7 @@ def test_many_threads_never_spend_more_than_the_ceiling(requests, ceiling, threa
         thread.join(10)
         assert not thread.is_alive()
     assert costs.spent <= ceiling * (1 + 1e-12)
-    assert costs.aside == 0
+    assert costs.reserved == 0
     if not refused:
         assert costs.spent == pytest.approx(sum(most * share for most, share in requests))
 

@@ -31,7 +31,7 @@ class ListAccumulator:
         parts: for each metric what is known so far; None before the first batch.
 
     >>> from rankgate.metrics.lists import Coverage
-    >>> answer = Accumulator((Coverage,))
+    >>> answer = ListAccumulator((Coverage,))
     >>> answer.update(Listed(np.array([[0, 1]]), 4))
     >>> answer.merge(answer)
     >>> answer.result()

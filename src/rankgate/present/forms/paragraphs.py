@@ -43,8 +43,8 @@ def table(grid: Grid, width: int = WIDTH) -> str:
     A label that would take too much room has its own line. Without a head there is no first line.
 
     >>> from rankgate.present.grid import Grid
-    >>> table(Grid(("", ""), (("ties", "equal scores"),)), 12)
-    'ties  equal\n        scores\n'
+    >>> table(Grid(("", ""), (("ties", "equal scores of documents"),)), 30)
+    'ties  equal scores of\n        documents\n'
     """
     flat = grid.flat
     rows = [flat.head, *grid.rows] if any(flat.head) else grid.rows
