@@ -24,10 +24,10 @@ played = tool("docs/_seen/played.py")
 PAGES = played.pages()
 README = ROOT / "README.md"
 FENCE = re.compile(
-    r"(?:<!-- (?P<said>[^>]*) -->\n+)?^```(?P<kind>\S*)\n(?P<text>.*?)^```",
+    r"(?:<!-- (?P<said>[^>]*) -->\n+)?^```(?P<kind>\S*)[^\n]*\n(?P<text>.*?)^```",
     re.MULTILINE | re.DOTALL,
 )
-WORDS = {"console", "toml", "yaml", "text", "json", "csv", "{toctree}"}
+WORDS = {"console", "toml", "yaml", "text", "json", "csv", "{toctree}", "{index}"}
 SHORTENED = re.compile(r"[…]|\bRUN\.\.\.|\bVARIABLE\b")
 
 
