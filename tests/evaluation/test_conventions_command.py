@@ -26,7 +26,7 @@ def test_one_is_shown_with_every_axis_source_and_defects(run, name):
     text = run("conventions", "show", name).out
     how, flat = CONVENTIONS[name], " ".join(run("conventions", "show", name).out.split())
     assert text.startswith(f"{name} ({how.hash})\n")
-    assert max(map(len, text.splitlines())) <= 96  # a call that is not broken
+    assert max(map(len, text.splitlines())) <= 80
     for words in (how.title, how.source, *how.defects):
         assert " ".join(words.split()) in flat
     for axis in axes():

@@ -30,7 +30,7 @@ def test_from_its_log_to_a_verdict(example, capsys, tmp_path):
     assert example.main(["--into", str(tmp_path / "runs")]) == 0
     result = capsys.readouterr().out
     assert result.startswith("log split by global, 20%")
-    for part in ("R@20", "Miscalibration@10", "By activity", "gap"):
+    for part in ("R@20", "Miscalibration@10", "By activity", "Gaps: these users less all others"):
         assert part in result
     verdict = result[result.index("PASS: neighbours against popular") :]
     for rule in ("finds-more", "shows-more", "no-more-uneven", "small-presses"):

@@ -40,7 +40,7 @@ def labelled(
 def table(grid: Grid, width: int = WIDTH) -> str:
     r"""A grid with paragraphs in its last column, which are wrapped within a width.
 
-    A label that would take too much room has its own line. Without a head there is no first line.
+    Labels that would take too much room have their own line. Without a head there is no first line.
 
     >>> from rankgate.present.grid import Grid
     >>> table(Grid(("", ""), (("ties", "equal scores of documents"),)), 30)
@@ -53,9 +53,14 @@ def table(grid: Grid, width: int = WIDTH) -> str:
     widths = [max((wide(w) for w in words if wide(w) <= most), default=0) for words in columns]
     parts = []
     for first, *others, last in ([*map(printable, row)] for row in rows):
-        fits = wide(first) <= widths[0]
-        parts += [] if fits else [f"{first}\n"]
-        parts.append(labelled([first if fits else "", *others], [last], widths, width))
+        shown = [first, *others]
+        if any(wide(word) > room for word, room in zip(others, widths[1:], strict=True)):
+            parts.append(f"{_GAP.join(shown)}\n")
+            shown = [""] * len(shown)
+        elif wide(first) > widths[0]:
+            parts.append(f"{first}\n")
+            shown[0] = ""
+        parts.append(labelled(shown, [last], widths, width))
     return "".join(parts)
 
 
