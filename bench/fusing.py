@@ -1,4 +1,4 @@
-"""Fusion of 5 runs of 1,000 documents a query, beside ranx.
+"""Fusion of 5 runs of 1,000 documents a query, compared with ranx.
 
     python bench/fusing.py                    2,000 queries
     python bench/fusing.py --queries 10000    rankgate alone
