@@ -9,8 +9,6 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.memory.frames import run_of
-from rankgate.data.place import Place
-from rankgate.data.run import Run
 from rankgate.declare import Range
 from rankgate.errors import UsageError
 from rankgate.fusion.catalogue import METHODS
@@ -120,7 +118,7 @@ def fuse(
         documents=len(fused.table),
         sources=_sources(names, ids, fused, len(queries)),
         learned=learned,
-        run=_run(fused.table, in_order, chosen.name),
+        run=run_of(_in_order(fused.table, in_order) if lesson else fused.table, chosen.name),
         fused=tuple(systems),
     )
 
@@ -237,12 +235,8 @@ def _sources(
     )
 
 
-def _run(table: pl.DataFrame, queries: pl.Series, name: str) -> Run:
-    """The fused run, its queries in the order in which the runs have them."""
+def _in_order(table: pl.DataFrame, queries: pl.Series) -> pl.DataFrame:
+    """Lists that were fused fold by fold, their queries in the order of the runs."""
     place = pl.DataFrame({"query_id": queries}).with_row_index("place")
-    ordered = (
-        table.join(place, on="query_id", maintain_order="left")
-        .sort("place", maintain_order=True)
-        .drop("place")
-    )
-    return run_of(ordered, name, Place(name).label)
+    joined = table.join(place, on="query_id", maintain_order="left")
+    return joined.sort("place", maintain_order=True).drop("place")
