@@ -63,8 +63,8 @@ def main() -> int:
         single = score(index, read_run(folder / "run"), METRICS, hows[0])
         middle = perf_counter()
         counted = Counted(read_run(folder / "run"))
-        held = CachedSource(RunSource(counted.run, index))
-        found = held.score(METRICS, hows)
+        cached = CachedSource(RunSource(counted.run, index))
+        found = cached.score(METRICS, hows)
         one.append(middle - begin)
         many.append(perf_counter() - middle)
         assert counted.readings == 1

@@ -87,7 +87,7 @@ class Row:
         whole: seconds for all of them.
         whole_cpu: of all threads together.
         data: MB before it began.
-        memory: the most MB that it held.
+        memory: the most MB that it used.
         turns: how many it had.
         agrees: whether all its values are ours.
     """
@@ -120,8 +120,8 @@ def main() -> int:
     if not asked.quick:
         kept = _earlier(found) + found
         write(sorted(kept, key=lambda row: row.users), programs)
-    held = [ratio >= wanted for ratio, wanted in _targets(found)]
-    return 0 if all(held) and all(row.agrees for row in found) else 1
+    met = [ratio >= wanted for ratio, wanted in _targets(found)]
+    return 0 if all(met) and all(row.agrees for row in found) else 1
 
 
 def measured(users: int, programs: Path) -> list[Row]:

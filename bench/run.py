@@ -63,7 +63,7 @@ def main() -> int:
         together = _with_earlier(found)
         _write(together, targets.outcomes(together), programs, load)
     agreed = all(row.agrees is not False for row in found)
-    return 0 if agreed and all(each.held is not False for each in result) else 1
+    return 0 if agreed and all(each.met is not False for each in result) else 1
 
 
 def _asked() -> argparse.Namespace:
@@ -111,7 +111,7 @@ def _write(
         "versions": what,
         "load_before": load,
         "rows": [row.to_dict() for row in found],
-        "targets": [{**asdict(each), "held": each.held} for each in measured],
+        "targets": [{**asdict(each), "met": each.met} for each in measured],
     }
     RESULTS.write_text(json.dumps(result, indent=1) + "\n")
     line = ", ".join(f"{name} {version}" for name, version in what.items())

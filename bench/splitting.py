@@ -36,7 +36,7 @@ METRICS = ("nDCG@10", "R@100", "P@10", "AP", "RR", "Success@10", "F1@10", "Rprec
 
 @dataclass(frozen=True)
 class Row:
-    """One command: how many rows it read, seconds, and the most bytes that it held."""
+    """One command: how many rows it read, seconds, and the most bytes that it used."""
 
     what: str
     rows: int

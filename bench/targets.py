@@ -1,4 +1,4 @@
-"""What we promise about speed, and whether it was held."""
+"""What we promise about speed, and whether it was met."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Outcome:
     measured: float | None
 
     @property
-    def held(self) -> bool | None:
-        """Whether the target was held; None where it was not measured."""
+    def met(self) -> bool | None:
+        """Whether the target was met; None where it was not measured."""
         return None if self.measured is None else self.measured <= self.bound
 
 
@@ -130,5 +130,5 @@ def markdown(result: Sequence[Outcome]) -> str:
     words = {None: "not measured", True: "met", False: "not met"}
     for each in result:
         measured = "" if each.measured is None else f"{each.measured:.3f}"
-        lines.append(f"| {each.title} | {each.bound:.3f} | {measured} | {words[each.held]} |")
+        lines.append(f"| {each.title} | {each.bound:.3f} | {measured} | {words[each.met]} |")
     return "\n".join(lines) + "\n"

@@ -42,32 +42,32 @@ def loop(inputs: int, seed: int, names: Sequence[str], seconds: float, memory: i
                 [*command, *limits, *asked, where], capture_output=True, check=False, text=True
             )
             begun += 1
-            held = _counted(tally, notes)
+            number = _counted(tally, notes)
             if ended.returncode:
-                kind = next((each for each in _TOLD if _TOLD[each] in ended.stderr), "crash")
-                last = names[held or 0]  # the last that was written down, or near it
+                kind = next((each for each in _SIGNS if _SIGNS[each] in ended.stderr), "crash")
+                last = names[number or 0]  # the last that was written down, or near it
                 tally.add(kind, f"{kind} near {last}", (last, -1, ended.stderr[-2000:]))
-            if held is None:  # it ends before it begins; the next round would too
+            if number is None:  # it ends before it begins; the next round would too
                 break
     return tally
 
 
-_TOLD = {"hang": "ERROR: libFuzzer: timeout", "memory": "ERROR: libFuzzer: out-of-memory"}
+_SIGNS = {"hang": "ERROR: libFuzzer: timeout", "memory": "ERROR: libFuzzer: out-of-memory"}
 
 
 def _counted(tally: Tally, notes: Path) -> int | None:
     """Add what a round wrote down; the place of its last format."""
     if not notes.exists():
         return None
-    held = json.loads(notes.read_text())
+    known = json.loads(notes.read_text())
     notes.unlink()
-    tally.kinds.update(held["kinds"])
-    for key, (count, name, result) in held["faults"].items():
+    tally.kinds.update(known["kinds"])
+    for key, (count, name, result) in known["faults"].items():
         tally.kinds["traceback"] += count
         tally.faults[key] += count
         tally.examples.setdefault(key, (name, -1, result))
-    tally.peak = max(tally.peak, held["peak"])
-    last: int = held["last"]
+    tally.peak = max(tally.peak, known["peak"])
+    last: int = known["last"]
     return last
 
 

@@ -41,8 +41,8 @@ def main() -> None:
 
     def write(place: int) -> None:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-        held = {"kinds": kinds, "faults": faults, "last": place, "peak": peak}
-        notes.write_text(json.dumps(held))
+        written = {"kinds": kinds, "faults": faults, "last": place, "peak": peak}
+        notes.write_text(json.dumps(written))
 
     def once(data: bytes) -> None:
         nonlocal runs

@@ -58,7 +58,7 @@ class Found:
 
     @property
     def wrong(self) -> bool:
-        """Whether something is to be fixed; a peer that cannot be installed is none of it."""
+        """Whether something is to be fixed; a peer that cannot be installed is not."""
         return bool(self.differ) or (bool(self.failed) and "installed" not in self.failed)
 
     @property

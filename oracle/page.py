@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 HEAD = """\
 # Agreement with other tools
 
-`make oracle` gives {count:,} random collections (seed {seed}) to each tool below, in an environment
-of its own with the packages of `oracle/constraints-*.txt`, and compares every value with rankgate
+`make oracle` gives {count:,} random collections (seed {seed}) to each tool below, in a separate
+environment with the packages of `oracle/constraints-*.txt`, and compares every value with rankgate
 under the convention of the tool's name. This page is what it wrote. The collections are made by
 `oracle/collections_of.py` and are no part of any test of a convention; by turns they are
 {kinds}.
