@@ -92,31 +92,36 @@ class Work:
             KeyboardInterrupt: after the answers under way were kept.
         """
         left = iter(asks)
-        crew = [Thread(target=self._worker, args=(left,), daemon=True) for _ in range(threads)]
-        for thread in crew:
-            thread.start()
+        ended = [Event() for _ in range(threads)]
+        for end in ended:
+            Thread(target=self._worker, args=(left, end), daemon=True).start()
         try:
-            _joined(crew)
+            _wait_for(ended)
         except KeyboardInterrupt:
             self._stop.set()
-            _joined(crew)
+            _wait_for(ended)
             raise
         if self._error:
             raise self._error
 
-    def _worker(self, left: Iterator[Ask]) -> None:
+    def _worker(self, left: Iterator[Ask], end: Event) -> None:
+        try:
+            self._work_through(left)
+        except Exception as error:  # noqa: BLE001 - it is raised by the thread that waits
+            self._error = self._error or error
+            self._stop.set()
+        finally:
+            end.set()
+
+    def _work_through(self, left: Iterator[Ask]) -> None:
         while not self._stop.is_set():
             with self._lock:
                 ask = next(left, None)
             if ask is None:
                 return
-            try:
-                outcome = self._asked(ask)
-                if outcome is not None:
-                    self._kept(ask, outcome)
-            except Exception as error:  # noqa: BLE001 - it is raised by the thread that waits
-                self._error = self._error or error
-                self._stop.set()
+            outcome = self._asked(ask)
+            if outcome is not None:
+                self._kept(ask, outcome)
 
     def _kept(self, ask: Ask, outcome: PairOutcome) -> None:
         with self._lock:
@@ -212,8 +217,12 @@ def _used(reply: Reply, most: tuple[int, int]) -> tuple[int, int]:
     )
 
 
-def _joined(crew: list[Thread]) -> None:
-    """Wait for all; in small steps, so that an interruption is heard."""
-    for thread in crew:
-        while thread.is_alive():
-            thread.join(_GLANCE)
+def _wait_for(ended: list[Event]) -> None:
+    """Wait for all threads; in small steps, so that an interruption is noticed.
+
+    Their own events are waited for: a thread whose ``join`` is interrupted counts as ended to
+    Python up to 3.12, though it still runs, and its answer would be lost.
+    """
+    for end in ended:
+        while not end.wait(_GLANCE):
+            pass
