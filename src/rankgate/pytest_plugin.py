@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from rankgate.gating.verdict import Verdict
 
@@ -72,6 +72,22 @@ def pytest_configure(config: pytest.Config) -> None:
         "and the other arguments of rankgate.gate): the defaults of the fixture of this name",
     )
     config.pluginmanager.register(_Verdicts(), "rankgate-verdicts")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Name a failed gate by its first line in pytest's short summary.
+
+    Where the environment says CI, pytest would print the whole verdict there a second time.
+    """
+    report = yield
+    crash = getattr(report.longrepr, "reprcrash", None)
+    headlines = [str(value) for name, value in item.user_properties if name == _PROPERTY]
+    if crash and any(crash.message.startswith(f"Failed: {each}") for each in headlines):
+        crash.message = crash.message.partition("\n")[0]
+    return report
 
 
 @pytest.fixture

@@ -152,7 +152,9 @@ def test_verdicts_of_workers_are_summarised(project):
     assert "FAIL: worse against old (" in summary
 
 
-def test_an_error_is_printed_once(project):
+@pytest.mark.parametrize("ci", ["true", ""])
+def test_an_error_is_printed_once(project, monkeypatch, ci):
+    monkeypatch.setenv("CI", ci)  # pytest's short summary is longer there
     (project.path / "broken.run").write_text("q0 Q0 good\n")
     done = result(
         project,
