@@ -41,7 +41,7 @@ mutate: .venv/.dev     ## small faults in scoring and metrics: how many the test
 	$(BIN)/python tests/mutations.py
 
 wording: .venv/.dev    ## write the messages of errors that tests saw into tests/wording.json
-	-RANKGATE_WORDING=write $(BIN)/python -m pytest -q -m wording tests
+	-RANKGATE_WORDING=write $(BIN)/python -m pytest -q $(CORES) -m wording tests
 
 format: .venv/.dev     ## put code into the form that check wants
 	$(BIN)/ruff format src tests bench validity fuzz docs

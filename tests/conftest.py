@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import wording
 from support.command import run, small, start  # noqa: F401 - fixtures of all folders
+from support.wording import pytest_sessionfinish, pytest_testnodedown  # noqa: F401 - hooks
 
 settings.register_profile(
     "quick",
@@ -51,7 +51,3 @@ def shared():
     if not place.is_dir():
         pytest.skip(f"the real data is not at {place}")
     return place
-
-
-def pytest_sessionfinish():
-    wording.save()

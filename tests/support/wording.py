@@ -89,12 +89,26 @@ def assert_wording(message: str) -> None:
         pytest.fail(f"reworded? then say: make wording\n- {before}\n+ {message}", pytrace=False)
 
 
-def save() -> None:
-    """Write the messages of the tests that ran; those of others stay."""
-    if not (WRITE and _seen):
-        return
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the messages of a worker of pytest-xdist, which has ended."""
+    for test, messages in getattr(node, "workeroutput", {}).get("wording", {}).items():
+        _seen[test] += messages
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the messages of the tests that ran; those of others stay. Workers hand theirs over."""
+    output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["wording"] = dict(_seen)
+    elif WRITE and _seen:
+        save(FILE)
+
+
+def save(file: Path) -> None:
+    """Write the file."""
     found = {"python": PYTHON, "messages": dict(sorted((_messages | _seen).items()))}
-    FILE.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    file.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
 def _test() -> str:

@@ -1,0 +1,37 @@
+"""The file of messages is whole, however many workers ran the tests."""
+
+import json
+
+import pytest
+
+pytest.importorskip("xdist")
+
+CONFTEST = """
+from pathlib import Path
+from support import wording
+from support.wording import pytest_sessionfinish, pytest_testnodedown
+wording.FILE = Path(__file__).with_name("wording.json")
+wording._messages.clear()
+"""
+TEST = """
+import pytest
+from rankgate.errors import UsageError
+from support.wording import raises
+
+@pytest.mark.parametrize("number", range(4))
+def test_refused(number):
+    for turn in "ab":
+        with raises("invalid-value", UsageError):
+            raise UsageError(f"{turn}{number}", code="invalid-value")
+"""
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_messages_of_all_workers_are_written(pytester, monkeypatch, request, workers):
+    monkeypatch.setenv("RANKGATE_WORDING", "write")
+    monkeypatch.setenv("PYTHONPATH", str(request.config.rootpath / "tests"))
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(TEST)
+    pytester.runpytest_subprocess("-pno:cacheprovider", workers).assert_outcomes(passed=4)
+    written = json.loads((pytester.path / "wording.json").read_text("utf-8"))["messages"]
+    assert list(written.values()) == [[f"a{i}", f"b{i}"] for i in range(4)]
