@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rankgate.data.formats.registry import detected
 from rankgate.data.read import contents_of
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import RankgateError
 
 

@@ -6,7 +6,7 @@ import random
 import pytest
 import zstandard
 
-from rankgate.data import source
+from rankgate.data.streams import source
 from support.command import assert_refused
 
 GOOD_QRELS = b"1 0 a 1\n1 0 b 0\n"

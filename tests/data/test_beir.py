@@ -10,7 +10,7 @@ import pytest
 
 from rankgate.data import FileContents, contents_of, read_qrels
 from rankgate.data.formats.registry import detected, named
-from rankgate.data.source import InputFile, source
+from rankgate.data.streams.source import InputFile, source
 from rankgate.errors import InputError
 from support.wording import raises
 

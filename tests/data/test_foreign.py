@@ -15,7 +15,7 @@ import pytest
 from rankgate.data import FileContents, contents_of, read_qrels, read_run
 from rankgate.data.formats.registry import named
 from rankgate.data.qrels import Qrels
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import InputError
 from support.wording import raises
 

@@ -11,7 +11,7 @@ import pytest
 
 from rankgate.data import contents_of, read_qrels, read_run
 from rankgate.data.formats.registry import FORMATS, TABLE, detected, named
-from rankgate.data.source import InputFile, source
+from rankgate.data.streams.source import InputFile, source
 from rankgate.errors import InputError, UsageError
 from support.wording import raises
 

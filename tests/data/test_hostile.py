@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rankgate.data import read_qrels, read_run
 from rankgate.data.formats.registry import FORMATS, named
 from rankgate.data.read import contents_of
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import DuplicateError, InputError, RankgateError
 from support.wording import raises
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.registry import TABLE, named
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import RankgateError
 
 FUZZ = Path(__file__).parents[2] / "fuzz"
@@ -106,7 +106,7 @@ BOMBS = """
 import gzip
 import resource
 from rankgate.data.formats.registry import TABLE, named
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import RankgateError
 resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
 blank, many, long = b"\\n" * (1 << 20), b'"",' * (1 << 18), b"a " * (1 << 19)

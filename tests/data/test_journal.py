@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from rankgate.data.journal import Journal
+from rankgate.data.streams.journal import Journal
 from rankgate.errors import InputError, UsageError
 from support.wording import raises
 

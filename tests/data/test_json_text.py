@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.data.text import json_text
 from rankgate.errors import InputError
 from support.wording import raises

@@ -11,7 +11,7 @@ import rankgate
 from rankgate.data import FileContents, contents_of, read_qrels
 from rankgate.data.formats.registry import FORMATS, named
 from rankgate.data.qrels import OPTIONAL, Qrels
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import InputError
 from rankgate.files.convert import convert
 from rankgate.files.validate import validate

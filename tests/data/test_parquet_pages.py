@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankgate.data import read_qrels
 from rankgate.data.formats.tables.parquet_pages import refuse_lies
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import InputError
 from support.wording import raises
 

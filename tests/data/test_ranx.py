@@ -16,7 +16,7 @@ from rankgate.data.formats.ranx import cbor
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.run import Run
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import InputError, MissingExtraError
 from support.wording import raises
 

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from rankgate.data import read_qrels, read_run
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import DuplicateError, InputError
 from support.wording import raises
 
@@ -151,7 +151,7 @@ def test_a_wrong_line_is_named(tmp_path, content, line, code):
 
 def test_wrong_lines_far_into_a_file(tmp_path, monkeypatch):
     good = "".join(f"{i // 100} Q0 d{i} 1 {-i} t\n" for i in range(20_000))
-    monkeypatch.setattr("rankgate.data.source.InputFile.chunks.__defaults__", (1 << 12,))
+    monkeypatch.setattr("rankgate.data.streams.source.InputFile.chunks.__defaults__", (1 << 12,))
     path = saved(tmp_path, (good + "199 Q0 d19950 9 0.5 t\n").encode())
     with raises("duplicate-document", DuplicateError, line=20001) as error:
         list(read_run(path).batches())

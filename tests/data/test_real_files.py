@@ -8,7 +8,7 @@ import pytest
 
 from rankgate.data import contents_of, read_qrels
 from rankgate.data.formats.registry import detected, named
-from rankgate.data.source import InputFile, source
+from rankgate.data.streams.source import InputFile, source
 
 PACK = "qrels-pack/qrels."
 JUDGMENTS = {

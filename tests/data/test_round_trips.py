@@ -15,7 +15,7 @@ from rankgate.data.formats.registry import FORMATS, named
 from rankgate.data.qrels import SCHEMA, Qrels, Scale
 from rankgate.data.ratings import Ratings
 from rankgate.data.run import Run
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import InputError
 
 ids = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)

@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from rankgate.data import read_qrels
-from rankgate.data.target import Version, replacing
+from rankgate.data.streams.target import Version, replacing
 from rankgate.errors import InputError, UsageError
 from support.wording import raises
 
@@ -66,7 +66,7 @@ def test_a_version_that_another_process_wrote_stays(tmp_path):
 
 WRITER = """
 import sys, time
-from rankgate.data.target import replacing
+from rankgate.data.streams.target import replacing
 with replacing(sys.argv[1]) as out:
     out.write(b"x")
     out.flush()
@@ -117,7 +117,7 @@ def test_a_small_file_does_not_become_a_huge_one(tmp_path, monkeypatch, kind):
     head = b"".join(line % i for i in range(9))
     file = tmp_path / f"q.{kind}"
     file.write_bytes(packed(kind, head + b"\n" * (3 << 20)))
-    monkeypatch.setattr("rankgate.data.source._SMALL", 1 << 20)
+    monkeypatch.setattr("rankgate.data.streams.source._SMALL", 1 << 20)
     with raises("too-large", InputError):
         read_qrels(file)
     monkeypatch.setenv("RANKGATE_MAX_EXPANSION", "0")

@@ -6,7 +6,7 @@ import pytest
 
 from rankgate.data import contents_of
 from rankgate.data.formats.registry import detected
-from rankgate.data.source import InputFile, source
+from rankgate.data.streams.source import InputFile, source
 from rankgate.errors import InputError
 from support.wording import raises
 

@@ -11,7 +11,7 @@ import rankgate
 from rankgate.data import FileContents, contents_of, read_qrels
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels, Scale
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import DuplicateError, InputError
 from rankgate.files.convert import convert
 from support.wording import raises

@@ -8,7 +8,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from rankgate.data.formats.tables import jsonl_rows, schemas
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.data.text import records
 
 FIELDS = ["1", "a", "2", "0.5", "", " ", '"', '""', '"a"', '"x,y"', '"x\ny"', '"a""b"', "-3", "1e5"]

@@ -11,7 +11,7 @@ import pytest
 from rankgate.data import FileContents, contents_of
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import DuplicateError, InputError
 from support.wording import raises
 

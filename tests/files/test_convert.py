@@ -17,7 +17,7 @@ import zstandard
 import rankgate
 from rankgate.data import Qrels, contents_of, read_qrels, read_run
 from rankgate.data.formats.tables import arrow as parquet
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import DuplicateError, InputError, UsageError
 from rankgate.files.convert import convert
 from support.wording import raises

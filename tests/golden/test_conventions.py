@@ -13,8 +13,8 @@ import pytest
 
 from rankgate.compat import pytrec_eval
 from rankgate.errors import RankgateError
-from rankgate.evaluation.trec_columns import columns
-from rankgate.evaluation.trec_eval import trec_eval
+from rankgate.evaluation.trec.columns import columns
+from rankgate.evaluation.trec.trec_eval import trec_eval
 from rankgate.scoring import CONVENTIONS
 from support.golden import Call, assert_rows, batches, evaluated, parsed, rows_of
 

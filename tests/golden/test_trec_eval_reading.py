@@ -12,7 +12,7 @@ import pytest
 
 from rankgate.errors import DuplicateError, InputError, RankgateError
 from rankgate.evaluation.commands.trec_eval import command, evaluate
-from rankgate.evaluation.trec_eval import trec_eval
+from rankgate.evaluation.trec.trec_eval import trec_eval
 from support.wording import raises
 
 QRELS = "1 0 a 2\n1 0 b 0\n"

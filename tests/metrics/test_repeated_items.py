@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.evaluation.resampled_lists import redrawn
+from rankgate.evaluation.lists.resampled import redrawn
 from rankgate.metrics.lists import Listed
 from rankgate.metrics.lists.listed import NONE, firsts_of
 from rankgate.metrics.lists.personalization import Personalization

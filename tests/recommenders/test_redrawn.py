@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankgate.evaluation.resampled_lists import redrawn
+from rankgate.evaluation.lists.resampled import redrawn
 from rankgate.metrics.lists import Coverage, Gini, Listed
 from rankgate.stats.resampled import Redrawn, left_out
 

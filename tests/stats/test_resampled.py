@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankgate.evaluation.resampled_lists import _sums
+from rankgate.evaluation.lists.resampled import _sums
 from rankgate.metrics.lists import Listed
 from rankgate.stats import resampled
 from rankgate.stats.resampled import draws

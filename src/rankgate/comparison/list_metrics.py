@@ -12,10 +12,10 @@ from rankgate.comparison.values import signs_of
 from rankgate.comparison.whole import Whole
 from rankgate.data.comparison import SCORES
 from rankgate.errors import UsageError
-from rankgate.evaluation.catalogue import catalogue_notice, unjudged_users_notice
-from rankgate.evaluation.odd_lists import odd_lists
-from rankgate.evaluation.resampled_lists import redrawn
-from rankgate.evaluation.top_lists import TopLists
+from rankgate.evaluation.lists.catalogue import catalogue_notice, unjudged_users_notice
+from rankgate.evaluation.lists.resampled import redrawn
+from rankgate.evaluation.lists.top import TopLists
+from rankgate.evaluation.lists.unusual import odd_lists
 from rankgate.scoring.catalogue import places
 
 if TYPE_CHECKING:

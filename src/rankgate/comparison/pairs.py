@@ -19,7 +19,7 @@ from rankgate.comparison.values import PairedValues, values_of
 from rankgate.data.comparison import ScoredRun
 from rankgate.data.logs.candidates import warned
 from rankgate.errors import UsageError
-from rankgate.evaluation.catalogue import zero_grades_notice
+from rankgate.evaluation.lists.catalogue import zero_grades_notice
 from rankgate.scoring.chosen import refuse_mixed
 
 if TYPE_CHECKING:

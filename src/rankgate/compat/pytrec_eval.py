@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.evaluation.trec_columns import CUT_NAMES, NICKNAMES, SINCE_10, columns
-from rankgate.evaluation.trec_dicts import DictEvaluator
+from rankgate.evaluation.trec.columns import CUT_NAMES, NICKNAMES, SINCE_10, columns
+from rankgate.evaluation.trec.dicts import DictEvaluator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rankgate.evaluation.trec_columns import Column
+    from rankgate.evaluation.trec.columns import Column
 
 __all__ = [
     "RelevanceEvaluator",

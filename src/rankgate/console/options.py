@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from rankgate.console.places import inputs, refuse_clashes
-from rankgate.data.target import suffix_of
+from rankgate.data.streams.target import suffix_of
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.suffixes import form_of
 from rankgate.scoring.chosen import chosen_convention

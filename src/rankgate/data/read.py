@@ -11,14 +11,14 @@ from rankgate.data.formats import registry
 from rankgate.data.memory import frames
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
-from rankgate.data.source import of_judgments
+from rankgate.data.streams.source import of_judgments
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.data.rows import Part
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 
 def contents_of(

@@ -12,7 +12,7 @@ import polars as pl
 from rankgate.data.digest import digest
 from rankgate.data.duplicates import pairs_of, refuse_duplicates
 from rankgate.data.place import Place
-from rankgate.data.prefetch import ahead
+from rankgate.data.streams.prefetch import ahead
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:

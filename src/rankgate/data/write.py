@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.data.contents import FileContents
 from rankgate.data.formats import registry
-from rankgate.data.target import replacing, suffix_of
+from rankgate.data.streams.target import replacing, suffix_of
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from rankgate.data.scores import Counts
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import is_of_lists, known_metrics, with_subtopics
-from rankgate.evaluation.known_items import everyone
-from rankgate.evaluation.list_builder import ListBuilder
+from rankgate.evaluation.lists.builder import ListBuilder
+from rankgate.evaluation.lists.known_items import everyone
 from rankgate.evaluation.rankings import rankings_of, score_run
 from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.facets import FACET_METRICS

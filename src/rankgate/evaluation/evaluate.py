@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rankgate.data import Qrels
     from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, TableLike
     from rankgate.data.logs.interactions import LogLike
-    from rankgate.evaluation.list_builder import ListBuilder
+    from rankgate.evaluation.lists.builder import ListBuilder
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
 
@@ -156,7 +156,7 @@ def _lists(
     """What metrics of lists are computed with; None where nothing asks for it."""
     if not together and not context.drop_seen:
         return None
-    from rankgate.evaluation.list_builder import ListBuilder
+    from rankgate.evaluation.lists.builder import ListBuilder
 
     return ListBuilder.of(dict(together), how, context, catalogue, columns)
 

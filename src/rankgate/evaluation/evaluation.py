@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.data.scores import Counts, Scores
 from rankgate.errors import UsageError
-from rankgate.evaluation.catalogue import (
+from rankgate.evaluation.lists.catalogue import (
     catalogue_notice,
     unjudged_users_notice,
     zero_grades_notice,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rankgate.data import Qrels, Run, Scores
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.evaluation.context import Context
-    from rankgate.evaluation.list_builder import ListBuilder
+    from rankgate.evaluation.lists.builder import ListBuilder
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -149,7 +149,7 @@ def _builder(lists: Mapping[str, Metric], how: Convention, context: Context) -> 
     """How lists are read; None where nothing asks for it."""
     if not lists and not context.drop_seen:
         return None
-    from rankgate.evaluation.list_builder import ListBuilder  # few ask for them
+    from rankgate.evaluation.lists.builder import ListBuilder  # few ask for them
 
     return ListBuilder.of(lists, how, context)
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from rankgate.data.logs.user_items import Meetings, packed, read_meetings
 from rankgate.data.memory.matrices import MatrixInput, is_source, pairs_of, source_of
-from rankgate.evaluation.list_inputs import kept
 from rankgate.scoring.alignment.sheets import SeenItems
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rankgate.data import Run
+
+_PAIR = ["query_id", "doc_id"]
 
 
 @dataclass
@@ -58,4 +63,18 @@ class Train:
 
     def without(self, run: Run) -> Run:
         """A run by ids without it."""
-        return kept(run, self.met, inside=False)
+        return restrict_run(run, self.met, inside=False)
+
+
+def restrict_run(run: Run, pairs: pl.DataFrame | Meetings | None, *, inside: bool) -> Run:
+    """A run with only some pairs, or without them; as it is for None."""
+    if pairs is None:
+        return run
+    some = pairs.select(_PAIR).unique() if isinstance(pairs, pl.DataFrame) else pairs.frame
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        for frame in run.pieces():
+            way = "semi" if inside else "anti"
+            yield frame.join(some, on=_PAIR, how=way, maintain_order="left")  # type: ignore[arg-type]
+
+    return replace(run, pieces=pieces, rankings=None)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rankgate.data import Run, Scores
-    from rankgate.evaluation.list_builder import ListBuilder
+    from rankgate.evaluation.lists.builder import ListBuilder
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.declare import ListMetric
     from rankgate.scoring import Convention

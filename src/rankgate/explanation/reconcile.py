@@ -135,7 +135,7 @@ def hold(
         return CachedSource(RunSource(rankings, index)), judgments.name
     # what metrics on lists need is loaded where one is asked for
     from rankgate.evaluation.context import Context as Given
-    from rankgate.evaluation.list_builder import ListBuilder
+    from rankgate.evaluation.lists.builder import ListBuilder
     from rankgate.explanation.cached_lists import CachedLists as Lists
 
     listing = ListBuilder.of({}, CONVENTIONS["trec"], context or Given())

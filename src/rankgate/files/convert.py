@@ -15,7 +15,7 @@ from rankgate.data.formats.format import Loss, Note
 from rankgate.data.notes import STATES
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run, ScatteredError
-from rankgate.data.target import replacing
+from rankgate.data.streams.target import replacing
 from rankgate.data.write import format_for
 from rankgate.errors import InputError, UsageError
 from rankgate.files.conversion import Conversion

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.inputs import FileLike
     from rankgate.data.rows import Part
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 
 CUTOFF = 10

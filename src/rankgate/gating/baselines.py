@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
-from rankgate.data.target import Version, replacing
+from rankgate.data.streams.target import Version, replacing
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import rankings_among

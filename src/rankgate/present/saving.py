@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.data.target import replacing
+from rankgate.data.streams.target import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.data.target import suffix_of
+from rankgate.data.streams.target import suffix_of
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:

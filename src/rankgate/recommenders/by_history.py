@@ -11,8 +11,8 @@ from rankgate.data import read_qrels
 from rankgate.data.logs.user_items import read_meetings
 from rankgate.errors import InputError
 from rankgate.evaluation.evaluate import evaluate
-from rankgate.evaluation.list_inputs import kept
 from rankgate.evaluation.rankings import named_runs
+from rankgate.evaluation.training import restrict_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,7 +64,7 @@ def by_history(
         users = table["query_id"].unique()
         served = pl.DataFrame({"query_id": users, "state": ["zero"] * len(users)})
         lists = {
-            run.name: replace(kept(run, had, inside=part == "repeat"), queries=served)
+            run.name: replace(restrict_run(run, had, inside=part == "repeat"), queries=served)
             for run in systems
         }
         found[part] = evaluate(own, lists, list(metrics), convention)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.evaluation.resampled_lists import redrawn
+from rankgate.evaluation.lists.resampled import redrawn
 from rankgate.metrics.lists.declare import lists_apart
 from rankgate.recommenders.dominance import dominators
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.logs.items import Described, Whose
     from rankgate.data.logs.user_items import Meetings
-    from rankgate.evaluation.list_inputs import Tables
+    from rankgate.evaluation.lists.inputs import Tables
     from rankgate.scoring.catalogue import Catalogue
 
 ACTIVITY, POPULARITY, HISTORY = "activity", "popularity", "history"

@@ -11,9 +11,9 @@ import polars as pl
 from rankgate.data import read_qrels
 from rankgate.data.logs.candidates import mark_in
 from rankgate.errors import UsageError
-from rankgate.evaluation.list_builder import ListBuilder
-from rankgate.evaluation.list_inputs import kept
+from rankgate.evaluation.lists.builder import ListBuilder
 from rankgate.evaluation.rankings import named_runs
+from rankgate.evaluation.training import restrict_run
 from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.lists.together import together
 from rankgate.metrics.views import SUBTOPICS
@@ -186,7 +186,9 @@ class Systems:
     def _of_history(self, run: Run, value: str, served: pl.DataFrame) -> Run:
         """A run with the pairs only that training has, or has not; a user may have none left."""
         assert self.builder.train is not None
-        return replace(kept(run, self.builder.train.met, inside=value == REPEAT), queries=served)
+        return replace(
+            restrict_run(run, self.builder.train.met, inside=value == REPEAT), queries=served
+        )
 
     def values_of(self, label: str, metric: Metric) -> list[Floats]:
         """The values of one metric of accuracy of every system."""

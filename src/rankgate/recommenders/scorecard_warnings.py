@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.data.logs.candidates import WARNING
-from rankgate.evaluation.catalogue import catalogue_notice, zero_grades_notice
-from rankgate.evaluation.odd_lists import are, odd_lists
+from rankgate.evaluation.lists.catalogue import catalogue_notice, zero_grades_notice
+from rankgate.evaluation.lists.unusual import are, odd_lists
 from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.lists.listed import NONE, among
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.target import replacing
+from rankgate.data.streams.target import replacing
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:

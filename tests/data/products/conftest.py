@@ -9,7 +9,7 @@ import pytest
 
 from rankgate.data import contents_of
 from rankgate.data.formats.registry import detected, named
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 
 
 @pytest.fixture

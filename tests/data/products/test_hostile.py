@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.read import contents_of
-from rankgate.data.source import InputFile
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import RankgateError
 from support.wording import raises
 

@@ -10,7 +10,7 @@ import pytest
 
 from rankgate.data import contents_of
 from rankgate.data.formats.registry import detected, named
-from rankgate.data.source import InputFile, source
+from rankgate.data.streams.source import InputFile, source
 
 SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())
 NAMES = [path.name for path in SAMPLES]

@@ -13,7 +13,7 @@ from rankgate.data.formats.tables import jsonl, jsonl_rows, schemas
 from rankgate.data.formats.writing import lost, lost_columns
 from rankgate.data.notes import Note
 from rankgate.data.place import Place
-from rankgate.data.source import source as source_of
+from rankgate.data.streams.source import source as source_of
 from rankgate.data.text import json_text
 from rankgate.data.text.json_keys import keys
 from rankgate.data.text.records import first_fields
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data.qrels import Qrels
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _NAME = "beir"
 _HEADER = ("query-id", "corpus-id", "score")

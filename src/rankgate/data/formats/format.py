@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
     from rankgate.data.rows import FileRows
     from rankgate.data.run import Run
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 __all__ = ["Format", "Loss", "Note"]
 

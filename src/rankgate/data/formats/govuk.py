@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.contents import FileContents
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _QUERY, _SCORE, _URI = "queryEntry.query", "queryEntry.targets.score", "queryEntry.targets.uri"
 _COLUMNS = {"query_id": (_QUERY.lower(),), "doc_id": (_URI.lower(),), "grade": (_SCORE.lower(),)}

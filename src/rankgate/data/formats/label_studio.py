@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _NAME = "label-studio"
 _SKIPPED = "skipped by the annotator"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.formats import unsupported
-from rankgate.data.source import InputFile, source
+from rankgate.data.streams.source import InputFile, source
 from rankgate.declare import declared_in
 from rankgate.errors import InputError, UsageError
 

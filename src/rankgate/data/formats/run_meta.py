@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.source import source
-from rankgate.data.target import replacing
+from rankgate.data.streams.source import source
+from rankgate.data.streams.target import replacing
 from rankgate.data.text.json_text import dumped, lines
 from rankgate.errors import InputError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from rankgate.data.run import Run
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 SUFFIX = ".meta.jsonl"
 STATES = ("ok", "zero", "failed", "not_run")

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from rankgate.data.formats.run_meta import read
-from rankgate.data.source import source
+from rankgate.data.streams.source import source
 from rankgate.errors import InputError
 
 _NAMES = ("query_id", "qid", "query-id", "query", "topic", "user_id", "user")

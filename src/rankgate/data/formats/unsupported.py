@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _BEGINS = (
     (

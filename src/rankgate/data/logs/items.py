@@ -12,7 +12,7 @@ from rankgate.data.dataframes import polars_frame
 from rankgate.data.formats.tables import arrow
 from rankgate.data.logs.columns import ALIASES, mapped
 from rankgate.data.place import Place
-from rankgate.data.source import InputFile, source
+from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text import json_text, records
 from rankgate.errors import InputError, UsageError
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankgate.data.logs.tables import Rows
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 
 def read(source: InputFile, columns: Mapping[str, str]) -> Rows:

@@ -18,7 +18,7 @@ from rankgate.data.logs.columns import mapped
 from rankgate.data.logs.interactions import Interactions, interactions_of
 from rankgate.data.memory.matrices import is_source, pairs_of, source_of
 from rankgate.data.place import Place
-from rankgate.data.source import InputFile, source
+from rankgate.data.streams.source import InputFile, source
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.data.logs.interactions import KIND, Interactions, checked, completed, ordered
 from rankgate.data.place import Place
-from rankgate.data.prefetch import ahead
+from rankgate.data.streams.prefetch import ahead
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from rankgate.data.text import json_text, records
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
     Rows = tuple[Iterator[pl.DataFrame], Place]
 

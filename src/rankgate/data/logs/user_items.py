@@ -13,8 +13,8 @@ from rankgate.data.logs.interactions import Interactions, checked
 from rankgate.data.logs.reading import opened
 from rankgate.data.memory.ids import Growing, present, rising
 from rankgate.data.place import Place
-from rankgate.data.prefetch import ahead
 from rankgate.data.run import starts_of
+from rankgate.data.streams.prefetch import ahead
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING
 
-from rankgate.data.source import source
+from rankgate.data.streams.source import source
 from rankgate.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 Cell = str | float | bool | datetime | date | time | None
 """What a cell holds; of a CSV file always text."""

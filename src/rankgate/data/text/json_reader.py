@@ -10,7 +10,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 TOP = "the document"
 """What errors call the outermost value."""

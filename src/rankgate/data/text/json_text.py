@@ -14,7 +14,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 LIMIT = 256 << 20
 """Bytes of one document, decompressed; as Python's objects they take several times as many."""

@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.prefetch import in_order
 from rankgate.data.rows import with_defects
+from rankgate.data.streams.prefetch import in_order
 from rankgate.data.text.numbers import number_fault
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
 _HEAD = 1 << 16  # bytes in which the first line is looked for

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.prefetch import in_order
 from rankgate.data.rows import with_defects
-from rankgate.data.source import CHUNK
+from rankgate.data.streams.prefetch import in_order
+from rankgate.data.streams.source import CHUNK
 from rankgate.data.text.lines import JOINED, joined
 from rankgate.data.text.numbers import number_fault
 from rankgate.errors import InputError
@@ -26,7 +26,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 SEPARATORS = (",", "\t", ";", "|")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import BinaryIO
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _GUARDED = r"^ [-=+@]"
 _DANGEROUS = r"^[-=+@]"

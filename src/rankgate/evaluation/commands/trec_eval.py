@@ -13,8 +13,8 @@ import click
 from rankgate.errors import DuplicateError, InputError, UsageError
 from rankgate.evaluation.documents.trec_eval import render
 from rankgate.evaluation.metric import metric_details
-from rankgate.evaluation.trec_columns import atol, columns
-from rankgate.evaluation.trec_eval import trec_eval
+from rankgate.evaluation.trec.columns import atol, columns
+from rankgate.evaluation.trec.trec_eval import trec_eval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

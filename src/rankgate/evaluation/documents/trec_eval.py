@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.evaluation.trec_columns import Column
-    from rankgate.evaluation.trec_eval import TrecEvaluation
+    from rankgate.evaluation.trec.columns import Column
+    from rankgate.evaluation.trec.trec_eval import TrecEvaluation
 
 _QUERY = "\0"  # stands for the query in a template; no field of a file holds it
 _FORMS = {"number": "%6.4f", "count": "%d", "relstring": "'%s'", "runid": "%s"}

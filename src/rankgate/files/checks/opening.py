@@ -15,9 +15,9 @@ from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.formats import registry
 from rankgate.data.formats.tables import csv as delimited
 from rankgate.data.place import Place
-from rankgate.data.prefetch import ahead
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import SCHEMA, Run
+from rankgate.data.streams.prefetch import ahead
 from rankgate.errors import InputError, UsageError
 from rankgate.files.checks.subject import Bytes, RawQrels, RawRun, Subject
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import FileLike
     from rankgate.data.qrels import Scale
     from rankgate.data.rows import FileRows, Part
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _LOOKED_AT = 1 << 24  # bytes: guards and line ends are looked for in these
 _NOTHING = Bytes(b"")

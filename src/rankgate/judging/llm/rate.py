@@ -8,9 +8,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.closing import Closing
-from rankgate.data.journal import Journal
 from rankgate.data.scales import scale_of
+from rankgate.data.streams.closing import Closing
+from rankgate.data.streams.journal import Journal
 from rankgate.declare import Count
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.llm.client import Client

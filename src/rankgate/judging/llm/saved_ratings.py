@@ -11,7 +11,7 @@ from rankgate.judging.rating.session import rating_row
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rankgate.data.journal import Journal
+    from rankgate.data.streams.journal import Journal
     from rankgate.judging.llm.costs import Prices
     from rankgate.judging.llm.judge import Ask
     from rankgate.judging.llm.work import PairOutcome

@@ -15,8 +15,8 @@ from rankgate.judging.standing import WITHDRAWN
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rankgate.data.journal import Journal
     from rankgate.data.qrels import Scale
+    from rankgate.data.streams.journal import Journal
     from rankgate.judging.rating.tasks import Task
 
 CANNOT_TELL = "cannot tell"

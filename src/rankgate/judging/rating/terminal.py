@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from rankgate.data.closing import Closing
-from rankgate.data.journal import Journal
 from rankgate.data.scales import scale_of
+from rankgate.data.streams.closing import Closing
+from rankgate.data.streams.journal import Journal
 from rankgate.errors import UsageError
 from rankgate.judging.pooling.candidates import shuffled
 from rankgate.judging.rating.pool_tasks import pool_of, tasks

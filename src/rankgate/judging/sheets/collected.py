@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from rankgate.data.journal import Journal
 from rankgate.data.notes import Note
 from rankgate.data.ratings import SCHEMA, Ratings
 from rankgate.data.scales import scale_of
+from rankgate.data.streams.journal import Journal
 from rankgate.data.text import cells
 from rankgate.errors import UsageError
 from rankgate.judging.rating.pool_tasks import pool_of

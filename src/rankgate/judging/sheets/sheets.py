@@ -10,7 +10,7 @@ import polars as pl
 
 from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import scale_of
-from rankgate.data.target import replacing
+from rankgate.data.streams.target import replacing
 from rankgate.data.text import cells
 from rankgate.declare import Count, Share
 from rankgate.errors import UsageError

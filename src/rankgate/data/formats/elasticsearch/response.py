@@ -18,7 +18,7 @@ from rankgate.data.text.json_text import document, number
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _SCORE = ("metric_score", "quality_level")  # the second is of version 6
 _UNRATED = ("unrated_docs", "unknown_docs")

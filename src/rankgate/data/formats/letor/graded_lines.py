@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _BOM = b"\xef\xbb\xbf"
 _PIECE = 4 << 20  # bytes taken apart at one time, and the longest line

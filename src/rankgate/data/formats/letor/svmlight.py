@@ -19,7 +19,7 @@ from rankgate.data.formats.writing import lost, lost_columns, own, texts
 from rankgate.data.notes import Note
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
-from rankgate.data.source import source as source_of
+from rankgate.data.streams.source import source as source_of
 from rankgate.data.text.sheet import grade
 from rankgate.errors import InputError
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _NAME = "svmlight"
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"

@@ -15,7 +15,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _NAME = "opensearch-configuration"
 

@@ -18,7 +18,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _NAME = "opensearch-experiment"
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import BinaryIO
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _NAME = "opensearch-metrics"
 _TIMES = ("timestamp", "datetime")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _LIMIT = 64 << 20  # bytes of a file; as Python's strings they take ten times as many
 _NAME = "opensearch-query-set"

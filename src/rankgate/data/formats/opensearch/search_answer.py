@@ -10,7 +10,7 @@ from rankgate.data.text.json_text import document
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _AROUND = "hits.hits[]._source."
 

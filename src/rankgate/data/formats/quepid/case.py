@@ -26,7 +26,7 @@ from rankgate.data.text.json_text import document, whole
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 NAMELESS = "Anonymous"
 """The rater of a rating whose rater Quepid does not know."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.run import Run
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _NAME = "quepid-detail"
 _CASE = ("Team Name", "Case Name", "Case ID")

@@ -19,7 +19,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _NAME = "quepid-ltr"
 _LINE = r"^\s*(?P<grade>\S+)\s+qid:(?P<query_id>\S+)\s*#\s*(?P<doc_id>\S+)[ \t]*(?P<text>.*?)\s*$"

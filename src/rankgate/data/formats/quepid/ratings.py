@@ -17,7 +17,7 @@ from rankgate.data.text.json_text import document
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _NAME = "quepid-ratings"
 

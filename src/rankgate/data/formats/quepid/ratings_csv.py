@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.contents import FileContents
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _COLUMNS = {"query_id": ("query",), "doc_id": ("docid", "doc_id"), "grade": ("rating",)}
 _PAIR = ["query_id", "doc_id"]

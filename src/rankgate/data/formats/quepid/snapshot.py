@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.run import Run
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _NAME = "quepid-snapshot"
 _PARTS = ("docs", "queries", "scores")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.run import Run
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _NAME = "quepid-snapshot-csv"
 _SNAPSHOT = ("Snapshot Name", "Snapshot Time", "Case ID")

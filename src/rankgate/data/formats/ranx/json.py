@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 NAME = "ranx"
 

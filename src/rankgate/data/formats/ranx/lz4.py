@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _MAGIC = b"\x04\x22\x4d\x18"
 _LAYERS = 2  # ranx packs what it has packed

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.contents import FileContents
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _COLUMNS = {"query_id": ("keyword",), "doc_id": ("doc",), "grade": ("grade",)}
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss
     from rankgate.data.formats.tables.schemas import TableSchema
     from rankgate.data.qrels import Qrels
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 PARQUET = b"PAR1"
 ARROW = b"ARROW1"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss
     from rankgate.data.formats.tables.schemas import TableSchema
     from rankgate.data.qrels import Qrels
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _NEEDED = {"qrels": "grade", "runs": "score"}
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.prefetch import in_order
+from rankgate.data.streams.prefetch import in_order
 from rankgate.data.text import json_text
 from rankgate.errors import InputError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rankgate.data.formats.tables.schemas import TableSchema
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 BOM = b"\xef\xbb\xbf"
 # half a character, which Polars takes for NUL; or a letter of a key, which could not be found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.formats.format import Loss
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _LETTERS = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
 _NAMES = ((3.0, "S"), (2.0, "A"), (1.0, "B"), (0.0, "C"))

@@ -19,7 +19,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _FIELDS = ("query_id", "doc_id", "grade", "stratum", "inclusion")
 _METHODS = (b"0", b"1", b"2")  # the algorithms that chose documents: one, the other, both

@@ -13,7 +13,7 @@ from rankgate.data.text.lines import Layout, first_fields, frames, line_of
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _KEPT = tuple(SCHEMA)
 _FOUR = ("query_id", "iteration", "doc_id", "grade")

@@ -20,7 +20,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _KEPT = tuple(SCHEMA)
 _SIX = ("query_id", "Q0", "doc_id", "rank", "score", "tag")

@@ -16,7 +16,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _LIMIT = 64 << 20  # bytes of a file; as Python's strings they take ten times as many
 _BOM = "\ufeff"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.formats.format import Loss
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _QRELS, _RUN, _EITHER, _RANKED = 4, 6, 3, 2  # fields in a line
 _TOLD = {_QRELS: ", as judgments have", _RUN: ", as a run has", _EITHER: "", _RANKED: ""}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rankgate.data.formats.format import Loss
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _NAME = "umbrela-requests"
 

@@ -14,7 +14,7 @@ from rankgate.scoring.catalogue import by_row, places
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.evaluation.top_lists import TopLists
+    from rankgate.evaluation.lists.top import TopLists
     from rankgate.metrics.lists.listed import Codes
     from rankgate.scoring.alignment.judgments import JudgmentIndex
 

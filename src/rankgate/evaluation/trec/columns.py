@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from rankgate.errors import UsageError
-from rankgate.evaluation.trec_relstring import pieces
+from rankgate.evaluation.trec.relstring import pieces
 from rankgate.metrics.ranking.interpolated import IPrec
 from rankgate.metrics.trec import CUTS, NAMED
 

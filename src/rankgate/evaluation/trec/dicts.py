@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.evaluation.trec_columns import Column
+    from rankgate.evaluation.trec.columns import Column
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.alignment.align import Aligned

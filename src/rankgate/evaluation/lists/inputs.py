@@ -12,16 +12,13 @@ from rankgate.errors import UsageError
 from rankgate.scoring.catalogue import grouped, numbers, one_hot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from rankgate.data import Run
     from rankgate.data.logs.items import Described
-    from rankgate.data.logs.user_items import Meetings
     from rankgate.evaluation.context import Context
     from rankgate.metrics.lists.declare import Need
     from rankgate.scoring.catalogue import Catalogue
 
-_PAIR = ["query_id", "doc_id"]
 DEPTH = 10
 """How far lists are looked at where a metric has no cutoff."""
 GIVEN: Mapping[Need, str] = {
@@ -114,17 +111,3 @@ def named(catalogue: int | Iterable[object] | None) -> pl.Series:
     if isinstance(catalogue, int):
         return pl.int_range(catalogue, eager=True).cast(pl.String)
     return pl.Series([str(each) for each in catalogue], dtype=pl.String)
-
-
-def kept(run: Run, pairs: pl.DataFrame | Meetings | None, *, inside: bool) -> Run:
-    """A run with only some pairs, or without them; as it is for None."""
-    if pairs is None:
-        return run
-    some = pairs.select(_PAIR).unique() if isinstance(pairs, pl.DataFrame) else pairs.frame
-
-    def pieces() -> Iterator[pl.DataFrame]:
-        for frame in run.pieces():
-            way = "semi" if inside else "anti"
-            yield frame.join(some, on=_PAIR, how=way, maintain_order="left")  # type: ignore[arg-type]
-
-    return replace(run, pieces=pieces, rankings=None)

@@ -13,18 +13,18 @@ from rankgate.data import read_run
 from rankgate.data.columns import renamed
 from rankgate.data.memory.matrices import Dense, MatrixInput
 from rankgate.errors import UsageError
-from rankgate.evaluation.catalogue import catalogue_facts
 from rankgate.evaluation.context import EVERY
-from rankgate.evaluation.known_items import (
+from rankgate.evaluation.lists.catalogue import catalogue_facts
+from rankgate.evaluation.lists.inputs import DEPTH, GIVEN, Tables, named
+from rankgate.evaluation.lists.known_items import (
     everyone,
     judged_items,
     names_all_items,
     relevant,
 )
-from rankgate.evaluation.list_inputs import DEPTH, GIVEN, Tables, kept, named
+from rankgate.evaluation.lists.top import TopLists
 from rankgate.evaluation.rankings import by_ids, rankings_of
-from rankgate.evaluation.top_lists import TopLists
-from rankgate.evaluation.training import Train
+from rankgate.evaluation.training import Train, restrict_run
 from rankgate.metrics.judged import PAD
 from rankgate.metrics.lists import NEEDS, NONE
 from rankgate.metrics.lists.together import together
@@ -122,7 +122,7 @@ class ListBuilder:
     def allowed(self, run: Rankings) -> Rankings:
         """A run with the candidates only, if there are some."""
         pairs = self.tables.candidates
-        return run if pairs is None else kept(read_run(run), pairs, inside=True)
+        return run if pairs is None else restrict_run(read_run(run), pairs, inside=True)
 
     def ranked(self, run: Rankings) -> Run:
         """A run by ids, without what is no candidate and what leaves the lists."""

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from rankgate.data import read_qrels, read_run
 from rankgate.data.formats.trec import qrels as trec_qrels
 from rankgate.data.formats.trec import run as trec_run
-from rankgate.data.source import source
+from rankgate.data.streams.source import source
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run
     from rankgate.data.inputs import QrelsLike, RunLike
-    from rankgate.data.source import InputFile
+    from rankgate.data.streams.source import InputFile
 
 _END = 1 << 16  # bytes at the end of a file in which its last line is sought first
 _TAG = 5

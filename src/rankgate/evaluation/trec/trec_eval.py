@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from rankgate.errors import DuplicateError, UsageError
-from rankgate.evaluation import trec_files
-from rankgate.evaluation.trec_columns import Column, columns
-from rankgate.evaluation.trec_relstring import strings
+from rankgate.evaluation.trec import files
+from rankgate.evaluation.trec.columns import Column, columns
+from rankgate.evaluation.trec.relstring import strings
 from rankgate.metrics.trec import NAMED
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.alignment.judgments import JudgmentIndex
@@ -91,9 +91,9 @@ def trec_eval(
         depth=depth,
         judged_only=judged_only,
     )
-    index = JudgmentIndex.of(trec_files.judgments(qrels, te9=te9))
+    index = JudgmentIndex.of(files.judgments(qrels, te9=te9))
     tagged = any(column.kind == "runid" for column in asked)
-    ranking = trec_files.ranking(run, te9=te9, tagged=tagged)
+    ranking = files.ranking(run, te9=te9, tagged=tagged)
     scores = _scored(index, ranking, [*_keyed(asked), *_known(level)], how)
     absent = scores.why[_RETRIEVED] == MISSING
     if absent.any() and not complete:

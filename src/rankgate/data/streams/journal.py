@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from rankgate.data.closing import Closing
+from rankgate.data.streams.closing import Closing
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:

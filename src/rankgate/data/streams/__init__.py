@@ -1,0 +1,1 @@
+"""Bytes in and out: files, compression, standard input, threads, journals."""

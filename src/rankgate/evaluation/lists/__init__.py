@@ -1,0 +1,1 @@
+"""Inputs of metrics on lists: catalogue, training, top items, resampled users."""

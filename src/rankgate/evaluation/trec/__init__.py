@@ -1,0 +1,1 @@
+"""Evaluate as trec_eval does: its files, options, columns and output."""
