@@ -39,7 +39,7 @@ def test_the_text_fits(run, data):
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize(
-    "words", [(), ("--task", "find-one", "--stage", "reranking", "--set", "nDCG.gain=exp")]
+    "words", [(), ("--task", "find-one", "--stage", "reranking", "--override", "nDCG.gain=exp")]
 )
 def test_the_commands_run_as_printed(run, data, tmp_path, monkeypatch, count, words):
     (tmp_path / "my data").mkdir()
@@ -128,7 +128,7 @@ def test_the_gate_takes_the_policy(run, data, tmp_path):
 
 
 def test_a_convention_of_ones_own_is_left_to_be_named(run, data):
-    result = run("advise", *data, "--set", "nDCG.gain=exp", "--format", "policy")
+    result = run("advise", *data, "--override", "nDCG.gain=exp", "--format", "policy")
     assert "name its file" in result.out
     assert "convention" not in tomllib.loads(result.out)["gate"]
 

@@ -19,7 +19,7 @@ from support.wording import raises
 FUNCTIONS = {"eval": "evaluate", "sheet": "sheets", "rating-accuracy": "rating_accuracy"}
 """The Python functions that have another name than the command."""
 
-NAMES = {"settings": "overrides", "metrics_from": "extra", "begin": "from_", "end": "to"}
+NAMES = {"metrics_from": "extra", "begin": "from_", "end": "to"}
 """The parameters that have another name in Python than among the arguments of a command."""
 
 PRINTED = {"form", "output"}
@@ -107,6 +107,22 @@ def test_a_command_and_its_function_take_the_same(name):
     )
     assert command - function <= COMMAND_ONLY.get(name, set())
     assert function - command <= PYTHON_ONLY.get(name, set())
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_options_have_the_names_of_parameters(name):
+    for key, each in _command(name).items():
+        if isinstance(each, click.Option) and key in _function(name):
+            long = {word[2:].replace("-", "_") for word in each.opts if word.startswith("--")}
+            same = key.rstrip("_").removesuffix("s") if each.multiple else key.rstrip("_")
+            assert same in long or key == "extra", key  # a file of metrics
+
+
+def test_the_former_name_of_override_is_accepted():
+    command = command_of("eval")
+    with command.make_context("eval", ["q", "r", "--set", "a=1", "--override", "b=2"]) as context:
+        assert context.params["overrides"] == ("a=1", "b=2")
+        assert "--set" not in command.get_help(context)
 
 
 @pytest.mark.parametrize("name", PAIRS)

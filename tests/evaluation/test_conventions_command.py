@@ -1,4 +1,4 @@
-"""``rankgate conventions``, and what ``--set`` and ``--bounds`` do to ``rankgate eval``."""
+"""``rankgate conventions``, and what ``--override`` and ``--bounds`` do to ``rankgate eval``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_choice_of_its_own_is_marked(run):
 
 
 def test_an_overridden_convention_can_be_shown(run):
-    text = run("conventions", "show", "trec", "--set", "ties=doc_id_asc").out
+    text = run("conventions", "show", "trec", "--override", "ties=doc_id_asc").out
     assert text.startswith("trec+ (")
     assert "ties *" in text
 
@@ -67,7 +67,7 @@ def test_an_unknown_convention(run):
 def test_set_changes_the_value_and_the_name(run, small):
     words = ("eval", *small, "-m", "RR", "--format", "json")
     plain = json.loads(run(*words).out)
-    result = json.loads(run(*words, "--set", "RR.without_relevant=none").out)
+    result = json.loads(run(*words, "--override", "RR.without_relevant=none").out)
     assert plain["runs"][0]["mean"]["RR"] == 2 / 4
     assert result["runs"][0]["mean"]["RR"] == 2 / 3
     assert result["convention"]["name"] == "trec+"
@@ -77,13 +77,13 @@ def test_set_changes_the_value_and_the_name(run, small):
 
 def test_explain_takes_the_same_words(run, small):
     words = ("explain", *small, "--query", "1", "-m", "RR")
-    text = run(*words, "--set", "ties=doc_id_asc").out
+    text = run(*words, "--override", "ties=doc_id_asc").out
     assert "trec+" in text
 
 
 @pytest.mark.parametrize("word", ["tise=x", "ties=up", "nDCG.gian=exp", "ties"])
 def test_a_setting_that_there_is_not(run, small, word):
-    ended = run("eval", *small, "--set", word)
+    ended = run("eval", *small, "--override", word)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.count("\n") == 1
 

@@ -58,7 +58,7 @@ def test_a_transformer_from_a_file(run, ratings, tmp_path):
         (["--scale", "0..2"], "grade-outside-scale"),
         (["--transform", "detail-to-binary"], "grade-outside-scale"),
         (["--transform", "nothing"], "unknown-choice"),
-        (["--set", "adjudicator"], "invalid-syntax"),
+        (["--parameter", "adjudicator"], "invalid-syntax"),
         (["--rule", "adjudicated"], "missing-input"),
         (["--scale", "many"], "unknown-scale"),
     ],

@@ -76,7 +76,7 @@ def _commands(advice: Advice, places: tuple[str, ...], context: click.Context) -
     """What to run next, as it can be run; nothing without files to name."""
     if not places or "-" in places:
         return []
-    rules = again(context, ("convention", "settings"))
+    rules = again(context, ("convention", "overrides"))
     chosen = [each.metric for each in advice.choices if each.role in {"gate", "watch"}]
     every = [each.metric for each in advice.choices]
     found = []

@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+
+class Renamed(click.Option):
+    """An option that was called ``--set``, which is accepted but not listed in the help."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Add the option under both names."""
+        super().add_to_parser(parser, ctx)
+        parser.add_option(obj=self, opts=["--set"], dest=self.name, action="append")
+
+
 qrels = click.argument("qrels", type=click.Path())
 runs = click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="RUN...")
 run = click.argument("run", type=click.Path())
@@ -48,9 +58,10 @@ metrics = metrics_option(
 metric = click.option(
     "-m", "--metric", required=True, metavar="METRIC", help="The metric, such as nDCG@10."
 )
-setting = click.option(
-    "--set",
-    "settings",
+override = click.option(
+    "--override",
+    "overrides",
+    cls=Renamed,
     multiple=True,
     metavar="AXIS=VALUE",
     help="Change one axis of the convention, such as ties=doc_id_asc, nDCG.gain=exp or "
@@ -158,11 +169,11 @@ def form(*forms: str) -> Decorator:
 
 
 def convention(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--convention`` and ``--set``; the command gets the convention that both make."""
+    """``--convention`` and ``--override``; the command gets the convention that both make."""
 
     @functools.wraps(function)
-    def chosen(*args: Any, convention: str, settings: tuple[str, ...], **rest: Any) -> Any:
-        how = chosen_convention(convention, settings)
+    def chosen(*args: Any, convention: str, overrides: tuple[str, ...], **rest: Any) -> Any:
+        how = chosen_convention(convention, overrides)
         return function(*args, convention=how, **rest)
 
     named = click.option(
@@ -172,4 +183,4 @@ def convention(function: Callable[..., Any]) -> Callable[..., Any]:
         show_default=True,
         help="Compute metrics as this tool does, such as trec9, or by your own FILE.toml.",
     )
-    return named(setting(chosen))
+    return named(override(chosen))

@@ -25,7 +25,7 @@ class AxisDetails:
     """One axis, and what each convention chooses on it.
 
     Attributes:
-        name: as ``--set`` takes it.
+        name: as ``--override`` takes it.
         about: what it decides.
         takes: what it may be.
         default: what it is where a convention says nothing.

@@ -43,8 +43,9 @@ def _numbers(
 @options.runs
 @options_of(fuse, "method", choices={"method": list(METHODS)})
 @click.option(
-    "--set",
+    "--parameter",
     "parameters",
+    cls=options.Renamed,
     multiple=True,
     metavar="NAME=VALUE",
     help="A parameter of the method, as in k=30; may be given several times.",

@@ -232,7 +232,7 @@ def _hidden(scorer: Scorer, aim: tuple[str, Metric]) -> list[str]:
         return []
     words = (
         f"under convention {scorer.how.name} the ideal of {aim[0]} is made of what was retrieved, "
-        f"so that the ceiling says nothing; add --set {aim[1].name}.ideal=judged."
+        f"so that the ceiling says nothing; add --override {aim[1].name}.ideal=judged."
     )
     return [words]
 

@@ -30,12 +30,12 @@ def command(ctx: click.Context, form: str) -> None:
 
 @command.command("show")
 @click.argument("name")
-@options.setting
+@options.override
 @options.form(*FORMS)
 @click.pass_obj
-def show(before: str, name: str, settings: tuple[str, ...], form: str) -> None:
+def show(before: str, name: str, overrides: tuple[str, ...], form: str) -> None:
     """Show every axis of the convention NAME (or a TOML file), with source and defects."""
-    print_result(convention_details(chosen_convention(name, settings)), _chosen(before, form))
+    print_result(convention_details(chosen_convention(name, overrides)), _chosen(before, form))
 
 
 @command.command("axes")

@@ -56,5 +56,5 @@ def zero_grades_notice(count: int, convention: str) -> str:
     return (
         f"{count:,} judgments of grade 0 count as relevant, as every judged item does in "
         f"{convention}; remove them, or set for each metric what is relevant, "
-        "such as --set P.rel=1 and --set nDCG.gain=binary"
+        "such as --override P.rel=1 and --override nDCG.gain=binary"
     )

@@ -19,6 +19,7 @@ from rankgate.present.write import FORMS
 @options.as_either
 @click.option(
     "-k",
+    "--cutoff",
     "cutoff",
     type=click.IntRange(min=1),
     default=CUTOFF,

@@ -23,8 +23,9 @@ def _rules() -> str:
 @click.argument("ratings", type=click.Path())
 @options_of(resolve, "rule", choices={"rule": [rule.name for rule in rules()]})
 @click.option(
-    "--set",
+    "--parameter",
     "parameters",
+    cls=options.Renamed,
     multiple=True,
     metavar="NAME=VALUE",
     help="A parameter of the rule, as in adjudicator=ann or expected=yes.",
@@ -53,7 +54,7 @@ def command(
     rankgate resolve ratings.csv --rule mean --transform graded-to-detail -o qrels.csv
     rankgate resolve ratings.csv --sample sample.csv --rest rest.qrels -o qrels.txt
     rankgate resolve ratings.csv --rule unanimous --unresolved differ.csv -o agreed.txt
-    rankgate resolve book.json --rule adjudicated --set adjudicator=ann -o qrels.txt
+    rankgate resolve book.json --rule adjudicated --parameter adjudicator=ann -o qrels.txt
     """
     refuse_other_suffix(unresolved, "csv")
     result = resolve(ratings, **chosen)
