@@ -216,16 +216,32 @@ def test_metrics_of_lists_need_their_items_beforehand():
         Accumulator(["Novelty@1"], catalogue=2).update(Lists([[0]]), Lists([[1]]))
 
 
-def test_numbers_are_the_same_to_the_bit_in_any_order():
+MANY = 120
+IRRATIONAL = np.random.default_rng(5).random((MANY, ITEMS))
+IRRATIONAL[np.random.default_rng(6).random(IRRATIONAL.shape) < 0.6] = np.nan  # lists of 0 to 9
+
+
+@pytest.mark.parametrize("cutoff", [5, ITEMS])
+def test_numbers_are_the_same_to_the_bit_in_any_order(cutoff):
     rng = np.random.default_rng(8)
-    metrics = ["nDCG@10", "AP", "GMAP", "GAUC", "ILD@3", "Novelty@3", "R@5"]
-    batches = [batch(range(at, min(at + 5, USERS))) for at in range(0, USERS, 5)]
+    lists = [each for each in LIST_METRICS if set(each.wanted) <= GIVEN - {"baseline"}]
+    metrics = [*RANKINGS, "GAUC", "R@5", *(str(each @ cutoff) for each in lists),
+               f"ExposureGini(weight='geometric',patience=0.85)@{cutoff}"]  # fmt: skip
+    names = [f"u{user:03}" for user in range(MANY)]
+    grades = np.where(rng.random(IRRATIONAL.shape) < 0.3, 1.0, np.nan)
+    tables = {**BESIDE, "train": Matrix(sp.csr_matrix(rng.random(grades.shape) < 0.2), names)}
+    del tables["obvious"]
     found = []
-    for _ in range(4):
-        order = rng.permutation(len(batches))
-        parts = [accumulator(metrics), accumulator(metrics)]
-        for at in order:
-            parts[int(rng.integers(2))].update(*batches[at])
+    for _ in range(6):
+        parts = [Accumulator(metrics, **tables), Accumulator(metrics, **tables)]
+        order = rng.permutation(MANY)
+        cuts = np.sort(rng.choice(np.arange(1, MANY), int(rng.integers(1, 40)), replace=False))
+        for users in np.split(order, cuts):
+            ids = [names[user] for user in users]
+            batch = Matrix(grades[users], ids), Matrix(IRRATIONAL[users], ids)
+            parts[int(rng.integers(2))].update(*batch)
         parts[0].merge(parts[1])
         found.append((parts[0].result(), parts[0].counts.to_dict()))
-    assert all(each == found[0] for each in found)
+    for label, value in found[0][0].items():
+        assert {each[label].hex() for each, _ in found} == {value.hex()}, label
+    assert all(each[1] == found[0][1] for each in found)

@@ -19,6 +19,7 @@ from rankgate.metrics.lists.calibration import between, miscalibration
 from rankgate.metrics.lists.coverage import coverage, full_lists, list_coverage
 from rankgate.metrics.lists.diversity import ILD, intra_list_diversity
 from rankgate.metrics.lists.evenness import entropy, evenness, gini
+from rankgate.metrics.lists.expected import EED, EEL, EER
 from rankgate.metrics.lists.exposure import AWRF
 from rankgate.metrics.lists.listed import among
 from rankgate.metrics.lists.novelty import EFD, EPC, Novelty, novelty
@@ -267,7 +268,8 @@ def test_weights_are_lists_that_stand_several_times():
     twice = Listed(np.repeat(items, [2, 0, 3], axis=0), 6).sums(looked=looked)
     weighted = Listed(items, 6).sums(np.array([2.0, 0, 3]), looked)
     for name in ("counts", "scaled", "exposure"):
-        assert getattr(twice, name) == pytest.approx(getattr(weighted, name))
+        one, other = (np.atleast_2d(getattr(each, name)).sum(axis=0) for each in (twice, weighted))
+        assert one == pytest.approx(other)
     assert (twice.lists, twice.filled) == (weighted.lists, weighted.filled)
     assert personalization(weighted) == 1  # a list is no pair with itself
 
@@ -296,3 +298,48 @@ def test_names_and_aliases_are_one_metric_each():
 
 def test_a_cutoff():
     assert parse_list("Coverage@1").value(SIX) == 1 / 10
+
+
+RAGGED_ITEMS = 80
+
+
+def _ragged(rng, longest):
+    """Lists of 0 items to so many."""
+    lists = [rng.permutation(RAGGED_ITEMS)[: rng.integers(longest + 1)] for _ in range(60)]
+    return np.array([np.pad(each, (0, longest - len(each)), constant_values=-1) for each in lists])
+
+
+def _ragged_lists():
+    rng = np.random.default_rng(3)
+    shares = rng.random((RAGGED_ITEMS, 5)) + 0.01
+    return Listed(
+        _ragged(rng, 45), RAGGED_ITEMS, rng.integers(0, 50, RAGGED_ITEMS), 60,
+        *(_ragged(rng, longest) for longest in (30, 50, 20, 45)),
+        features=rng.random((RAGGED_ITEMS, 6)), categories=shares / shares.sum(axis=1)[:, None],
+        groups=rng.integers(0, 3, RAGGED_ITEMS), alike=rng.random((RAGGED_ITEMS, RAGGED_ITEMS)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        *(each for each in LIST_METRICS if each.merge != "items"),
+        *(ILD(similarity=each) for each in ("jaccard", "given")),
+        *(each(weight="log2") for each in (EEL, EED, EER)),
+        *(Unexpectedness(relevance=each) for each in ("use", "only")),
+    ],
+    ids=str,
+)
+def test_the_value_of_a_list_does_not_depend_on_longer_lists(metric):
+    many = _ragged_lists()
+    for cutoff in (None, 7, 30):
+        values = (metric @ cutoff if cutoff else metric).values(many)
+        for user in range(len(many.items)):
+            alone = many.rows(np.array([user]))
+            short = {
+                name: rows[:, : max(1, np.count_nonzero(rows != -1))]
+                for name in ("items", "relevant", "history", "baseline", "earlier")
+                if (rows := getattr(alone, name)) is not None
+            }
+            (value,) = (metric @ cutoff if cutoff else metric).values(replace(alone, **short))
+            assert np.array_equal(value, values[user], equal_nan=True), (user, cutoff)

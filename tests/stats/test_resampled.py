@@ -30,5 +30,8 @@ def test_sums_under_many_weightings_are_those_of_each():
     for result, weight in zip(_sums(listed, weights, looked), weights.T, strict=True):
         one = listed.sums(weight, looked)
         for name in ("counts", "scaled", "exposure"):
-            assert getattr(result, name) == pytest.approx(getattr(one, name), abs=1e-12)
+            found, wanted = (
+                np.atleast_2d(getattr(each, name)).sum(axis=0) for each in (result, one)
+            )
+            assert found == pytest.approx(wanted, abs=1e-12)
         assert (result.lists, result.filled, result.squares) == (one.lists, one.filled, one.squares)

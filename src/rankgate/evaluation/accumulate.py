@@ -49,7 +49,7 @@ _COUNTED = (
     "unknown_queries",
     "ties_broken",
 )
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 @dataclass
@@ -85,8 +85,8 @@ class Accumulator:
     """Metrics over batches of users, of which nothing is kept but what adds up.
 
     A batch is judgments and rankings of some whole users, in any form that `evaluate` takes. In
-    whatever order batches come and accumulators are merged, the numbers are those of one pass:
-    counts exactly, others to rounding. A user who comes in two batches counts as two; rows of
+    whatever order batches come and accumulators are merged, the numbers are the same to the bit,
+    and those of one pass to rounding. A user who comes in two batches counts as two; rows of
     matrices without names are users of their own batch.
 
     >>> pooled = Accumulator(["RR", "Coverage@1"], catalogue=4)

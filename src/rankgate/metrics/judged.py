@@ -122,6 +122,8 @@ def total(terms: Floats) -> Floats:
     Added strictly from left to right: `numpy.sum` pairs its terms by the length
     of the row, so that trailing zeros would move the last bit.
     """
+    if not terms.shape[-1]:
+        return np.zeros(terms.shape[:-1])
     added: Floats = np.cumsum(terms, axis=-1)[..., -1]
     return added
 

@@ -85,7 +85,7 @@ def _sums(listed: Listed, weights: Floats, looked: Floats | None) -> list[Sums]:
         for worth in worths
     )
     distinct = rest.pop() if repeated else counts
-    exposure = rest[0] if rest else [None] * weights.shape[1]
+    exposure = rest[0][:, None] if rest else [None] * weights.shape[1]
     full = weights[listed.lengths > 0]
     totals = (weights.sum(axis=0), full.sum(axis=0), (full**2).sum(axis=0))
     every, filled, squares = (each.tolist() for each in totals)
@@ -93,7 +93,7 @@ def _sums(listed: Listed, weights: Floats, looked: Floats | None) -> list[Sums]:
         Sums(
             counts[b],
             distinct[b],
-            scaled[b],
+            scaled[b, None],
             exposure[b],
             every[b],
             filled[b],

@@ -21,10 +21,7 @@ Part = Sums | tuple[ExactMean, ...]
 
 @dataclass(eq=False)
 class ListAccumulator:
-    """What batches of lists add up to; merging in any order gives what one pass gives.
-
-    Sums are exact, but those of what items are exposed to and of `Personalization`, whose terms
-    are roots: these are so to rounding.
+    """What batches of lists add up to: the same bits in any order, since all sums are exact.
 
     Attributes:
         metrics: what is computed.

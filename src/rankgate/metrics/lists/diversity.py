@@ -4,6 +4,7 @@ from typing import Literal
 
 import numpy as np
 
+from rankgate.metrics.judged import total
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import Floats, Listed, over, taken, unit
 
@@ -60,7 +61,7 @@ def _cosines(listed: Listed) -> Floats:
     for place in listed.items.T:
         whole += direction[place]
     own = (direction**2).sum(axis=-1)
-    out: Floats = ((whole**2).sum(axis=-1) - own[listed.items].sum(axis=-1)) / 2
+    out: Floats = ((whole**2).sum(axis=-1) - total(own[listed.items])) / 2
     return out
 
 
@@ -78,7 +79,7 @@ def _jaccards(listed: Listed) -> Floats:
         size = rows.sum(axis=-1)
         either = size[:, :, None] + size[:, None, :] - both
         share = np.divide(both, either, out=np.zeros(both.shape), where=either > 0)
-        out[begin : begin + step] = (share * upper).sum(axis=(1, 2))
+        out[begin : begin + step] = total(total(share * upper))
     return out
 
 
@@ -94,7 +95,7 @@ def _given(listed: Listed) -> Floats:
         both = valid[:, :, None] & valid[:, None, :] & upper
         safe = np.where(valid, codes, 0)
         pairs = listed.alike[safe[:, :, None], safe[:, None, :]]
-        out[begin : begin + step] = np.where(both, pairs, 0).sum(axis=(1, 2))
+        out[begin : begin + step] = total(total(np.where(both, pairs, 0)))
     return out
 
 

@@ -61,7 +61,7 @@ def exposure_gini(
     0.0
     """
     assert sums.exposure is not None
-    return _gini(sums.exposure, over, divisor)
+    return _gini(sums.exposure.sum(axis=0), over, divisor)
 
 
 def _gini(worth: Floats, over: Over, divisor: Divisor) -> float:

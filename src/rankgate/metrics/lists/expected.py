@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rankgate.metrics.judged import total
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.exposure import Patience, Weight, weights
 from rankgate.metrics.lists.listed import NONE, Codes, Floats, Listed, among, over
@@ -61,14 +62,14 @@ def _expected(listed: Listed, weight: Weight, patience: float) -> tuple[Floats, 
     n = np.count_nonzero(items != NONE, axis=-1) + wanted - np.count_nonzero(hit, axis=-1)
     # each place behind the end of a list could be looked at too, if the list went on
     worth = weights(max(1, int(n.max(initial=1))), weight, patience)
-    total = np.concatenate([[0.0], np.cumsum(worth)])
-    first = over(total[wanted], wanted.astype(np.float64))
-    rest = over(total[n] - total[wanted], (n - wanted).astype(np.float64))
+    up_to = np.concatenate([[0.0], np.cumsum(worth)])
+    first = over(up_to[wanted], wanted.astype(np.float64))
+    rest = over(up_to[n] - up_to[wanted], (n - wanted).astype(np.float64))
     first, rest = np.nan_to_num(first), np.nan_to_num(rest)
     due = np.where(hit, first[:, None], rest[:, None])
     ideal = wanted * first**2 + (n - wanted) * rest**2
     empty = np.where((items != NONE).any(axis=-1), 0.0, np.nan)
-    return (exposed**2).sum(axis=-1) + empty, (exposed * due).sum(axis=-1) + empty, ideal + empty
+    return total(exposed**2) + empty, total(exposed * due) + empty, ideal + empty
 
 
 def _exposed(listed: Listed, weight: Weight, patience: float) -> tuple[Codes, Floats]:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rankgate.metrics.judged import total
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -23,6 +25,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 _BLOCK = 1 << 20  # numbers of a block; a few such fit the cache
 _TABLES = 8  # a block has so many times the items of the catalogue, which cost once a block
 _FEW = 16  # places of lists that are compared with one another
+_HALF, _WHOLE = 2.0**26, 2.0**53
 NONE = -1
 """The code of a place that holds nothing."""
 _BY_USER = ("relevant", "history", "baseline", "earlier", "before", "drawn", "judged")
@@ -116,8 +119,10 @@ class Sums:
     Attributes:
         counts: ``(I,)``, places of lists that show each item.
         distinct: ``(I,)``, lists that show each item; the same where no list repeats an item.
-        scaled: ``(I,)``, the same, each list divided by the root of its number of items.
-        exposure: ``(I,)``, the same, each place worth what it is looked at; None if nobody asks.
+        scaled: ``(·, I)``, the same, each list divided by the root of its number of items; in
+            addends that are exact, so that batches add up to the same bits in any order.
+        exposure: ``(·, I)``, places of lists that show each item, each worth what it is looked at;
+            in addends likewise; None if no metric needs it.
         lists: all lists.
         filled: lists that show anything.
         squares: the sum of the squared weights of these.
@@ -165,8 +170,10 @@ class Sums:
         return cls(
             counts,
             counts if same else added(weight[:, None], first),
-            added(root[:, None], first),
-            None if looked is None else added(weight[:, None] * looked, shown),
+            np.stack([added(part[:, None], first) for part in _halves(root)]),
+            None
+            if looked is None
+            else np.stack([added(part, shown) for part in _halves(weight[:, None] * looked)]),
             float(weight.sum()),
             float(weight[full].sum()),
             float((weight[full] ** 2).sum()),
@@ -186,6 +193,18 @@ class Sums:
             self.squares + other.squares,
             self.known,
         )
+
+
+def _halves(worth: Floats) -> tuple[Floats, Floats]:
+    """Numbers to 2^-53 in two addends; sums of each are exact up to 2^27, in any order.
+
+    >>> high, low = _halves(np.array([0.6]))
+    >>> high + low
+    array([0.6])
+    """
+    high = np.rint(worth * _HALF) / _HALF
+    low: Floats = np.rint((worth - high) * _WHOLE) / _WHOLE
+    return high, low
 
 
 def blocks(listed: Listed) -> Iterator[slice]:
@@ -269,9 +288,8 @@ def unit(features: Floats) -> Floats:
 def mean_of(values: Floats, counted: Flags) -> Floats:
     """The mean over the places of each list that count, ``(T, K) -> (T,)``; NaN without any."""
     count = np.count_nonzero(counted, axis=-1)
-    total = np.where(counted, values, 0).sum(axis=-1)
     out: Floats = np.full(len(values), np.nan)
-    np.divide(total, count, out=out, where=count > 0)
+    np.divide(total(np.where(counted, values, 0)), count, out=out, where=count > 0)
     return out
 
 

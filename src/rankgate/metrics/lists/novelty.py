@@ -4,6 +4,7 @@ from typing import Literal
 
 import numpy as np
 
+from rankgate.metrics.judged import total
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import NONE, Floats, Listed, among, mean_of, over, taken
 
@@ -107,8 +108,8 @@ def _discounted(listed: Listed, worth: Floats, relevance: Relevance, discount: D
         assert listed.relevant is not None
         counted = weight * among(listed.items, listed.relevant)
         wanted = (listed.relevant != NONE).any(axis=-1)
-        return np.where(wanted, over((counted * worth).sum(axis=-1), weight.sum(axis=-1)), np.nan)
-    return over((counted * worth).sum(axis=-1), weight.sum(axis=-1))
+        return np.where(wanted, over(total(counted * worth), total(weight)), np.nan)
+    return over(total(counted * worth), total(weight))
 
 
 Novelty = ListMetric(

@@ -41,7 +41,7 @@ def personalization(
     if similarity == "overlap":
         k = cutoff or float(sums.counts.sum()) / sums.filled
         return 1 - (float((sums.distinct**2).sum()) / k - sums.squares) / pairs
-    value = 1 - (float((sums.scaled**2).sum()) - sums.squares) / pairs
+    value = 1 - (float((sums.scaled.sum(axis=0) ** 2).sum()) - sums.squares) / pairs
     return min(1.0, max(0.0, value))  # roots are rounded
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankgate.declare import Range
+from rankgate.metrics.judged import total
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import NONE, Codes, Flags, Floats, Listed, over
 
@@ -108,8 +109,7 @@ def _unfair(found: Codes, sizes: Codes, kind: Kind, step: int) -> Floats:
         mixed = (up_to > 0) & (others > 0)
         ratio = np.divide(up_to, others, out=np.zeros(others.shape), where=mixed)
         distance = np.where(mixed, np.abs(ratio - many / (n - many)), 0)
-    total: Floats = (np.where(counted, distance, 0) / np.log2(safe)).sum(axis=-1)
-    return total
+    return total(np.where(counted, distance, 0) / np.log2(safe))
 
 
 def _bits(share: Floats, due: Floats) -> Floats:
@@ -140,10 +140,7 @@ def skew(listed: Listed) -> Floats:
     divergence = (share * np.log(safe)).sum(axis=-1)
     ranks = np.arange(1, of.shape[1] + 1)
     weight = listed.shown * (counted > 0) / np.log2(ranks + 1)
-    total = weight.sum(axis=-1)
-    out: Floats = np.full(len(of), np.nan)
-    np.divide((weight * divergence).sum(axis=-1), total, out=out, where=total > 0)
-    return out
+    return over(total(weight * divergence), total(weight))
 
 
 def fair_top_k(

@@ -5,6 +5,7 @@ from typing import Annotated
 import numpy as np
 
 from rankgate.declare import Range
+from rankgate.metrics.judged import total
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import Floats, Listed, among, over, taken
 
@@ -35,8 +36,8 @@ def ips_hits(
     assert listed.relevant is not None
     seen = listed.seen.astype(np.float64)
     weight = np.nan_to_num(np.minimum(over(np.full(seen.shape, seen.sum()), seen), cap))
-    hits = (taken(weight, listed.items) * among(listed.items, listed.relevant)).sum(axis=-1)
-    wanted = taken(weight, listed.relevant).sum(axis=-1)
+    hits = total(taken(weight, listed.items) * among(listed.items, listed.relevant))
+    wanted = total(taken(weight, listed.relevant))
     if normalised:
         return over(hits, wanted)
     return np.where((listed.relevant >= 0).any(axis=-1), hits, np.nan)

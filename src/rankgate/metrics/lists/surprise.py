@@ -5,6 +5,7 @@ from typing import Literal
 import numpy as np
 
 from rankgate.declare import Cutoff
+from rankgate.metrics.judged import total
 from rankgate.metrics.lists.declare import ListMetric
 from rankgate.metrics.lists.listed import (
     NONE,
@@ -79,7 +80,7 @@ def unexpectedness(listed: Listed, *, relevance: Relevance = "ignore") -> Floats
         assert listed.relevant is not None
         hit = among(listed.items, listed.relevant)
         if relevance == "only":
-            left = 1 - np.where(hit & counted, near, 0).sum(axis=-1)
+            left = 1 - total(np.where(hit & counted, near, 0))
             return np.where((had > 0) & hit.any(axis=-1), left, np.nan)
         distance = distance * hit
     return np.where(had > 0, mean_of(distance, counted), np.nan)
