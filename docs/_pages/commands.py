@@ -10,6 +10,7 @@ import click
 from _pages.words import MADE, code, prose, table, toctree
 from rankgate.cli import COMMANDS
 from rankgate.cli import rankgate as program
+from rankgate.console.definitions import DefiningCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +69,10 @@ def _section(command: click.Command, path: str, level: str) -> str:
     if rows:
         parts.append(table(("option", "says"), rows))
     parts.append(_help(command.epilog or ""))
+    if isinstance(command, DefiningCommand):
+        for heading, entries in command.definitions.items():
+            marked = [(code(name), prose(about)) for name, about in entries]
+            parts.append(table((heading.lower(), "meaning"), marked))
     if isinstance(command, click.Group):
         parts += [
             _section(each, f"{path} {name}", f"{level}#") for name, each in command.commands.items()

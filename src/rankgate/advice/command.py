@@ -11,6 +11,7 @@ from rankgate.advice.facts import STAGES, TASKS
 from rankgate.console import options
 from rankgate.console.again import again
 from rankgate.console.declared_options import options_of
+from rankgate.console.definitions import DefiningCommand
 from rankgate.console.output import print_result
 from rankgate.console.places import deliver
 from rankgate.console.progress import Progress
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
 _POLICY = "rankgate.toml"
 
 
-@click.command("advise")
+@click.command(
+    "advise",
+    cls=DefiningCommand,
+    definitions={"Tasks": TASKS.items(), "Stages": STAGES.items()},
+)
 @click.argument("qrels", type=click.Path(), required=False)
 @click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN]...")
 @click.option(
@@ -32,14 +37,16 @@ _POLICY = "rankgate.toml"
     type=click.Choice(list(TASKS)),
     default="explore",
     show_default=True,
-    help="What users want of a list:  " + "; ".join(f"{k}, {v}" for k, v in TASKS.items()) + ".",
+    metavar="TASK",
+    help="What users want from a list (see Tasks below).",
 )
 @click.option(
     "--stage",
     type=click.Choice(list(STAGES)),
     default="final",
     show_default=True,
-    help="What becomes of the list: " + "; ".join(f"{k}, {v}" for k, v in STAGES.items()) + ".",
+    metavar="STAGE",
+    help="What happens to the list next (see Stages below).",
 )
 @options_of(advise, "page", "depth", "margin", "alpha", "power", "queries", "grades", "complete")
 @options.convention
@@ -50,8 +57,9 @@ def command(
 ) -> None:
     """Recommend metrics for your data: to gate on, to watch and to report.
 
-    RUNs show what the queries can carry: the first is the baseline, the others differ from it as
-    your changes do. Without QRELS say how many queries there will be. Every rule names its source.
+    RUNs show which differences your queries can detect: the first is the baseline, the others
+    should differ from it as much as your changes do. Without QRELS, say how many queries there will
+    be. Every rule names its source.
 
     \b
     rankgate advise qrels.txt old.run new.run --task find-one

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
 
 TASKS = {
-    "navigational": "one page is meant, and the searcher knows it",
-    "find-one": "one good answer is enough, whichever it is",
-    "explore": "the searcher looks through a page of results",
-    "recall": "everything relevant is to be found, however long it takes",
-    "recommend": "items are shown to somebody who did not ask",
+    "navigational": "users look for one page that they know",
+    "find-one": "any one good answer is enough",
+    "explore": "users read a page of results",
+    "recall": "users need every relevant document",
+    "recommend": "items are shown without a query",
 }
 """What people want of a list."""
 
 STAGES = {
-    "retrieval": "it hands candidates on",
-    "reranking": "it orders the candidates of another stage",
-    "final": "people see it",
+    "retrieval": "it passes candidates to the next stage",
+    "reranking": "it reorders the candidates of another stage",
+    "final": "users see it",
 }
 """What becomes of a list."""
 

@@ -34,7 +34,7 @@ SECTIONS = {
     },
     "Compare and decide": {
         "compare": "Compare systems query by query, with intervals and tests.",
-        "blindspots": "Find changes that the chosen metrics cannot see.",
+        "blindspots": "Find changes that the chosen metrics do not detect.",
         "holes": "Estimate what unjudged documents could change.",
         "gate": "Pass, fail or inconclusive: check a candidate against a policy.",
         "policy": "Check a gate policy, or show the kinds of rules.",
@@ -48,7 +48,7 @@ SECTIONS = {
         "resolve": "Combine the ratings of several raters into judgments.",
         "agree": "Measure inter-annotator agreement and find suspicious raters.",
         "admit": "Check whether a judge agrees with people well enough.",
-        "reusability": "Estimate what a run loses that was not in the pool.",
+        "reusability": "Estimate how much a run loses if it was not pooled.",
     },
     "Pipelines and recommenders": {
         "fuse": "Merge the runs of several systems into one.",

@@ -80,7 +80,7 @@ def compare(
         test: t, randomization, wilcoxon, sign or bootstrap; or a `Test`, which has the options
             from `interval` to `power` in itself.
         interval: t, bca, percentile or basic.
-        level: of the intervals.
+        level: the confidence level of the intervals.
         correction: holm, bonferroni, bh, maxt or none, over metrics and candidates.
         resamples: of tests and intervals that draw.
         seed: of the drawing.
@@ -98,7 +98,7 @@ def compare(
         features: its columns of numbers.
         category: its column of categories, several between bars.
         group: its column of groups.
-        obvious: the run of an obvious system, such as the most popular items.
+        obvious: the run of a simple system to compare with, such as the most popular items.
         earlier: for each system its run of an earlier time, by name.
         drop_seen: whether items of training leave users' rankings.
         judged_users_only: whether metrics of lists look at users with judgments only, and not at

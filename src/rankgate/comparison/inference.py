@@ -25,8 +25,8 @@ class Test:
     """How differences are tested, and how sure they are.
 
     Attributes:
-        method: The test of the p-value; t and randomization keep their level where a difference is
-            as likely as its opposite, not for few skewed ones.
+        method: The test of the p-value; t and randomization need differences that are symmetric
+            around 0, or many queries.
         interval: The kind of confidence interval of the difference.
         level: The confidence level of the intervals.
         correction: The correction of p-values over all metrics and comparisons; maxt needs

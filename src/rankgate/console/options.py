@@ -145,16 +145,19 @@ def form(*forms: str) -> Decorator:
 
     Without it the suffix of the output's name decides.
     """
-    named = click.option(
-        "--format",
-        "form",
-        type=click.Choice(forms),
-        default=forms[0],
-        show_default=True,
-        help="The output format; by default inferred from the suffix of FILE.",
-    )
 
     def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+        others = {each.name for each in getattr(function, "__click_params__", ())}
+        by_suffix = "; by default inferred from the suffix of FILE"
+        named = click.option(
+            "--format",
+            "form",
+            type=click.Choice(forms),
+            default=forms[0],
+            show_default=True,
+            help=f"The output format{by_suffix if others & {'output', 'target'} else ''}.",
+        )
+
         @functools.wraps(function)
         def chosen(*args: Any, form: str, **rest: Any) -> Any:
             place = rest.get("output") or "-"

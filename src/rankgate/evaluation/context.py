@@ -26,7 +26,7 @@ class Context:
         features: its columns of numbers.
         category: its column of categories, several between bars.
         group: its column of groups.
-        baseline: the run of an obvious system.
+        baseline: the run of a simple system.
         earlier: for each system a run of an earlier time, by name.
         candidates: the pairs that lists may hold: ``query_id``, ``doc_id`` and, where they were
             sampled, ``candidates`` with the mark.

@@ -79,7 +79,7 @@ def evaluate(
         features: its columns of numbers.
         category: its column of categories, several between bars.
         group: its column of groups.
-        obvious: the run of an obvious system, such as the most popular items.
+        obvious: the run of a simple system to compare with, such as the most popular items.
         earlier: for each run that of an earlier time, by name.
         drop_seen: whether items of training leave users' rankings.
         drawn: for a system that draws its rankings other runs of it, by name, for expected

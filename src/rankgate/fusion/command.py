@@ -9,6 +9,7 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
+from rankgate.console.definitions import DefiningCommand
 from rankgate.console.output import print_result
 from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
@@ -19,10 +20,6 @@ from rankgate.fusion.fuse import fuse
 from rankgate.fusion.normalise import NORMALISATIONS
 from rankgate.present.forms.documents import text
 from rankgate.present.write import FORMS
-
-
-def _listed(kind: str, entries: Any) -> str:  # noqa: ANN401 - a registry
-    return f"{kind}. " + "  ".join(f"{each.name}: {each.title};" for each in entries.values())
 
 
 def _numbers(
@@ -38,7 +35,11 @@ def _numbers(
 
 @click.command(
     "fuse",
-    epilog=f"{_listed('Methods', METHODS)} {_listed('Normalisations', NORMALISATIONS)}",
+    cls=DefiningCommand,
+    definitions={
+        "Methods": [(each.name, each.title) for each in METHODS.values()],
+        "Normalisations": [(each.name, each.title) for each in NORMALISATIONS.values()],
+    },
 )
 @options.runs
 @options_of(fuse, "method", choices={"method": list(METHODS)})

@@ -72,7 +72,7 @@ def fuse(
         metric: the metric that ``tune`` maximises.
         folds: the number of cross-validation folds.
         relevant: the lowest relevant grade, for trained methods.
-        seed: of the parts, which are drawn at random.
+        seed: the seed of the random cross-validation folds.
         convention: compute the metric as this tool does, or by your own TOML file.
         on_progress: called with the name of each run, and with each fold.
 

@@ -190,7 +190,7 @@ NORMALISATIONS = Registry(
         ),
         Normalisation(
             "borda", _unchanged, _borda, source=_RENDA,
-            title="1 - (rank - 1) / candidates; documents that a run lacks share what is left",
+            title="1 - (rank - 1) / candidates; documents missing from a run share the rest",
         ),
     ),
 )  # fmt: skip

@@ -84,7 +84,7 @@ def gate(
         baseline: a run: a path, a frame, ``{query: {doc: score}}``; or the name of a saved
             baseline, or its file.
         candidate: a run.
-        policy: what is demanded, in TOML, or a `Policy`. Without it: ``rankgate.toml``, or
+        policy: the rules, in TOML. Without it: ``rankgate.toml``, or
             ``[tool.rankgate]`` of ``pyproject.toml``; else nDCG@10 may lose no more than 0.02.
         tags: CSV, JSONL or a frame with ``query_id`` and columns of tags, for rules on slices.
         noise: further runs of the baseline's system, from which the noise floor is measured.
@@ -94,7 +94,7 @@ def gate(
         features: its columns of numbers.
         category: its column of categories, several between bars.
         group: its column of groups.
-        obvious: the run of an obvious system, such as the most popular items.
+        obvious: the run of a simple system to compare with, such as the most popular items.
         earlier: what users were shown at an earlier time.
         drop_seen: whether items of training leave users' rankings.
         judged_users_only: whether metrics of lists look at users with judgments only, and not at

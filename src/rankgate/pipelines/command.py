@@ -43,10 +43,10 @@ def command(
     output: str | None,
     **chosen: Any,
 ) -> None:
-    """Follow a ranking through its stages: one RUN after each, the first retrieval first.
+    """Follow a ranking through its stages: one RUN after each stage, retrieval first.
 
-    Tells what each step changes, the ceiling that its candidates leave to any reranker, documents
-    that came and went, the labels of the first documents, and the bottleneck.
+    Shows what each step changes, the ceiling (the best that any reranker could make of its
+    candidates), added and removed documents, the grades of the first documents, and the bottleneck.
 
     \b
     rankgate stages qrels.txt bm25.run dense.run rrf.run rerank.run

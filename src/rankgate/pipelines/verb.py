@@ -78,7 +78,7 @@ def stages(
         labels: the names of grades, as ``{3: "Exact"}``.
         test: t, randomization, wilcoxon, sign or bootstrap.
         interval: t, bca, percentile or basic.
-        level: of the intervals.
+        level: the confidence level of the intervals.
         correction: the correction of p-values over all steps and metrics: holm, bonferroni, bh or
             none.
         resamples: of tests and intervals that draw.

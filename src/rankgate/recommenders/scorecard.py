@@ -64,7 +64,7 @@ class Scorecard(Result):
         users: whose lists were looked at: those with judgments.
         catalogue: items.
         candidates: ``sampled(m)`` where lists contain a sample only, else empty.
-        level: of the intervals.
+        level: the confidence level of the intervals.
         resamples: drawn for numbers about all lists together.
         seed: of the drawing.
         warnings: what to know before trusting a figure, one sentence each.
@@ -180,7 +180,7 @@ def scorecard(
         features: its columns of numbers.
         category: its column of categories, several between bars.
         group: its column of groups.
-        obvious: the run of an obvious system, such as the most popular items.
+        obvious: the run of a simple system to compare with, such as the most popular items.
         earlier: for each system its run of an earlier time, by name.
         candidates: the items that may be recommended, as rankgate split writes them.
         drop_seen: whether items of training leave users' lists.
@@ -192,7 +192,7 @@ def scorecard(
         slices: distinguish new, light and heavy users (activity), items of head and tail
             (popularity), repeat and new pairs of both (history), or the values of a column of
             users or items.
-        level: of the intervals.
+        level: the confidence level of the intervals.
         resamples: the number of resamples of users, for metrics over all lists.
         seed: of the drawing.
         on_progress: called with the name of each system before it is measured.

@@ -51,22 +51,22 @@ def split(
     Args:
         log: a path or a frame with columns for user, item and, where there are any, time, kind
             and value.
-        way: ``global`` (by one moment), ``user`` (the last share of each user), ``leave-last``,
+        way: ``global`` (by one time), ``user`` (the last share of each user), ``leave-last``,
             ``leave-one-out``, ``random``, ``windows``, ``cold-users`` or ``cold-items``.
         share: the share of the interactions in the test set.
-        last: how many interactions of each user `leave-last` predicts.
-        cut: the moment from which on `global` predicts.
-        windows: the number of folds of `windows`.
+        last: with `leave-last`: how many interactions of each user are in the test set.
+        cut: with `global`: the time at which the test set begins.
+        windows: with `windows`: the number of folds.
         validation: also make a validation set, as large as the test set, from the time before it.
         candidates: the items that may be recommended: those unseen by the user in training
             (unseen), all, or a sample (sampled).
-        negatives: how many items are drawn for each user with `sampled`.
+        negatives: with `sampled` candidates: how many items are drawn for each user.
         weights: the weight of a kind of interaction; kinds that are not named are ignored.
         threshold: items with at least this value (rating or weight) are relevant.
         least: the lowest value at which an interaction of a kind counts, such as rating=4 or
             dwell=30.
         repeats: how several interactions with one item are combined.
-        grades: judgments are 1 or 0 (binary), or the value itself (value).
+        grades: write judgments as 1 or 0 (binary), or as the value itself (value).
         columns: the log's column for query_id, doc_id, at, kind or value; detected by name without
             it.
         time_unit: the unit of numeric times; inferred from their size if not given.

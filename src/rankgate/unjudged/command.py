@@ -46,7 +46,7 @@ def command(
     output: str | None,
     **chosen: Any,
 ) -> None:
-    """Estimate how unjudged documents could change CANDIDATE against BASELINE.
+    """Estimate how unjudged documents could change the result of CANDIDATE against BASELINE.
 
     \b
     rankgate holes qrels.txt old.run new.run -m nDCG@10

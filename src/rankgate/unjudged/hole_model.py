@@ -74,7 +74,7 @@ class Holes:
         Args:
             draws: how often.
             seed: of the drawing.
-            selection: which departure; "unknown" takes each for half of the draws.
+            selection: which departure; "unknown" assumes each in half of the draws.
 
         Returns:
             (N, S) grades, and (S,) whether the departure is that of "pooled".

@@ -128,7 +128,7 @@ def holes(
         seed: of the drawing.
         selection: how the judged documents were chosen: "random", so that unjudged ones are like
             them; "pooled" from the lists of other systems, so that unjudged ones are worse;
-            "unknown" takes each for half of the draws.
+            "unknown" assumes each in half of the draws.
         on_progress: called with the name of each step.
 
     Raises:

@@ -181,21 +181,19 @@ def _places(owner: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 WAYS: Mapping[str, SplitWay] = MappingProxyType(
     {
-        "global": SplitWay(
-            _global, "all before one moment is learned from, all from it on predicted", "clock"
-        ),
+        "global": SplitWay(_global, "one point in time separates training from test", "clock"),
         "windows": SplitWay(
-            _windows, "one fold for each of several stretches of time at the end", "clock"
+            _windows, "several consecutive test periods at the end, one fold each", "clock"
         ),
         "user": SplitWay(_per_user, "the last share of each user's interactions", "order"),
-        "leave-last": SplitWay(_last, "the last interactions of each user, --last many", "order"),
-        "leave-one-out": SplitWay(_one_out, "one interaction of each user, drawn", drawn=True),
-        "random": SplitWay(_random, "a share of all interactions, drawn", drawn=True),
+        "leave-last": SplitWay(_last, "the last interactions of each user (see --last)", "order"),
+        "leave-one-out": SplitWay(_one_out, "one interaction of each user, at random", drawn=True),
+        "random": SplitWay(_random, "a share of all interactions, at random", drawn=True),
         "cold-users": SplitWay(
-            _cold("query_id"), "all interactions of a share of the users, drawn", drawn=True
+            _cold("query_id"), "all interactions of a share of the users, at random", drawn=True
         ),
         "cold-items": SplitWay(
-            _cold("doc_id"), "all interactions with a share of the items, drawn", drawn=True
+            _cold("doc_id"), "all interactions with a share of the items, at random", drawn=True
         ),
     }
 )

@@ -34,7 +34,7 @@ def command(ctx: click.Context, form: str) -> None:
 @options.form(*FORMS)
 @click.pass_obj
 def show(before: str, name: str, overrides: tuple[str, ...], form: str) -> None:
-    """Show every axis of the convention NAME (or a TOML file), with source and defects."""
+    """Show all axes of the convention NAME (or TOML file)."""
     print_result(convention_details(chosen_convention(name, overrides)), _chosen(before, form))
 
 

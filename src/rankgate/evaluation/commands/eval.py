@@ -55,8 +55,7 @@ def command(
 
     \b
     rankgate eval qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10
-    rankgate eval test.qrels.csv knn.run -m Coverage@10 -m Novelty@10 --items books.csv \
-        --train train.csv
+    rankgate eval test.qrels.csv knn.run -m Coverage@10 --items books.csv --train train.csv
     """
     convention: Convention = chosen.pop("convention")
     if convention.name in FROM_RATINGS:

@@ -88,7 +88,7 @@ _OPTIONS = (
         "--obvious",
         type=click.Path(),
         metavar="RUN",
-        help="The run of an obvious system, such as the most popular items.",
+        help="The run of a simple system to compare with, such as the most popular items.",
     ),
     click.option(
         "--earlier",

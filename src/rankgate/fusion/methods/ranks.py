@@ -100,7 +100,7 @@ METHODS = (
     ),
     Method(
         "lognisr", _logn_isr, "ranks", aliases=("logn_isr",), source=_MOURAO,
-        title="logisr in which documents of one run keep an order",
+        title="logisr, but documents of one run get more than 0",
         formula="log(m + sigma) x sum of 1 / rank^2",
         grid={"sigma": (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)},
     ),

@@ -162,7 +162,7 @@ METHODS = (
     ),
     Method(
         "slidefuse", _slide_fuse, "ranks", _position_train, source="Lillis et al., ECIR 2008",
-        title="the share of relevant documents at the ranks around",
+        title="the share of relevant documents at neighbouring ranks",
         formula="sum of the mean of p over rank - width to rank + width",
         grid={"width": (1, 2, 3, 5, 8, 12, 20)},
     ),

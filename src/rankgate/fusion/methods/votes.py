@@ -112,7 +112,7 @@ METHODS = (
     Method(
         "condorcet", _condorcet, "ranks", aliases=("w_condorcet",),
         source="Montague and Aslam, CIKM 2002",
-        title="documents sorted by which of two more runs, or more weight, rank higher",
+        title="pairwise majority: documents sorted by which of two more runs rank higher",
         formula="candidates - place in the sorted list + 1",
     ),
 )  # fmt: skip

@@ -69,7 +69,7 @@ def save(
 @options.qrels
 @options.runs
 def noise(name: str, qrels: str, runs: tuple[str, ...]) -> None:
-    """Measure how far further runs of the same system differ from the baseline NAME."""
+    """Measure noise: how repeated RUNs differ from the baseline NAME."""
     print_result(service.SavedBaselines.of(service.noise(name, qrels, runs)), "text")
 
 

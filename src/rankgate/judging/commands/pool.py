@@ -8,6 +8,7 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
+from rankgate.console.definitions import DefiningCommand
 from rankgate.console.output import print_result, print_summary
 from rankgate.console.places import deliver, inputs, refuse_clashes
 from rankgate.console.progress import Progress
@@ -16,11 +17,7 @@ from rankgate.judging.pooling.pool import ORDER_NAMES, order_facts, pool
 from rankgate.present.suffixes import refuse_other_suffix
 
 
-def _orders() -> str:
-    return "  ".join(f"{name}: {title};" for name, title in order_facts()).rstrip(";") + "."
-
-
-@click.command("pool", epilog=f"Orders; what comes first. {_orders()}")
+@click.command("pool", cls=DefiningCommand, definitions={"Orders": order_facts()})
 @options.runs
 @options_of(
     pool,

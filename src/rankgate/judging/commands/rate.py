@@ -55,9 +55,9 @@ def command(
     """Rate POOL at the terminal, one document at a time, one key per grade.
 
     Every rating is on disk before the next document is shown. c: can't tell, s: skip, u: undo,
-    space: more of a long document, q: quit; the same command continues later. Pasted text rates
-    nothing. With --llm a language model rates: no pair that was
-    answered is asked again, a failure is not a grade, and the exit code is 3 if pairs are left.
+    space: more of a long document, q: quit; the same command continues later. Pasted text is
+    ignored. With --llm a language model rates: answered pairs are not asked again, failed requests
+    give no grade, and the exit code is 3 if pairs are left.
 
     \b
     rankgate rate pool.csv --queries queries.csv --documents docs.csv -o ann.jsonl --rater ann

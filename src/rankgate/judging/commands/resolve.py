@@ -8,6 +8,7 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
+from rankgate.console.definitions import DefiningCommand
 from rankgate.console.output import print_result, print_summary
 from rankgate.console.places import deliver
 from rankgate.judging.resolution.document import as_pool, how_made, summary, trec
@@ -15,11 +16,11 @@ from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.present.suffixes import refuse_other_suffix
 
 
-def _rules() -> str:
-    return "  ".join(f"{rule.name}: {rule.title};" for rule in rules()).rstrip(";") + "."
-
-
-@click.command("resolve", epilog=f"Rules. {_rules()}")
+@click.command(
+    "resolve",
+    cls=DefiningCommand,
+    definitions={"Rules": [(rule.name, rule.title) for rule in rules()]},
+)
 @click.argument("ratings", type=click.Path())
 @options_of(resolve, "rule", choices={"rule": [rule.name for rule in rules()]})
 @click.option(
@@ -45,9 +46,9 @@ def command(
 ) -> None:
     """Combine RATINGS into judgments: one grade per query and document, by a named rule.
 
-    RATINGS has a row a rating: query, document, rater, grade; an empty grade says that the rater
-    could not tell. The judgments go to standard output or to -o FILE, together with FILE.meta.json
-    that says how they were made; what became of the ratings is printed on standard error.
+    RATINGS has one row per rating: query, document, rater, grade; an empty grade means that the
+    rater could not tell. The judgments go to standard output or to -o FILE, together with
+    FILE.meta.json, which records how they were made; a summary is printed on standard error.
 
     \b
     rankgate resolve ratings.csv -o qrels.txt

@@ -32,12 +32,18 @@ from rankgate.judging.sheets.sheets import FORMS, Form, sheets
     show_default=True,
     help="The file format of the sheets; xlsx needs the extra xlsx.",
 )
-@click.option("-o", "--output", required=True, metavar="FILE|FOLDER", type=click.Path())
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE|FOLDER",
+    type=click.Path(),
+    help="Write the sheet to FILE, or one sheet per rater into FOLDER.",
+)
 def command(pool: str, raters: str, form: Form, output: str, **chosen: Any) -> None:
     """Create rating sheets from POOL: one per rater, in random order, without systems and ranks.
 
-    No cell is taken for a formula, and ids that a spreadsheet program changes are noticed by
-    rankgate collect.
+    Spreadsheet programs read no cell as a formula; rankgate collect reports ids that they changed.
 
     \b
     rankgate sheet pool.csv --raters ann -o ann.csv

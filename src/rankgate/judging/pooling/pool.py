@@ -142,7 +142,7 @@ def pool(
         query_sampling: how to sample queries: random, stratified by head, torso and tail, or in
             proportion to frequency (pps).
         sizes: a table of ``query_id`` and ``frequency`` (or count, size, weight), for
-            ``query_sampling`` stratified and pps; or a mapping.
+            ``query_sampling`` stratified and pps.
         batch: the number of documents per batch; without it one batch.
         blind: shuffle within each batch and leave out ranks and systems, so that raters cannot
             see them.

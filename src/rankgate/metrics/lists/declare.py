@@ -21,7 +21,7 @@ NEEDS: Mapping[Need, str] = {
     "seen": "how often items were seen before: training",
     "relevant": "what is relevant to whom: judgments",
     "history": "what users had before: training",
-    "baseline": "the lists of an obvious system, such as the most popular items",
+    "baseline": "the lists of a simple system, such as the most popular items",
     "earlier": "the lists of the same system at an earlier time",
     "features": "numbers that describe items",
     "alike": "how alike two items are",

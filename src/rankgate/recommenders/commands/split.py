@@ -8,6 +8,7 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
+from rankgate.console.definitions import DefiningCommand
 from rankgate.console.output import print_result
 from rankgate.data.logs.candidates import CANDIDATES
 from rankgate.data.logs.clock import UNITS
@@ -22,14 +23,19 @@ _PLAN = ("way", "share", "last", "windows", "validation", "seed")
 _TRUTH = ("weights", "threshold", "least", "repeats", "grades")
 
 
-@click.command("split")
+@click.command(
+    "split",
+    cls=DefiningCommand,
+    definitions={"Ways": [(name, way.title) for name, way in WAYS.items()]},
+)
 @click.argument("log", type=click.Path(), metavar="LOG")
 @click.option(
     "--way",
     type=click.Choice(list(WAYS)),
     default="global",
     show_default=True,
-    help="; ".join(f"{name}: {way.title}" for name, way in WAYS.items()) + ".",
+    metavar="WAY",
+    help="How to split the log (see Ways below).",
 )
 @options_of(
     split,
@@ -46,7 +52,7 @@ _TRUTH = ("weights", "threshold", "least", "repeats", "grades")
     type=click.Choice(["once", "each"]),
     default="once",
     show_default=True,
-    help="Rows that are equal in every column count once, or each.",
+    help="Count equal rows once, or count each of them.",
 )
 @click.option(
     "--into",

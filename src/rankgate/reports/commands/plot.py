@@ -8,6 +8,7 @@ import click
 
 from rankgate.comparison.pairs import UNEQUAL
 from rankgate.console import options
+from rankgate.console.definitions import DefiningCommand
 from rankgate.console.labels import label, labelled
 from rankgate.console.places import deliver, inputs, refuse_clashes
 from rankgate.console.progress import Progress
@@ -44,15 +45,16 @@ class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since clic
         return found
 
 
-_KINDS = "\b\n" + "\n".join(f"{each.name:<17} {each.title}" for each in KINDS)
-
-
-@click.command("plot", epilog=_KINDS)
+@click.command(
+    "plot",
+    cls=DefiningCommand,
+    definitions={"Kinds": [(each.name, each.title) for each in KINDS]},
+)
 @click.argument("name", metavar="KIND", type=click.Choice([each.name for each in KINDS]))
 @options.qrels
 @click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN]...")
 @options.metrics_option(
-    "A metric such as nDCG@10; may be given several times. Without it what the kind takes."
+    "A metric such as nDCG@10; may be given several times. Without it: the default of the kind."
 )
 @options.metrics_from
 @options.convention
