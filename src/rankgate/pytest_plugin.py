@@ -19,14 +19,13 @@ so does an inconclusive verdict, unless ``rankgate_inconclusive`` in pytest's co
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
     from rankgate.gating.verdict import Verdict
 
 _MARK = "rankgate_gate"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence  # noqa: TC003 - the metric looks at its annotation
+from collections.abc import Sequence
 
 import polars as pl
 

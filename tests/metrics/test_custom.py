@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import doctest
 import math
-from collections.abc import Sequence  # noqa: TC003 - an annotation that is read at run time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np

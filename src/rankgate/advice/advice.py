@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from rankgate.advice.carried_metrics import Carrying
 from rankgate.advice.facts import Answers, DataFacts
 from rankgate.present.resolve import resolved
 from rankgate.present.result import Notice, Result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)

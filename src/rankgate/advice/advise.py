@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,8 +22,6 @@ from rankgate.metrics.names import parse
 from rankgate.scoring.run_names import sides_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.scoring import Convention

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.present.document import Code, Document, Entries, Entry, Table
@@ -13,8 +14,6 @@ from rankgate.present.grid import Grid, printable
 from rankgate.present.numbers import UNDEFINED, decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.advice.advice import Advice, AdvisedMetric
     from rankgate.present.document import Block
 

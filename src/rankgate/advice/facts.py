@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,6 @@ import polars as pl
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.data import Qrels
     from rankgate.data.comparison import ScoredRun
 

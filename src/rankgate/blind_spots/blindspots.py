@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
 from rankgate.present.result import Result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PROFILE: dict[str, Any] = {
     "change": pl.String,

@@ -6,13 +6,10 @@ A list is rows of ``query_id``, ``rank``, ``doc_id``, ``grade`` (null where unju
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOBODY = "\x1f"
 """How the ids of documents begin that no judgments know."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from rankgate.scoring.run_names import apart, refuse_baseline_again
 from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from rankgate.data.inputs import QrelsLike, RunLike

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgate.comparison import compared as parts
@@ -17,8 +18,6 @@ from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.run_names import refuse_baseline_again, sides_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     import polars as pl
 
     from rankgate.comparison.inference import Correction, Interval, Method

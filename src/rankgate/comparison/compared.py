@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.comparison.values import PairedValues
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import RunsLike

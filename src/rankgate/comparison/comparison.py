@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
+from typing import Any, ClassVar, Self, overload
 
 import polars as pl
 
@@ -11,9 +12,6 @@ from rankgate.comparison.systems import Many
 from rankgate.errors import UsageError
 from rankgate.present.codec import frame
 from rankgate.present.result import Notice, Result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 METRICS = {
     "metric": pl.String,

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from rankgate.comparison.inference import DRAWN, MOST
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def way(

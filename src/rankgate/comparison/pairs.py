@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,6 @@ from rankgate.evaluation.lists.catalogue import zero_grades_notice
 from rankgate.scoring.chosen import refuse_mixed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rankgate.comparison.paired import Figures
 
 UNEQUAL = ("refuse", "zero", "drop")

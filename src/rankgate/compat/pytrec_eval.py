@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,6 @@ from rankgate.evaluation.trec.columns import CUT_NAMES, NICKNAMES, SINCE_10, col
 from rankgate.evaluation.trec.dicts import DictEvaluator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from rankgate.evaluation.trec.columns import Column

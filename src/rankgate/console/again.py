@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import click
 from click.core import ParameterSource
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 _NOT_AGAIN = ("form", "output")
 

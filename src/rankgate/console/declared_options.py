@@ -6,6 +6,7 @@ import functools
 import inspect
 import math
 import re
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from rankgate.declare import fields_of
 from rankgate.declare.signature import documented, parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
-
     from rankgate.declare import Parameter
 
     Command = Callable[..., Any]

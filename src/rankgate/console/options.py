@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,8 +16,6 @@ from rankgate.present.suffixes import form_of
 from rankgate.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,8 +15,6 @@ from rankgate.present.grid import printable
 from rankgate.present.write import rendered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rankgate.present.result import Result
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from rankgate.data.formats.registry import without_format
 from rankgate.errors import UsageError
 from rankgate.present.saving import save
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _PIECE = 1 << 15
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import polars as pl
 
 from rankgate.data.dataframes import is_frame, lazy_frame
 from rankgate.data.qrels import OPTIONAL
 from rankgate.errors import InputError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _FRAME = ("query_id", "doc_id", "grade", "score", "rank")
 """The columns that frames of judgments and runs have."""

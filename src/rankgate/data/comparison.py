@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from rankgate.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SCORES = {
     "query_id": pl.String,

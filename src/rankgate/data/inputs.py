@@ -7,12 +7,11 @@ A path may be ``NAME:PATH``, which names its format, and ``-`` is standard input
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from pathlib import Path
-
     import polars as pl
 
     from rankgate.data.contents import FileContents

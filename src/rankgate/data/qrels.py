@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,9 +14,6 @@ from rankgate.data.digest import digest
 from rankgate.data.duplicates import pairs_of, refuse_duplicates
 from rankgate.data.place import Place
 from rankgate.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 """The columns every set of judgments has."""

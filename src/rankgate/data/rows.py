@@ -6,14 +6,13 @@ rows with duplicates, empty ids and numbers that cannot be read.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rankgate.data.place import Place
 
 Part = Literal["qrels", "run"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
@@ -16,8 +17,6 @@ from rankgate.data.streams.prefetch import ahead
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from numpy.typing import NDArray
 
     from rankgate.data.rankings import Rankings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.data.contents import FileContents
 from rankgate.data.formats import registry
@@ -13,8 +13,6 @@ from rankgate.data.streams.target import replacing, suffix_of
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.formats.format import Format
     from rankgate.data.run import Run
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from rankgate.declare.parameter import Parameter
 
 _TABLE = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
 
     from rankgate.demo.harvest import Docstring
 

@@ -7,16 +7,12 @@ import inspect
 import re
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
-from types import NoneType
-from typing import TYPE_CHECKING
+from types import ModuleType, NoneType
 
 from rankgate.demo.modules import MODULES
 from rankgate.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
 
 _PLAIN = {str, bytes, bool, int, float, NoneType}
 _PUBLIC = re.compile(r"[^\W_]\w*")

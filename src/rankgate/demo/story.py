@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import platform
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -19,9 +21,6 @@ from rankgate.present.grid import Grid
 from rankgate.present.numbers import column, grade
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from rankgate.demo.build import Demo
     from rankgate.evaluation.evaluation import Evaluation
 

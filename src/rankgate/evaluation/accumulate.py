@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -30,8 +30,6 @@ from rankgate.scoring.job import Job
 from rankgate.scoring.mean import of_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from rankgate.data import Scores
     from rankgate.data.inputs import QrelsLike, RunLike, TableLike
     from rankgate.data.logs.interactions import LogLike

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,8 +16,6 @@ from rankgate.scoring.axes import axes as declared_axes
 from rankgate.scoring.differences import written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from rankgate.metrics.declare import Metric
 
 

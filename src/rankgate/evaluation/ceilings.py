@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.evaluation.scored_system import Scorer
     from rankgate.metrics.declare import Metric
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,8 +15,6 @@ from rankgate.scoring.axes import axes
 from rankgate.scoring.differences import written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.metrics.declare import Metric
 
 EVERY = "*"

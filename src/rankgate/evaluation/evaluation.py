@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
@@ -20,8 +21,6 @@ from rankgate.present.result import Notice, Result
 from rankgate.scoring.chosen import refuse_mixed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.metrics.declare import Metric
 
 _NAMED = 5  # runs that a heading names

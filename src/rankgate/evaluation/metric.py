@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,8 +16,6 @@ from rankgate.present.result import Result
 from rankgate.scoring import CONVENTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.declare import Parameter
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Number
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,8 +16,6 @@ from rankgate.scoring.score import score_source
 from rankgate.scoring.sources import RunSource
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.data import Scores
     from rankgate.data.inputs import RunLike, RunsLike
     from rankgate.evaluation.training import Train

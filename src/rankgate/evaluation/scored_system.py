@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,6 @@ from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.data import Qrels, Run, Scores
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.evaluation.context import Context

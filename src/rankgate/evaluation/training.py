@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from rankgate.data.memory.matrices import MatrixInput, is_source, pairs_of, sour
 from rankgate.scoring.alignment.sheets import SeenItems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.data import Run
 
 _PAIR = ["query_id", "doc_id"]

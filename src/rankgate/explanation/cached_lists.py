@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from rankgate.metrics.lists.declare import lists_apart
 from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rankgate.data import Run, Scores
     from rankgate.evaluation.lists.builder import ListBuilder
     from rankgate.metrics.declare import Metric

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from rankgate.scoring.convention import Alignment
 from rankgate.scoring.differences import Choices, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rankgate.explanation.cached_lists import CachedLists
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.cached_source import CachedSource

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,6 @@ from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.data import Scores
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.metrics.declare import Metric

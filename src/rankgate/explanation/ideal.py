@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankgate.explanation.explanation import IdealRow, known
@@ -10,8 +11,6 @@ from rankgate.explanation.steps import Mark, contributions
 from rankgate.metrics.judged import block
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.explanation.ranking import QueryRanking
     from rankgate.metrics.declare import Metric
 

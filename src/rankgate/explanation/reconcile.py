@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.data import read_qrels, read_run
@@ -18,8 +19,6 @@ from rankgate.scoring.differences import Choices
 from rankgate.scoring.sources import RunSource
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.evaluation.context import Context
     from rankgate.explanation.cached_lists import CachedLists

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from rankgate.explanation.reconcile import CLOSE, hold, one_metric, usual
 from rankgate.scoring import Convention, convention
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.evaluation.context import Context
     from rankgate.metrics.declare import Metric

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from rankgate.errors import UsageError
@@ -10,8 +11,6 @@ from rankgate.explanation.reconcile import reconcile as reconciled
 from rankgate.explanation.reported import reported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.evaluation.context import Context
     from rankgate.explanation.bridge import Bridge
     from rankgate.explanation.finding import Finding

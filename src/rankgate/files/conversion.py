@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
 from rankgate.data.notes import Loss, Note  # noqa: TC001 - from_dict reads the types
 from rankgate.present.result import Notice, Result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _LOSSES: dict[str, Any] = {
     "kind": pl.String,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from rankgate.data import read
 from rankgate.data.contents import WORDS, FileContents
@@ -21,10 +23,6 @@ from rankgate.errors import InputError, UsageError
 from rankgate.files.conversion import Conversion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from typing import BinaryIO
-
     import polars as pl
 
     from rankgate.data.formats.format import Format

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -22,8 +23,6 @@ from rankgate.files.described import judgments_of, ranking_of, rated_of
 from rankgate.files.description import Description, Descriptions, JudgedDepth, SharedIds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from rankgate.data.inputs import FileLike
     from rankgate.data.rows import Part
     from rankgate.data.streams.source import InputFile

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,6 @@ from rankgate.files.checks.subject import Both, RawQueries
 from rankgate.files.validation import Looked, Problem, Validation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from rankgate.data.inputs import FileLike
     from rankgate.data.place import Place
     from rankgate.data.qrels import Scale

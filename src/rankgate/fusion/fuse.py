@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
@@ -22,8 +22,6 @@ from rankgate.fusion.training import TrainingData
 from rankgate.scoring.alignment.ranked import systems_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from rankgate.data.inputs import QrelsLike, RunLike, RunsLike

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
@@ -13,9 +14,6 @@ from rankgate.fusion.fuser import Setting
 from rankgate.fusion.learning import TrainedFold
 from rankgate.present.codec import encoded
 from rankgate.present.result import Notice, Result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 SOURCES = {
     "run": pl.String,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
@@ -13,8 +14,6 @@ from rankgate.errors import UsageError
 from rankgate.fusion.fuser import Fused, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import polars as pl
     from numpy.typing import NDArray
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,8 +13,6 @@ from numpy.typing import NDArray
 from rankgate.data.duplicates import pairs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.fusion.layout import RankedRun
 
 Trained: TypeAlias = NDArray[np.float64]

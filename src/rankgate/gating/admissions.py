@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.data.text.json_text import parsed
@@ -10,8 +11,6 @@ from rankgate.gating.evidence import Admission
 from rankgate.gating.rules import RULES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rankgate.gating.policy import Policy
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from rankgate.data.comparison import LISTS, QUERIES, SCORES, SERVED, ScoredRun
 from rankgate.data.text.json_text import parsed
 from rankgate.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 SCHEMA_VERSION = 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
@@ -24,8 +25,6 @@ from rankgate.present.result import Result
 from rankgate.scoring.chosen import chosen_convention, refuse_mixed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.data.comparison import ScoredRun
     from rankgate.scoring import Convention
 

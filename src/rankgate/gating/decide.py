@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import pi
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from rankgate.gating.verdict import RuleResult, Verdict
 from rankgate.stats.interval import SKEWED, skewness
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.comparison.comparison import Comparison
     from rankgate.gating.evidence import Drift
     from rankgate.gating.looks import LookNumber

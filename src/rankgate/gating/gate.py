@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import isfinite
@@ -38,8 +39,6 @@ from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.run_names import refuse_baseline_again, sides_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from rankgate.comparison.inference import Interval
     from rankgate.data import Run
     from rankgate.data.comparison import ScoredRun

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rankgate.errors import UsageError
 from rankgate.gating.rules import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rankgate.gating.rule import Rule
     from rankgate.metrics.declare import Metric
 

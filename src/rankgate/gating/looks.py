@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,9 +16,6 @@ from rankgate.data.text.json_text import parsed
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from rankgate.data.comparison import ScoredRun
 
 NAMES = ("at", "candidate", "sha256", "qrels_sha256", "policy", "verdict")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -11,8 +12,6 @@ from rankgate.gating.settings import COMMON, LISTS, SETTINGS
 from rankgate.present.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from rankgate.declare import Parameter
     from rankgate.gating.rule import RuleKind
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from rankgate.declare.toml import Toml
 from rankgate.errors import UsageError
@@ -13,9 +14,6 @@ from rankgate.gating.rule import Rule
 from rankgate.gating.rules import RULES
 from rankgate.gating.settings import COMMON, LISTS, SETTINGS
 from rankgate.present.result import Result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -11,8 +12,6 @@ from rankgate.gating.rule import Outcome, Rule
 from rankgate.present.result import Notice, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.comparison.comparison import Comparison
     from rankgate.gating.rule import Status
 

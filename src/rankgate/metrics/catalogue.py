@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -35,8 +36,6 @@ from rankgate.metrics.ranking.sets import SetAP, SetF, SetP, SetR, SetRelP
 from rankgate.metrics.ranking.utility import Utility
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.metrics.declare import Metric
 
 CATALOGUE: tuple[Metric, ...] = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+from collections.abc import Callable, Iterator
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
@@ -14,8 +15,6 @@ from rankgate.errors import FunctionError, RankgateError, UsageError
 from rankgate.metrics.declare import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from rankgate.metrics.judged import Floats, Judged
     from rankgate.metrics.steps import Steps
     from rankgate.metrics.views import View

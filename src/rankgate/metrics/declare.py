@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,8 +11,6 @@ from rankgate.errors import UsageError
 from rankgate.metrics.views import RANKING, View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from rankgate.metrics.judged import Floats, Judged
     from rankgate.metrics.steps import Steps
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,6 @@ from rankgate.metrics.catalogue import CATALOGUE, by_name
 from rankgate.metrics.plugins import installed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.metrics.declare import Metric
 
     Names = Mapping[str, Metric]

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from rankgate import declare
 from rankgate.errors import RankgateError, UsageError
 from rankgate.metrics.catalogue import by_name
 from rankgate.metrics.declare import Metric
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 GROUP = "rankgate.metrics"
 """The entry points under which a package names its metrics."""

@@ -5,16 +5,13 @@ Kernels on two arrays of the same shape; `rankgate.rating_accuracy` pairs the ro
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Literal
 
 Floats = NDArray[np.float64]
 

@@ -8,15 +8,12 @@ the metric of R.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankgate.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 Floats = NDArray[np.float64]
 

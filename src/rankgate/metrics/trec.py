@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.errors import UsageError
 from rankgate.metrics.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.metrics.declare import Metric
 
 _RANKS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")

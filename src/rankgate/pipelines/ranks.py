@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,8 +15,6 @@ from rankgate.present.result import Result
 from rankgate.scoring.run_names import sides_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from rankgate.comparison.comparison import Comparisons
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import QrelsLike, RunsLike

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 RETRIEVAL, CUT, ORDER = "retrieval", "cut", "order"
 """Why something is lost: it is not among the candidates that retrieval leaves; a reranker takes it

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
@@ -13,9 +14,6 @@ from rankgate.pipelines.stage_losses import LOSSES, Bottleneck
 from rankgate.present.codec import frame
 from rankgate.present.resolve import resolved
 from rankgate.present.result import Notice, Result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MEANS = {"stage": pl.String, "metric": pl.String, "mean": pl.Float64, "n": pl.Int64}
 CEILINGS = {

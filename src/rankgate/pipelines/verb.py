@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,6 @@ from rankgate.pipelines.stages import CEILINGS, Pipeline
 from rankgate.scoring.run_names import sides_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from rankgate.comparison.comparison import Comparison
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import QrelsLike, RunsLike

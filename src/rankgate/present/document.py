@@ -7,12 +7,11 @@ already rounded for people; files for programs are the result's ``to_dict``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rankgate.present.grid import Grid
 
 SIGNS = {"pass": "✔", "fail": "✘", "inconclusive": "?"}

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from rankgate.present.numbers import UNDEFINED
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _SMALL = 0.001
 

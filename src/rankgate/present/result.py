@@ -16,7 +16,9 @@ Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.errors import UsageError
@@ -24,9 +26,6 @@ from rankgate.present.codec import decoded, encoded
 from rankgate.present.resolve import resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     import polars as pl
 
     from rankgate.present.charts.picture import Picture

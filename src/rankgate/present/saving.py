@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from rankgate.data.streams.target import replacing
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def save(path: str | Path, made: str | bytes) -> None:

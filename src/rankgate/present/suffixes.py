@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from rankgate.data.streams.target import suffix_of
 from rankgate.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "text": (".txt",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from rankgate.evaluation.rankings import named_runs
 from rankgate.evaluation.training import restrict_run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.evaluation.evaluation import Evaluation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,8 +15,6 @@ from rankgate.metrics.ratings import RATING_METRICS, RatingMetric
 from rankgate.present.result import Notice, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.data.inputs import QrelsLike, RunLike
 
 DEFAULT = ("RMSE", "MAE", "R2", "ExplainedVariance", "NDPM", "Spearman", "Kendall")

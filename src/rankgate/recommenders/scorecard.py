@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -23,8 +24,6 @@ from rankgate.recommenders.scorecard_warnings import warnings_of
 from rankgate.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     import polars as pl
 
     from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, TableLike

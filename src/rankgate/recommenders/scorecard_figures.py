@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from rankgate.metrics.lists.declare import lists_apart
 from rankgate.recommenders.dominance import dominators
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Floats, Listed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -14,8 +15,6 @@ from rankgate.metrics.lists.listed import NONE
 from rankgate.metrics.lists.popularity import tail_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from rankgate.data.logs.items import Described, Whose

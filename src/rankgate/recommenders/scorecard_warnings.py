@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rankgate.data.logs.candidates import WARNING
@@ -11,8 +12,6 @@ from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.lists.listed import NONE, among
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from rankgate.metrics.declare import Metric
     from rankgate.recommenders.scorecard_systems import Systems
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import polars as pl
@@ -16,9 +18,6 @@ from rankgate.present.result import Notice, Result
 from rankgate.recommenders.leaks import LeakCount, Leaks, PartCount, SplitPart
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from rankgate.data.logs.candidates import Sample
     from rankgate.data.logs.clock import Unit
     from rankgate.data.logs.interactions import Interactions

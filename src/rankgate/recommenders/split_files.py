@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +14,6 @@ from rankgate.data.streams.target import replacing
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.recommenders.split import Fold, Split
 
 SUFFIXES = ("csv", "parquet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from rankgate.data.logs.splits import masks_of
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from rankgate.data.logs.interactions import Interactions
     from rankgate.data.logs.relevance import Truth
     from rankgate.data.logs.splits import Flags, SplitPlan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,8 +23,6 @@ from rankgate.recommenders.split_parts import masks, nothing_judged, parts, refu
 from rankgate.recommenders.splitting import marked, negatives_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.data.logs.interactions import Interactions, LogLike
     from rankgate.data.logs.sorted_users import Stretches
     from rankgate.recommenders.split_parts import Masks

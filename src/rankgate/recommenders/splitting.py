@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,6 @@ from rankgate.recommenders.split_parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.data.logs.interactions import Interactions, LogLike
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -14,8 +15,6 @@ from rankgate.present.result import Result
 from rankgate.recommenders.dominance import dominators
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.recommenders.scorecard import Scorecard
 
 _LEAST = 2

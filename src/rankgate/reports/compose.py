@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -19,8 +20,6 @@ from rankgate.present.suffixes import form_of
 from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from rankgate.present.document import Block
     from rankgate.present.result import Result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,6 @@ from rankgate.scoring.run_names import refuse_baseline_again
 from rankgate.unjudged.holes import holes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from rankgate.data.inputs import QrelsLike, RunLike, RunsLike
     from rankgate.gating.policy import Policy
     from rankgate.metrics.declare import Metric

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import rankgate
 from rankgate.errors import UsageError
 from rankgate.present.result import Result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @cache

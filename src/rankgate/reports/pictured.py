@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,6 @@ from rankgate.unjudged.calibration import Calibration, calibration
 from rankgate.unjudged.holes import HoleAnalysis, holes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from rankgate.blind_spots.blindspots import BlindSpots
     from rankgate.comparison.comparison import Comparisons
     from rankgate.evaluation.context import Context

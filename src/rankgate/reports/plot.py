@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.comparison.compared import named
@@ -10,8 +11,6 @@ from rankgate.reports.kinds import kind as kind_of
 from rankgate.reports.pictured import CUTOFFS, ChartRequest, result_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.metrics.declare import Metric
     from rankgate.present.charts.picture import Picture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from rankgate.reports.compose import ReportPart
 from rankgate.reports.kinds_of_results import result_class
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.present.result import Result
 
 _BEGINS = re.compile(rb'\s*\{\s*"schema_version"\s*:')

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import polars as pl
 
 from rankgate.data import contents_of
 from rankgate.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _LONGEST = 240
 _NAMES = ("query_id", "doc_id", "text")

@@ -22,6 +22,7 @@ query that the run lacks, or that returned nothing, has nothing to complete.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -35,8 +36,6 @@ from rankgate.scoring.plan import Measurement, Plan
 from rankgate.scoring.sources import with_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from rankgate.data.qrels import Qrels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from rankgate.scoring.plan import Plan
 from rankgate.scoring.sources import measured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     import polars as pl
 
     from rankgate.data.run import Duplicates

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
@@ -9,8 +10,6 @@ from rankgate.scoring.overrides import overridden
 from rankgate.scoring.presets import convention
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from rankgate.scoring.convention import Convention
     from rankgate.scoring.overrides import Overrides
 

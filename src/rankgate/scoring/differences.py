@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,6 @@ from rankgate.scoring.axes import axes
 from rankgate.scoring.convention import Convention
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from rankgate.metrics.declare import Metric
 
 _LEAST = sys.float_info.min  # below it is the bound of what asks for anything above 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from rankgate.metrics.views import RANKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
 

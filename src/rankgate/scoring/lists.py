@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,8 +17,6 @@ from rankgate.scoring.alignment.first import first
 from rankgate.scoring.catalogue import places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from rankgate.data.run import Batch, Run
     from rankgate.scoring.convention import Convention
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from rankgate.scoring.alignment.block import Block
 from rankgate.scoring.alignment.sheets import aligned_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.data.memory.matrices import MatrixInput
     from rankgate.data.run import Duplicates
     from rankgate.scoring.alignment.judgments import JudgmentIndex

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,6 @@ from rankgate.metrics.names import parse
 from rankgate.scoring.axes import KINDS, axes, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rankgate.declare import Parameter
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -19,8 +20,6 @@ from rankgate.scoring.kernels import JobValues, computed
 from rankgate.scoring.mean import filled, of_parts, parts, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from rankgate.data.run import Duplicates
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.alignment.block import Block

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.data.comparison import ScoredRun
 
 

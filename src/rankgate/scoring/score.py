@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.scoring.alignment.judgments import JudgmentIndex
@@ -9,8 +10,6 @@ from rankgate.scoring.plan import Plan
 from rankgate.scoring.sources import RunSource, measured
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
     from rankgate.data.scores import Scores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -15,8 +16,6 @@ from rankgate.scoring.alignment.mapping import align_mapping
 from rankgate.scoring.plan import Measurement, Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from rankgate.data.run import Batches, Duplicates, Run
     from rankgate.scoring.alignment.align import Aligned, Met
     from rankgate.scoring.alignment.judgments import JudgmentIndex

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -11,8 +12,6 @@ from rankgate.stats.interval import FEW, Intervals, cautions, weighted
 from rankgate.stats.paired import columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.stats.paired import Floats
 
 Method = Literal["bca", "percentile", "basic"]

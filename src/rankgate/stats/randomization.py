@@ -6,6 +6,7 @@ sign (Fisher 1935; Smucker, Allan and Carterette, CIKM 2007).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ import numpy as np
 from rankgate.stats.paired import columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.stats.paired import Floats
 
 _BLOCK = 1 << 23  # flips in memory at once as float64: 64 MB

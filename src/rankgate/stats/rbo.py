@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -10,8 +11,6 @@ import numpy as np
 from rankgate.stats.order import levels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.stats.paired import Floats
 
 Ties = Literal["w", "a", "b"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,8 +12,6 @@ import numpy as np
 from rankgate.stats.paired import columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rankgate.stats.paired import Floats
 
     Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]

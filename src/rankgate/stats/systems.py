@@ -5,14 +5,13 @@ Shapes: n queries, S systems; a matrix (n, S) of one metric's values, all finite
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.stats.paired import Floats
 
 _BLOCK = 1 << 22  # values shuffled at once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,8 +18,6 @@ from rankgate.unjudged.flip_trials import KEYS, shown, trials
 from rankgate.unjudged.hole_model import modelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from numpy.typing import NDArray
 
     from rankgate.data.comparison import ScoredRun

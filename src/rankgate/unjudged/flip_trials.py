@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -17,8 +18,6 @@ from rankgate.unjudged.hole_model import modelled
 from rankgate.unjudged.hypothetical_grades import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from rankgate.data import Run

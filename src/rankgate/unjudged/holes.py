@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -21,8 +22,6 @@ from rankgate.unjudged.hole_model import Selection, modelled
 from rankgate.unjudged.hypothetical_grades import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention

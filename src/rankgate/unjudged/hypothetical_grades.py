@@ -6,6 +6,7 @@ both short lists; all of them are scored in one go.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import NDArray
 
     from rankgate.data.comparison import ScoredRun

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -24,8 +25,6 @@ from rankgate.present.grid import Grid
 from rankgate.present.numbers import decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
     from rankgate.comparison.comparison import Comparison, Comparisons

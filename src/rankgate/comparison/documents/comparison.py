@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from rankgate.present.grid import SOFT, Grid, printable
 from rankgate.present.numbers import UNDEFINED, decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.comparison.comparison import Comparison, Comparisons
     from rankgate.present.document import Block
 

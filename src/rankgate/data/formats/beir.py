@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss
@@ -20,9 +21,6 @@ from rankgate.data.text.records import first_fields
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import BinaryIO
-
     import polars as pl
 
     from rankgate.data.qrels import Qrels

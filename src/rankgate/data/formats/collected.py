@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from rankgate.data.text.json_text import identifier, number
 from rankgate.errors import DuplicateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from rankgate.data.qrels import Scale
 
 VALUES: dict[str, pl.DataType | type[pl.DataType]] = {

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.data.notes import Loss, Note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import BinaryIO
-
     from rankgate.data.contents import FileContents
     from rankgate.data.qrels import Qrels
     from rankgate.data.rows import FileRows

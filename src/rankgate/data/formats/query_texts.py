@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from rankgate.data.formats.format import Loss
 from rankgate.data.formats.writing import lost_columns, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from rankgate.data.contents import FileContents
     from rankgate.data.run import Run
 

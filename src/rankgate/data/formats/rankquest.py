@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
@@ -25,9 +26,6 @@ from rankgate.data.text.json_text import document
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
-
     from rankgate.data.streams.source import InputFile
 
 _NAME = "rankquest"

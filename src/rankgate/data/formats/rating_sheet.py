@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -14,9 +15,6 @@ from rankgate.data.formats.writing import appearance, by_pair, lost, lost_column
 from rankgate.data.text import sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import BinaryIO
-
     from rankgate.data.formats.format import Loss
     from rankgate.data.streams.source import InputFile
 

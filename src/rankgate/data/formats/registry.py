@@ -7,6 +7,7 @@ what it needs; `FORMATS` is all of them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -18,8 +19,6 @@ from rankgate.declare import declared_in
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rankgate.data.formats.format import Format
 
     FORMATS: tuple[Format, ...]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from rankgate.data.text.json_text import dumped, lines
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
@@ -13,9 +14,6 @@ from rankgate.data.qrels import SCHEMA
 from rankgate.data.text.json_text import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import BinaryIO
-
     from rankgate.data.contents import FileContents
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run

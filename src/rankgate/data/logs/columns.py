@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from rankgate.errors import InputError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query_id": (

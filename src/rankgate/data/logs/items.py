@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,8 +18,6 @@ from rankgate.data.text import json_text, records
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.data.inputs import TableLike
 
 Whose = Literal["items", "users"]

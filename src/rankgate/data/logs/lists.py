@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,6 @@ from rankgate.data.place import Place
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.data.logs.tables import Rows
     from rankgate.data.streams.source import InputFile
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -13,8 +14,6 @@ from rankgate.data.qrels import Qrels
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.data.logs.interactions import Interactions
 
 Repeats = Literal["max", "last", "first", "sum", "mean"]

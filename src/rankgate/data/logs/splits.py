@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,6 @@ from rankgate.data.run import starts_of
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import polars as pl
 
     from rankgate.data.logs.interactions import Interactions

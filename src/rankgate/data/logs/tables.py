@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from rankgate.data.place import Place
 from rankgate.data.text import json_text, records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from rankgate.data.streams.source import InputFile
 
     Rows = tuple[Iterator[pl.DataFrame], Place]

@@ -6,6 +6,7 @@ these libraries but NumPy is imported.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +22,6 @@ from rankgate.data.run import Run
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import NDArray
 
     from rankgate.data.memory.matrices import Flat, MatrixInput

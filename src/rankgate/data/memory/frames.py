@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,9 +19,6 @@ from rankgate.data.qrels import Qrels, refuse_holes, without_empty
 from rankgate.data.rankings import Rankings
 from rankgate.data.run import Run
 from rankgate.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _BATCH = 1 << 20
 

@@ -7,16 +7,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from rankgate.data.memory.devices import home
 from rankgate.data.memory.matrices import Lists
 from rankgate.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _PAIR = 2
 _UNRANKED = float(np.finfo(np.float32).min)

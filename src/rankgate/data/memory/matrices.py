@@ -6,6 +6,7 @@ or `Padded`. Rows and items are found by their ids, and these are numbers unless
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,8 +17,6 @@ from rankgate.data.memory.ids import NOWHERE, Ids, rising
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     Codes: TypeAlias = NDArray[np.int64]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from rankgate.data.streams.closing import Closing
 from rankgate.errors import InputError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass

@@ -9,15 +9,13 @@ import os
 import stat
 import sys
 import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 from rankgate.errors import InputError, MissingExtraError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 CHUNK = 16 << 20
 """Bytes parsed at one time, and the longest line; more would be fresh memory for each piece."""

@@ -6,16 +6,13 @@ import glob
 import gzip
 import os
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, BinaryIO, cast
 
 from rankgate.errors import MissingExtraError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
 
 _GZIP, _ZSTD = frozenset({".gz"}), frozenset({".zst", ".zstd"})
 _LEVEL = 6  # of gzip; 9 takes twice as long for a few per cent

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.data.streams.source import source
 from rankgate.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-    from typing import BinaryIO
-
     from rankgate.data.streams.source import InputFile
 
 Cell = str | float | bool | datetime | date | time | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from rankgate.data.text.json_depth import deeper
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from rankgate.data.streams.source import InputFile
 
 LIMIT = 256 << 20

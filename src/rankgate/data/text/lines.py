@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
@@ -25,8 +26,6 @@ from rankgate.data.text.numbers import number_fault
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rankgate.data.streams.source import InputFile
 
 _BLOCK = 1 << 18  # bytes looked at together: small enough for the cache

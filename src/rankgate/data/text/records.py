@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,8 +25,6 @@ from rankgate.data.text.numbers import number_fault
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from rankgate.data.streams.source import InputFile
 
 SEPARATORS = (",", "\t", ";", "|")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -14,9 +15,6 @@ from rankgate.data.text.formulas import NUMBER
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import BinaryIO
-
     from rankgate.data.streams.source import InputFile
 
 _GUARDED = r"^ [-=+@]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
@@ -12,8 +13,6 @@ from rankgate.present.charts.words import short
 from rankgate.present.numbers import UNDEFINED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.evaluation.evaluation import Evaluation
 
 _LEAST = 2

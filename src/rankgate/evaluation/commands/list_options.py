@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from rankgate.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def context(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import getopt
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -15,9 +16,6 @@ from rankgate.evaluation.documents.trec_eval import render
 from rankgate.evaluation.metric import metric_details
 from rankgate.evaluation.trec.columns import atol, columns
 from rankgate.evaluation.trec.trec_eval import trec_eval
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _HELP = """\
 Usage: rankgate trec_eval [--te9] [OPTIONS] QRELS RUN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,8 +12,6 @@ from rankgate.present.document import document as made
 from rankgate.present.grid import Grid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.evaluation.axes import Axes, AxisDetails
     from rankgate.evaluation.convention import AxisChoice, ConventionDetails
     from rankgate.evaluation.conventions import Conventions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from rankgate.present.grid import Grid
 from rankgate.present.numbers import column, decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.data import Scores
     from rankgate.evaluation.evaluation import Evaluation
 

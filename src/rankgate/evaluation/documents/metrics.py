@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankgate.evaluation.metrics import COLUMNS
@@ -11,8 +12,6 @@ from rankgate.present.document import document as made
 from rankgate.present.grid import Grid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.evaluation.metric import MetricDetails, ParameterDetails
     from rankgate.evaluation.metrics import Metrics
 

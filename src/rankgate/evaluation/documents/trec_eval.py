@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.evaluation.trec.columns import Column
     from rankgate.evaluation.trec.trec_eval import TrecEvaluation
 

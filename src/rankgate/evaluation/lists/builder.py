@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -34,8 +35,6 @@ from rankgate.scoring.lists import firsts
 from rankgate.scoring.mean import NOTHING_RETRIEVED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from rankgate.data import Run, Scores
     from rankgate.data.inputs import RunLike
     from rankgate.evaluation.context import Context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from rankgate.errors import UsageError
 from rankgate.scoring.catalogue import grouped, numbers, one_hot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from rankgate.data.logs.items import Described
     from rankgate.evaluation.context import Context
     from rankgate.metrics.lists.declare import Need

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +13,6 @@ from rankgate.data.memory.matrices import MatrixInput, Padded
 from rankgate.scoring.catalogue import by_row, places
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.evaluation.lists.top import TopLists
     from rankgate.metrics.lists.listed import Codes
     from rankgate.scoring.alignment.judgments import JudgmentIndex

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,6 @@ from rankgate.metrics.lists.listed import Sums, firsts_of
 from rankgate.stats.resampled import Redrawn, added, draws, left_out
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.metrics.lists.declare import ListMetric
     from rankgate.metrics.lists.listed import Floats, Listed
 

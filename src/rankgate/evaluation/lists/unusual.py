@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,6 @@ import numpy as np
 from rankgate.metrics.lists.listed import among
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring.catalogue import Catalogue
 

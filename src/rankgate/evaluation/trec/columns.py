@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -15,8 +16,6 @@ from rankgate.metrics.ranking.interpolated import IPrec
 from rankgate.metrics.trec import CUTS, NAMED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from rankgate.metrics.declare import Metric
 
 Kind = Literal["number", "count", "relstring", "runid"]

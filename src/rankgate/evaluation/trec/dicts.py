@@ -6,6 +6,7 @@ its own. So the names of the other documents, by far the most, are never looked 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,6 @@ from rankgate.scoring.kernels import computed
 from rankgate.scoring.mean import filled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from rankgate.evaluation.trec.columns import Column

@@ -6,15 +6,12 @@ exactly, so many ranks in each.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.judged import Floats, Judged, total
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SIGNS = "-0123456789>."
 """By digit: not in the pool, grades 0 to 9, a higher one, in the pool without a judgment."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.explanation.documents.sentences import together
@@ -12,8 +13,6 @@ from rankgate.present.grid import Grid
 from rankgate.present.numbers import UNDEFINED, column, decimal, grade, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.explanation.explanation import ExplainedRow, Explanation, IdealRow
 
 _TIED, _MORE = "=", "…"

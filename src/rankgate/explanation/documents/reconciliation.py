@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.explanation.bridge import Bridge
@@ -12,8 +13,6 @@ from rankgate.present.grid import printable
 from rankgate.present.numbers import UNDEFINED, decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.explanation.convention_path import Step
     from rankgate.explanation.finding import Finding, Fit
     from rankgate.explanation.reconciliation import Group

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+from typing import Any, Literal
 
 Severity = Literal["error", "warning", "note"]
 """An error stops rankgate from reading or scoring; a warning moves numbers; a note is good to

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -9,8 +10,6 @@ import polars as pl
 from rankgate.files.checks.declare import Check, Found, counted, some
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.files.checks.subject import RawQrels
 
 _HUGE = 10  # above the highest grade of any scale in use; 2^10 is a thousand times the gain of 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -9,8 +10,6 @@ import polars as pl
 from rankgate.files.checks.declare import Check, Found, counted, some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from rankgate.files.checks.subject import Both, RawQrels
 
     Spelling = Callable[[pl.Expr], pl.Expr]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,6 @@ import polars as pl
 from rankgate.files.checks.declare import Check, Found, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.files.checks.subject import Both, RawQueries
 
 _DEPTH = 100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +13,6 @@ from rankgate.files.checks.declare import Check, Found, counted, some
 from rankgate.files.checks.subject import PAIR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rankgate.files.checks.subject import Outline, RawRun
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,8 +11,6 @@ from rankgate.files.checks.declare import Check, Found, counted, some
 from rankgate.files.checks.subject import PAIR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.data.ratings import Ratings
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rankgate.files.checks.declare import Check, Found
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.data.contents import FileContents
     from rankgate.data.notes import Note
     from rankgate.errors import InputError

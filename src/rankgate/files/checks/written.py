@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rankgate.files.checks.declare import Check, Found, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.files.checks.subject import Bytes
 
 _BOM = b"\xef\xbb\xbf"

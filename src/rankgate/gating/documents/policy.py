@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankgate.gating.settings import COMMON
@@ -10,8 +11,6 @@ from rankgate.present.document import document as made
 from rankgate.present.grid import Grid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.gating.policies import PolicyKeys
     from rankgate.gating.policy import Policy
 

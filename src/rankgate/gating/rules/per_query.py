@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.gating.evidence import Evidence
     from rankgate.gating.rule import Rule
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -14,8 +15,6 @@ from rankgate.present.result import Notice, Result
 from rankgate.stats.agreement.intervals import Agreement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
 _LEVEL = 0.95

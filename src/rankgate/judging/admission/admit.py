@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data import read_qrels
@@ -17,8 +18,6 @@ from rankgate.judging.agreement.rated_pairs import rated_pairs
 from rankgate.judging.rating.pool_tasks import pool_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from rankgate.data.inputs import QrelsLike
     from rankgate.judging.rating.pool_tasks import PoolLike
     from rankgate.metrics.declare import Metric

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -11,9 +12,6 @@ import polars as pl
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
 from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS, jackknife
 from rankgate.stats.interval import t_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _ENDS = {"low": pl.Float64, "high": pl.Float64}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,8 +11,6 @@ from rankgate.declare import Count, Range, Share
 from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.judging.admission.bias import Bias
     from rankgate.judging.admission.judged_pairs import AnsweredShare
     from rankgate.judging.admission.order import SystemOrder

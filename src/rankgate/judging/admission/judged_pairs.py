@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,8 +14,6 @@ from rankgate.errors import InputError
 from rankgate.judging.standing import PAIR
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.data.qrels import Qrels, Scale
 
 PEOPLE, JUDGE = "people", "judge"

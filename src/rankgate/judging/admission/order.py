@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from rankgate.evaluation.scored_system import Scorer
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from rankgate.metrics.declare import Metric

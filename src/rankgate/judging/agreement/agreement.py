@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
@@ -13,9 +14,6 @@ from rankgate.judging.agreement.rater_resampling import RaterResampling
 from rankgate.present.codec import encoded, frame
 from rankgate.present.result import Notice, Result
 from rankgate.stats.agreement.intervals import Agreement
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _F, _I, _S = pl.Float64, pl.Int64, pl.String
 _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {

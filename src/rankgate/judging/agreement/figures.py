@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from rankgate.stats.agreement.kappa import agreement, brennan_prediger, conger, 
 from rankgate.stats.agreement.krippendorff import alpha
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import polars as pl
 
     from rankgate.judging.agreement.rated_pairs import RatedPairs

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.judging.agreement.alarm import ENOUGH, Alarm
 from rankgate.judging.agreement.rater_checks import FALSE_ALARMS, rater_checks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.judging.agreement.rated_pairs import RatedPairs
     from rankgate.judging.agreement.rater_checks import RaterCheck
 

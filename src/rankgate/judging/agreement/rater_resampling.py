@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,8 +18,6 @@ from rankgate.judging.agreement.redrawing import RedrawnGrades
 from rankgate.judging.resolution.apply_rule import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from rankgate.data import Qrels, Run
     from rankgate.data.inputs import RatingsLike, RunLike
     from rankgate.data.ratings import Ratings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +13,6 @@ from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS, jackknife
 from rankgate.stats.agreement.kappa import cohen_values
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.judging.agreement.rated_pairs import RatedPairs
     from rankgate.judging.agreement.rater_checks import RaterCheck
     from rankgate.stats.agreement.ratings import RatingMatrix

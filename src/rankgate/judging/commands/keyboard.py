@@ -7,10 +7,8 @@ import re
 import select
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from types import TracebackType
+from types import TracebackType
+from typing import Any, Self
 
 ESCAPE, BACKSPACE, MORE = "\x1b", "\x7f", " "
 _PASTE_ON, _PASTE_OFF = b"\x1b[?2004h", b"\x1b[?2004l"

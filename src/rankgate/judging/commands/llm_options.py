@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -15,10 +16,6 @@ from rankgate.errors import UsageError
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.llm.judge import PARAMETERS, Judge
 from rankgate.judging.llm.protocols import STRUCTURES, WIRES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _DEFAULT = Judge("default")
 _SAID = ", ".join(f"{name}={value}" for name, value in PARAMETERS.items())

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankgate.judging.standing import WITHDRAWN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _SHOWN = 60
 _THOUGHT = "</think>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,8 +17,6 @@ from rankgate.errors import MissingExtraError, UsageError
 from rankgate.judging.llm.answers import all_values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import urllib3
 
     from rankgate.judging.llm.protocols import Said, Wire

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
 from rankgate.judging.llm.protocols import STRUCTURES, WIRES, most_tokens, with_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from rankgate.judging.llm.costs import Prices
     from rankgate.judging.llm.prompts import Template
     from rankgate.judging.rating.tasks import Task

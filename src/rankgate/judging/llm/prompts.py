@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rankgate.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _SYSTEM, _USER = "[system]", "[user]"
 _TAG = re.compile(r"</?\s*([a-z][\w.-]*)\s*>", re.IGNORECASE)

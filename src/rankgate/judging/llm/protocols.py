@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.judging.llm.prompts import Prompt
 
 STRUCTURES = ("schema", "object", "none")

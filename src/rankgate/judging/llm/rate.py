@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,6 @@ from rankgate.judging.rating.session import grades_of
 from rankgate.judging.rating.terminal import in_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import polars as pl
 
     from rankgate.judging.llm.judge import Ask, Judge

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from rankgate.judging.rating.session import rating_row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.data.streams.journal import Journal
     from rankgate.judging.llm.costs import Prices
     from rankgate.judging.llm.judge import Ask

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
@@ -11,8 +12,6 @@ from typing import TYPE_CHECKING
 from rankgate.judging.llm.answers import Answer, answer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from rankgate.judging.llm.client import Client, Reply
     from rankgate.judging.llm.costs import CostLimit, Prices
     from rankgate.judging.llm.judge import Ask

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ import polars as pl
 from rankgate.judging.standing import PAIR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     Known = Mapping[tuple[str, str], float]
 
 

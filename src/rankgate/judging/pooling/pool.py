@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
@@ -22,9 +23,6 @@ from rankgate.scoring.chosen import chosen_convention
 from rankgate.unjudged.holes import holes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from rankgate.data import Qrels
     from rankgate.data.inputs import QrelsLike
     from rankgate.scoring import Convention

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -24,8 +25,6 @@ from rankgate.scoring.score import score
 from rankgate.stats.order import tau
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from rankgate.data import Qrels, Run
     from rankgate.data.inputs import QrelsLike
     from rankgate.metrics.declare import Metric

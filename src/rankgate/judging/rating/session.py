@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from rankgate.errors import UsageError
 from rankgate.judging.standing import WITHDRAWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from rankgate.data.qrels import Scale
     from rankgate.data.streams.journal import Journal
     from rankgate.judging.rating.tasks import Task

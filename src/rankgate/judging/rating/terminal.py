@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -15,9 +17,6 @@ from rankgate.judging.rating.pool_tasks import pool_of, tasks
 from rankgate.judging.rating.session import Session, grades_of, keys_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     import polars as pl
 
     from rankgate.judging.rating.pool_tasks import PoolLike

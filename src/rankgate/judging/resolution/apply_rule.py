@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from rankgate.judging.standing import PAIR, standing
 from rankgate.judging.transformers import refuse_outside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.data.qrels import Scale
     from rankgate.data.ratings import Ratings
     from rankgate.judging.transformers import Transformer

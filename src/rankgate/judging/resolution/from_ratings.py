@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,6 @@ from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from rankgate.data.inputs import QrelsLike, RatingsLike, RunsLike
     from rankgate.data.qrels import Scale
     from rankgate.evaluation.context import Context

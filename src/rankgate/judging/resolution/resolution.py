@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
@@ -11,9 +12,6 @@ from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels
 from rankgate.present.codec import encoded, frame
 from rankgate.present.result import Notice, Result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _UNRESOLVED = {
     "query_id": pl.String,

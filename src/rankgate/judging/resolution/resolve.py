@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,6 @@ from rankgate.judging.resolution.rules import RULES
 from rankgate.judging.transformers import TRANSFORMERS, Transformer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.data.inputs import QrelsLike, RatingsLike
     from rankgate.judging.rating.pool_tasks import PoolLike
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import polars as pl
@@ -12,9 +13,6 @@ from rankgate.declare import Declared, Parameter, Range, Registry, parameters_of
 from rankgate.errors import UsageError
 from rankgate.judging.standing import PAIR
 from rankgate.stats.agreement.dawid_skene import dawid_skene
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 Smoothing = Annotated[float, Range(0)]
 

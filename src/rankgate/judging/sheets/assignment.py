@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 
 from rankgate.errors import UsageError
 from rankgate.judging.pooling.candidates import shuffled
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def assigned(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.data.notes import Note
@@ -17,9 +19,6 @@ from rankgate.present.codec import frame
 from rankgate.present.result import Notice, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     import polars as pl
 
     from rankgate.judging.rating.pool_tasks import PoolLike

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from rankgate.errors import DuplicateError, InputError
 from rankgate.judging.rating.tasks import check_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from rankgate.data.qrels import Scale
     from rankgate.data.text.cells import Cell, Cells, CsvRow
     from rankgate.judging.rating.tasks import Task

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -23,8 +24,6 @@ from rankgate.present.result import Result
 from rankgate.present.suffixes import form_of, is_known
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankgate.data.inputs import RatingsLike
     from rankgate.judging.rating.pool_tasks import PoolLike
 

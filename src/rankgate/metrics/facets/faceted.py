@@ -5,15 +5,12 @@ Shapes: T queries, J relevant documents retrieved, D relevant documents judged, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgate.metrics.judged import PAD, Counts, Flags, Floats, Ranks
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True, eq=False)

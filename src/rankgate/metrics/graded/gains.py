@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import numpy as np
 
 from rankgate.declare import OnlyWith
 from rankgate.metrics.judged import PAD, Floats, Judged
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 GainMap = tuple[tuple[float, float], ...]
 Gain = Literal["linear", "exp", "binary", "judged", "signed"] | GainMap

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.lists.listed import Listed, Sums
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rankgate.metrics.lists.declare import ListMetric
 
 Part = Sums | tuple[ExactMean, ...]

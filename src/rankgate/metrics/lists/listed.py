@@ -5,18 +5,16 @@ Shapes: T lists, K places, I items of the catalogue, F features, G categories or
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankgate.metrics.judged import total
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Codes: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.metrics.lists.declare import ListMetric
     from rankgate.metrics.lists.listed import Floats, Listed, Sums
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankgate.pipelines.ranks import ranks_of
@@ -12,8 +13,6 @@ from rankgate.present.charts.style import of_grade
 from rankgate.present.charts.words import queries, shorts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.comparison.comparison import Comparisons
     from rankgate.pipelines.ranks import GradesByRank
 

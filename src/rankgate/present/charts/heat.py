@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rankgate.present.charts.backend import altair
 from rankgate.present.charts.parts import table
 from rankgate.present.charts.style import ON_DEEP, ON_PALE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _CELL, _ROW = 74, 26
 _DEEP = 0.179  # the luminance below which white is easier to read than black

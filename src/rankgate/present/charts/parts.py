@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,6 @@ from rankgate.present.charts.style import GREY, INK, SYSTEMS, colour
 from rankgate.present.charts.words import shorts, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     Rows = Sequence[Mapping[str, Any]]
 
 _LINE = 13  # points that a label takes

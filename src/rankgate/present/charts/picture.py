@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankgate.present.charts.backend import converter
 from rankgate.present.charts.style import THEMES, config, on_dark, swaps
@@ -16,9 +17,6 @@ from rankgate.present.charts.words import short
 from rankgate.present.resolve import resolved
 from rankgate.present.saving import save
 from rankgate.present.suffixes import form_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FORMS = ("svg", "png", "pdf", "html", "json")
 """What a picture can be written as."""

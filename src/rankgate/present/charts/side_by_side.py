@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rankgate.present.charts.backend import altair
 from rankgate.present.charts.parts import table
 from rankgate.present.charts.words import spread
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _LETTER, _LINE, _DOT, _GAP = 6.3, 12.0, 5.0, 8.0  # in points: of words, of points, and between
 SPOTS = (("left", _GAP, 0.0), ("right", -_GAP, 0.0), ("center", 0.0, -11.0), ("center", 0.0, 11.0))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from rankgate.present.grid import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def short(text: str, most: int = 32) -> str:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from rankgate.data.text.formulas import guarded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 def written(head: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from rankgate.present.grid import SOFT, Grid, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 WIDTH = 80
 _GAP = "  "

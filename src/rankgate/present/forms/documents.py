@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rankgate.present.document import (
@@ -24,8 +25,6 @@ from rankgate.present.grid import Grid, printable
 from rankgate.present.numbers import grade
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.present.charts.picture import Picture
     from rankgate.present.document import (
         Block,

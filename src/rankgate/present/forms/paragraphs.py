@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.present.forms.as_text import WIDTH, wide
 from rankgate.present.grid import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rankgate.present.grid import Grid
 
 _GAP = "  "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rankgate.present.document import (
@@ -21,8 +22,6 @@ from rankgate.present.forms.documents import drawn, lists
 from rankgate.present.grid import Grid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.present.document import Block, Document
 
 _COLOURS = {"pass": "#0a7d38", "fail": "#b3261e", "inconclusive": "#8a5a00"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from html import escape
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from rankgate.present.grid import printable
 from rankgate.present.numbers import grade
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rankgate.present.document import ListedDocument, ListPair
     from rankgate.present.grid import Grid
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
 
@@ -12,9 +12,6 @@ from rankgate.console.places import refuse_clashes
 from rankgate.metrics.ratings import RATING_METRICS
 from rankgate.present.write import FORMS
 from rankgate.recommenders.rating_accuracy import DEFAULT, rating_accuracy
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @click.command("rating-accuracy")

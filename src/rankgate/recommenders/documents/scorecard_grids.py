@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from rankgate.present.grid import Grid
 from rankgate.present.numbers import UNDEFINED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from rankgate.recommenders.scorecard import Scorecard
 
 BETTER, WORSE = "▲", "▼"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rankgate.present.document import Document, Entries, Entry, PlainRows, Table, Warnings
@@ -9,8 +10,6 @@ from rankgate.present.document import document as made
 from rankgate.present.grid import Grid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rankgate.recommenders.split import Fold, Split
 
 _DRAWN = frozenset({"leave-one-out", "random", "cold-users", "cold-items"})

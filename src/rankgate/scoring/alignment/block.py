@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -9,8 +10,6 @@ from rankgate.metrics.views import RANKING, SUBTOPICS
 from rankgate.scoring.alignment.blocks import blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray

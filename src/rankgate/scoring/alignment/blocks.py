@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -9,8 +10,6 @@ import numpy as np
 from rankgate.metrics.judged import PAD, Judged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from rankgate.scoring.alignment.align import Aligned

@@ -6,6 +6,7 @@ documents, by far the most, are never touched.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +16,6 @@ from rankgate.scoring.alignment.align import Aligned, limited
 from rankgate.scoring.alignment.order import TieRanks, keys, order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from rankgate.data.rankings import Rankings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,6 @@ from rankgate.scoring.alignment.tops import tops
 from rankgate.scoring.run_names import apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from rankgate.data import Run
     from rankgate.scoring import Convention
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from rankgate.scoring.alignment.align import Aligned, Met, align, limited
 from rankgate.scoring.alignment.first import first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import polars as pl
     from numpy.typing import NDArray
 

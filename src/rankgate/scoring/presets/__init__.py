@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from rankgate.errors import UsageError
 from rankgate.scoring.convention import Convention
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _HOMES = {
     "trec": ("trec", "trec9", "pytrec_eval"),

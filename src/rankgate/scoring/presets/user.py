@@ -20,18 +20,16 @@ else (``trec`` unless it is said)::
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankgate.declare.toml import Toml
 from rankgate.errors import UsageError
 from rankgate.scoring.convention import WORDS, Convention
 from rankgate.scoring.overrides import overridden
 from rankgate.scoring.presets import convention
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _TABLES = ("parameters", "special")
 

@@ -5,6 +5,7 @@ Shapes: I items, R raters, K grades, N clusters of items or replicates of a boot
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -13,8 +14,6 @@ import numpy as np
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from rankgate.data.text.json_reader import an_id, an_object, each, whole_object
 from rankgate.data.text.json_text import document, number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rankgate.data.streams.source import InputFile
 
 _SCORE = ("metric_score", "quality_level")  # the second is of version 6

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -24,9 +25,6 @@ from rankgate.data.text.sheet import grade
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import BinaryIO
-
     from numpy.typing import NDArray
 
     from rankgate.data.streams.source import InputFile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss
@@ -13,8 +13,6 @@ from rankgate.data.text.json_text import member, parsed
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.streams.source import InputFile
 
 _NAME = "opensearch-configuration"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
@@ -13,9 +14,6 @@ from rankgate.data.formats.writing import by_query, lost, own, put
 from rankgate.data.text.json_reader import an_id, an_object, each, inside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import BinaryIO
-
     from rankgate.data.streams.source import InputFile
 
     _Rating = tuple[Any, Any, str, str]  # document, grade, their place, the grade's key there

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
@@ -17,9 +18,6 @@ from rankgate.data.text.times import moment, stamp
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from datetime import datetime
-    from typing import BinaryIO
-
     from rankgate.data.streams.source import InputFile
 
 _NAME = "opensearch-metrics"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
@@ -19,9 +20,6 @@ from rankgate.data.text.json_text import document, number, whole
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
-
     from rankgate.data.streams.source import InputFile
 
 _NAME = "quepid-book"

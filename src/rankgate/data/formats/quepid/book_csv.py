@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -20,8 +20,6 @@ from rankgate.data.text.records import first_fields
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.streams.source import InputFile
 
 _NAME = "quepid-book-csv"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
@@ -24,8 +24,6 @@ from rankgate.data.text.json_reader import a_text, an_id, inside, whole_object
 from rankgate.data.text.json_text import document, whole
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.streams.source import InputFile
 
 NAMELESS = "Anonymous"

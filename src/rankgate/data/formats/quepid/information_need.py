@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -13,8 +13,6 @@ from rankgate.data.text import sheet
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.streams.source import InputFile
 
 _NAME = "information-need"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
@@ -15,8 +15,6 @@ from rankgate.data.text.json_reader import an_id, an_object, inside, whole_objec
 from rankgate.data.text.json_text import document
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.streams.source import InputFile
 
 _NAME = "quepid-ratings"

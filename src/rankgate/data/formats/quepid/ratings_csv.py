@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -12,8 +12,6 @@ from rankgate.data.formats.rating_sheet import judged, pool_losses, pool_of
 from rankgate.data.text import sheet
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.contents import FileContents
     from rankgate.data.streams.source import InputFile
 

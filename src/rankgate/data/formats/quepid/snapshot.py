@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
@@ -19,9 +20,6 @@ from rankgate.data.text.json_text import document, identifier, number
 from rankgate.data.text.times import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
-
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
@@ -15,8 +15,6 @@ from rankgate.data.formats.writing import lost, own
 from rankgate.data.text import sheet
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any
 
 from rankgate.data.text.json_text import DEPTH, VALUES
 from rankgate.errors import InputError, MissingExtraError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
 
 _PIECE = 1 << 20  # bytes that cbor2 takes at a time
 

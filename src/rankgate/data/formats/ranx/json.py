@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
@@ -17,8 +17,6 @@ from rankgate.data.text.json_reader import whole_object
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.formats.format import Loss
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run

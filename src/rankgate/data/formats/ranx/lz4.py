@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.ranx import cbor
@@ -12,9 +13,6 @@ from rankgate.data.text import json_text
 from rankgate.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import BinaryIO
-
     from rankgate.data.contents import FileContents
     from rankgate.data.formats.format import Loss
     from rankgate.data.qrels import Qrels

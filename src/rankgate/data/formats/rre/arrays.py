@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.rre import document
 from rankgate.data.text.json_text import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
-
     from rankgate.data.contents import FileContents
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
@@ -17,9 +18,6 @@ from rankgate.data.text.json_text import document, identifier, kind
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import BinaryIO
-
     from rankgate.data.streams.source import InputFile
 
     Grades = Mapping[str, float]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
@@ -16,8 +16,6 @@ from rankgate.data.text.json_text import document, identifier, kind, whole
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
-
     from rankgate.data.streams.source import InputFile
 
 _NAME = "searchtweak"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.rating_sheet import judged, plain
 from rankgate.data.text import sheet
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.contents import FileContents
     from rankgate.data.streams.source import InputFile
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -20,9 +21,6 @@ from rankgate.data.run import Run
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
-
     from rankgate.data.formats.format import Loss
     from rankgate.data.formats.tables.schemas import TableSchema
     from rankgate.data.qrels import Qrels

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import polars as pl
 
@@ -19,9 +20,6 @@ from rankgate.data.text.lines import RETURNS
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
-
     from rankgate.data.formats.format import Loss
     from rankgate.data.formats.tables.schemas import TableSchema
     from rankgate.data.qrels import Qrels

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.data.columns import ALIASES, named
 from rankgate.data.contents import FileContents
@@ -19,9 +20,6 @@ from rankgate.data.text import json_text
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, BinaryIO
-
     import polars as pl
 
     from rankgate.data.formats.format import Loss

@@ -7,9 +7,10 @@ of whatever an id is; a piece in which that could happen is read again line by l
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -19,9 +20,6 @@ from rankgate.data.text import json_text
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from rankgate.data.formats.tables.schemas import TableSchema
     from rankgate.data.streams.source import InputFile
 

@@ -8,12 +8,9 @@ headers are in Thrift's compact protocol.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import IO, Any
 
 from rankgate.errors import InputError
-
-if TYPE_CHECKING:
-    from typing import IO
 
 UNPACKED = 1 << 30
 """Bytes of one column's pages in one row group, unpacked, at most."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
 from rankgate.data.columns import named
 from rankgate.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _TYPES = {"query_id": pl.String, "latency_ms": pl.Float64, "state": pl.String}
 

@@ -6,6 +6,7 @@ is; every other part is reported as a loss.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,8 +25,6 @@ from rankgate.data.text.times import moment
 from rankgate.errors import DuplicateError, InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rankgate.data.place import Place
     from rankgate.data.rows import Part
     from rankgate.data.run import Run

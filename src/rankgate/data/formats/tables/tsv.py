@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.data.formats.tables import csv as delimited
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.contents import FileContents
     from rankgate.data.formats.format import Loss
 

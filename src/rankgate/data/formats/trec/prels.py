@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -17,8 +17,6 @@ from rankgate.data.text.numbers import number_fault
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.streams.source import InputFile
 
 _FIELDS = ("query_id", "doc_id", "grade", "stratum", "inclusion")

@@ -6,6 +6,7 @@ The rank column is not used: trec_eval orders by score, and so do we. Three colu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from rankgate.data.text.lines import Layout, first_fields, frames, line_of
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankgate.data.streams.source import InputFile
 
 _KEPT = tuple(SCHEMA)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -15,8 +15,6 @@ from rankgate.data.text.lines import Layout, first_fields, frames, line_of
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.formats.format import Loss
     from rankgate.data.streams.source import InputFile
 

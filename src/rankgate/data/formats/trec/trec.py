@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
@@ -14,8 +14,6 @@ from rankgate.data.rows import NUMBERS, FileRows, Part
 from rankgate.data.text.lines import Layout, first_fields, frames, line_of
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.formats.format import Loss
     from rankgate.data.streams.source import InputFile
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -14,9 +15,6 @@ from rankgate.data.run import starts_of
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import BinaryIO
-
     from rankgate.data.contents import FileContents
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
@@ -23,8 +23,6 @@ from rankgate.data.text.json_text import dumped, identifier, kind, number, objec
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from rankgate.data.formats.format import Loss
     from rankgate.data.streams.source import InputFile
 
