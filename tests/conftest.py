@@ -25,6 +25,8 @@ settings.load_profile(PROFILE)
 
 MARKED = {"browser": "browser", "docs": "manual"}
 """All tests of these folders have the marker."""
+WORDING = {"raises", "refused", "assert_refused", "assert_warned", "assert_wording"}
+"""Tests of modules with one of these compare messages."""
 
 
 def pytest_collection_modifyitems(items):
@@ -32,7 +34,7 @@ def pytest_collection_modifyitems(items):
         marker = MARKED.get(item.path.parent.name)
         if marker:
             item.add_marker(marker)
-        if {"raises", "assert_wording"} & vars(getattr(item, "module", None) or object).keys():
+        if WORDING & vars(getattr(item, "module", None) or object).keys():
             item.add_marker("wording")
         if "shared" in getattr(item, "fixturenames", ()):
             item.add_marker("large")

@@ -13,6 +13,7 @@ import pytest
 
 from rankgate.compat import pytrec_eval
 from rankgate.evaluation.evaluate import evaluate
+from support.wording import refused
 
 PRINTED = json.loads(Path(__file__).with_name("printed.json").read_text(encoding="utf-8"))
 COUNTS = "runid num_q num_ret num_rel num_rel_ret"
@@ -120,13 +121,13 @@ def test_scores_are_floats_or_ints(score):
 @pytest.mark.parametrize("score", [np.float32(1), np.int64(1), "1", None, [1.0]])
 @pytest.mark.parametrize("query", ["1", "unknown"])
 def test_other_scores_are_refused(score, query):
-    with pytest.raises(TypeError, match="score"):
+    with refused(TypeError):
         values({"map"}, {query: {"a": score}})
 
 
 @pytest.mark.parametrize("grade", [0.9, 1.0, np.int64(1), "1", None])
 def test_grades_that_are_no_ints_are_refused(grade):
-    with pytest.raises(TypeError, match="grade"):
+    with refused(TypeError):
         values({"map"}, RUN, {"1": {"a": grade}})
 
 
@@ -148,13 +149,13 @@ def test_qrels_that_are_no_dicts_of_dicts_by_strings_are_refused(qrels):
     "measure", ["foo", "rbp", "unj.5", "yaap", "prefs", "ndcg_5", "G.1", "P.0", "P.5,05", "Map"]
 )
 def test_unknown_measures_and_wrong_parameters_are_refused(measure):
-    with pytest.raises(ValueError, match=measure.partition(".")[0].partition("_")[0]):
+    with refused(ValueError):
         values({measure})
 
 
 @pytest.mark.parametrize("level", [0, -1, 1.5, "1"])
 def test_a_level_is_a_whole_number_above_0(level):
-    with pytest.raises(TypeError, match="relevance_level"):
+    with refused(TypeError):
         values({"map"}, relevance_level=level)
 
 
@@ -171,20 +172,20 @@ def test_files_are_parsed_line_by_line():
 
 @pytest.mark.parametrize("line", ["1 Q0 a 1 2", "1 Q0 a 1 2 t u", "# hi", "\n", "1 Q0 a 1 abc t"])
 def test_wrong_lines_of_a_run_are_refused(line):
-    with pytest.raises(ValueError, match=r"unpack|convert"):
+    with refused(ValueError):
         pytrec_eval.parse_run([line])
 
 
 @pytest.mark.parametrize("line", ["1 0 a", "1 0 a 1 1", "1 0 a 0.5"])
 def test_wrong_lines_of_qrels_are_refused(line):
-    with pytest.raises(ValueError, match=r"unpack|invalid"):
+    with refused(ValueError):
         pytrec_eval.parse_qrel([line])
 
 
 def test_a_document_that_stands_twice_is_refused():
-    with pytest.raises(AssertionError, match="'a' appears twice under query '1'"):
+    with refused(AssertionError):
         pytrec_eval.parse_qrel(["1 0 a 1", "1 0 a 1"])
-    with pytest.raises(AssertionError, match="'a' appears twice under query '1'"):
+    with refused(AssertionError):
         pytrec_eval.parse_run(["1 Q0 a 1 1 t", "1 Q0 a 1 1 t"])
 
 

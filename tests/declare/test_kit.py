@@ -11,7 +11,7 @@ import pytest
 from rankgate.declare import Declared, Parameter, Range, Registry, fields_of, parameters_of
 from rankgate.declare.toml import Toml
 from rankgate.errors import InputError, UsageError
-from support.wording import raises
+from support.wording import raises, refused
 
 READ = [
     (Parameter("k", "int", range=Range(1)), 3, 3),
@@ -24,14 +24,14 @@ READ = [
     (Parameter("forced", "map", choices=("zero",)), {"zero": "none"}, {"zero": None}),
 ]
 REFUSED = [
-    (Parameter("k", "int", range=Range(1)), 0, "a whole number of at least 1."),
-    (Parameter("k", "int"), True, "a whole number."),
-    (Parameter("p", "float", range=Range(0, 1)), float("nan"), "a number between 0 and 1."),
-    (Parameter("p", "float", range=Range(0, 1, exclusive=True)), 1, "0 and 1, without these."),
-    (Parameter("p", "float", range=Range(0, exclusive=True)), 0, "a number above 0."),
-    (Parameter("tier", "text", choices=("block",)), "blok", r"\('block',\); did you mean block\?"),
-    (Parameter("flag", "bool"), 1, "True or False."),
-    (Parameter("names", "list"), "a", "a list in brackets."),
+    (Parameter("k", "int", range=Range(1)), 0),
+    (Parameter("k", "int"), True),
+    (Parameter("p", "float", range=Range(0, 1)), float("nan")),
+    (Parameter("p", "float", range=Range(0, 1, exclusive=True)), 1),
+    (Parameter("p", "float", range=Range(0, exclusive=True)), 0),
+    (Parameter("tier", "text", choices=("block",)), "blok"),
+    (Parameter("flag", "bool"), 1),
+    (Parameter("names", "list"), "a"),
 ]
 
 
@@ -41,9 +41,9 @@ def test_a_value_is_stored_as_it_is_declared(declared, value, stored):
     assert (found, type(found)) == (stored, type(stored))
 
 
-@pytest.mark.parametrize(("declared", "value", "needed"), REFUSED)
-def test_a_value_that_does_not_fit_is_refused(declared, value, needed):
-    with pytest.raises(ValueError, match=f"^must be .*{needed}$"):
+@pytest.mark.parametrize(("declared", "value"), REFUSED)
+def test_a_value_that_does_not_fit_is_refused(declared, value):
+    with refused(ValueError):
         declared.read(value)
 
 

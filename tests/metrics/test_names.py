@@ -143,38 +143,37 @@ def test_one_name_of_many_metrics_is_refused_where_one_is_asked_for():
 
 
 REFUSED = {
-    "nDGC": "unknown metric 'nDGC'; did you mean nDCG?",
-    "Sucess@5": "unknown metric 'Sucess'; did you mean Success?",
-    "recipe_rank": "unknown metric 'recipe_rank'; did you mean RR?",
-    "zzz": "unknown metric 'zzz'; see `rankgate metrics`",
-    "": "unknown metric ''; see `rankgate metrics`",
-    "R": "R needs a cutoff, such as R@10",
-    "Success": "Success needs a cutoff, such as Success@10",
-    "IPrec": "IPrec needs a recall, such as IPrec@0.5",
-    "nDCG@": "'nDCG@' cannot be read; metrics are written NAME(parameter=value)@cutoff",
-    "nDCG@5@6": "'nDCG@5@6' cannot be read; metrics are written NAME(parameter=value)@cutoff",
-    "nDCG@ten": "nDCG@ten: 'ten' after @ is not a number",
-    "AP(2)": "AP(2): what is in parentheses must be parameters, such as (gain='exp',rel=2)",
-    "AP(rel=x)": "AP(rel=x): what is in parentheses must be parameters",
-    "AP(rel=1": "'AP(rel=1' cannot be read",
-    "AP(**{'rel':1})": "what is in parentheses must be parameters",
-    "nDCG(dcg='cube')": "nDCG: gain='cube' must be one of ('linear', 'exp'",
-    "P_x": "P_x: 'x' is not a whole number",
-    "P.5,": "P.5,: '' is not a whole number",
-    "set_F.x": "set_F.x: 'x' is not a number",
-    "set_F.-1": "set_F.-1: the parameter of set_F is beta squared, 0 or more",
-    "utility.1,2": "utility.1,2: utility takes four numbers, such as utility.1,-1,0,0",
-    "ndcg.1=a": "ndcg.1=a: 'a' is not a number",
-    "map_5": "unknown metric 'map_5'; did you mean AP or GMAP?",
-    "rbp.p=2": "RBP: p=2.0 must be a number between 0 and 1",
+    "nDGC": "unknown-metric",
+    "Sucess@5": "unknown-metric",
+    "recipe_rank": "unknown-metric",
+    "zzz": "unknown-metric",
+    "": "unknown-metric",
+    "R": "incomplete-metric",
+    "Success": "incomplete-metric",
+    "IPrec": "incomplete-metric",
+    "nDCG@": "unknown-metric",
+    "nDCG@5@6": "unknown-metric",
+    "nDCG@ten": "invalid-cutoff",
+    "AP(2)": "invalid-parameter",
+    "AP(rel=x)": "invalid-parameter",
+    "AP(rel=1": "unknown-metric",
+    "AP(**{'rel':1})": "invalid-parameter",
+    "nDCG(dcg='cube')": "invalid-parameter",
+    "P_x": "invalid-parameter",
+    "P.5,": "invalid-parameter",
+    "set_F.x": "invalid-parameter",
+    "set_F.-1": "invalid-parameter",
+    "utility.1,2": "invalid-parameter",
+    "ndcg.1=a": "invalid-parameter",
+    "map_5": "unknown-metric",
+    "rbp.p=2": "invalid-parameter",
 }
 
 
-@pytest.mark.parametrize(("text", "message"), REFUSED.items())
-def test_what_names_nothing_is_refused_with_the_way_out(text, message):
-    with pytest.raises(UsageError) as error:
+@pytest.mark.parametrize(("text", "code"), REFUSED.items())
+def test_what_names_nothing_is_refused_with_the_way_out(text, code):
+    with raises(code, UsageError) as error:
         parse_all(text)
-    assert message in str(error.value)
     assert str(error.value)[-1] in ".?"
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rankgate
+from support.wording import assert_warned
 
 K = 3
 USERS, JUDGED, ITEMS = 40, 25, 30
@@ -130,7 +131,7 @@ def test_items_outside_a_stated_catalogue_are_reported() -> None:
     assert result.runs[0].counts.catalogue == {"items": len(named), "stated": True, "outside": 2}
     assert "2 of them are not in the stated catalogue" in " ".join(str(result).split())
     outcome = rankgate.scorecard(RELEVANT, LISTS, ["Coverage@3"], catalogue=named[2:])
-    assert any("2 of them are not in the stated catalogue" in line for line in outcome.warnings)
+    assert_warned(outcome)
 
 
 def test_a_stated_catalogue_needs_no_word() -> None:

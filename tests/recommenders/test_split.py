@@ -19,7 +19,7 @@ from rankgate.data.logs.splits import WAYS, SplitPlan, masks_of
 from rankgate.data.qrels import Qrels
 from rankgate.errors import InputError, UsageError
 from rankgate.recommenders.splitting import split_by as split
-from support.wording import raises
+from support.wording import assert_warned, raises
 
 ROWS = st.lists(
     st.tuples(st.sampled_from("abcd"), st.sampled_from("uvwxyz"), st.integers(1, 40)),
@@ -99,7 +99,7 @@ def test_what_leaks_is_counted_and_reported():
     assert leaks.pairs_again == 1  # c had w before
     assert leaks.same_time == 1  # d has two at 6
     assert leaks.ahead == 2  # c's at 4 and d's at 6 are not before b's at 3
-    assert any("later than some" in line for line in result.warnings)
+    assert_warned(result)
     assert split(log, SplitPlan("global")).folds[0].leaks.ahead == 0
 
 
@@ -170,7 +170,7 @@ def test_too_few_to_draw_from_is_reported():
     assert result.candidates == "sampled(99)"
     assert result.folds[0].sample.short == 3
     assert result.folds[0].judgments.name == "test.sampled-99"
-    assert any("Krichene" in line for line in result.warnings)
+    assert_warned(result)
 
 
 def test_the_same_seed_draws_the_same_whatever_the_order_of_the_file():

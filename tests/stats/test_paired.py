@@ -18,7 +18,7 @@ from rankgate.stats.interval import skewness, t_interval
 from rankgate.stats.paired import sign, standard_error, student, wilcoxon
 from rankgate.stats.power import detectable, needed, power
 from rankgate.stats.randomization import randomization
-from support.wording import raises
+from support.wording import assert_warned, raises
 
 values = st.floats(-1, 1, allow_subnormal=False).map(lambda x: round(x, 6))
 
@@ -209,7 +209,7 @@ def test_one_query_says_so():
     assert np.isnan(student(np.array([0.2])).p_value).all()
     result = t_interval(np.array([0.2]))
     assert np.isnan(result.low).all()
-    assert result.warnings == ("1 query: no interval can be made of it.",)
+    assert_warned(result)
     assert randomization(np.array([0.2])).p_value == pytest.approx([1.0])
 
 
@@ -217,14 +217,14 @@ def test_equal_differences():
     same = np.full(20, 0.1)
     result = bootstrap_interval(same)
     assert (result.low[0], result.high[0]) == pytest.approx((0.1, 0.1))
-    assert any("no spread" in word for word in result.warnings)
+    assert_warned(result)
 
 
 def test_warnings_of_few_and_skewed():
-    assert "too few" in t_interval(np.arange(10.0)).warnings[0]
+    assert_warned(t_interval(np.arange(10.0)))
     skewed = np.r_[np.zeros(25), 5.0]
     assert skewness(skewed)[0] == pytest.approx(stats.skew(skewed))
-    assert "skewed" in t_interval(skewed).warnings[0]
+    assert_warned(t_interval(skewed))
     assert t_interval(np.arange(60.0)).warnings == ()
 
 

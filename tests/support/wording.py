@@ -47,6 +47,14 @@ _turns: Counter[str] = Counter()
 
 
 @contextmanager
+def refused(kind: type[Exception]) -> Iterator[pytest.ExceptionInfo[Any]]:
+    """Expect an error of a class of Python; its message is in the file of words."""
+    with pytest.raises(kind) as caught:
+        yield caught
+    assert_wording(str(caught.value))
+
+
+@contextmanager
 def raises(
     code: str,
     kind: type[Exception] = RankgateError,
@@ -69,6 +77,12 @@ def raises(
     assert line is None or error.line == line, f"line {error.line}: {error}"
     assert source is None or error.source == source, f"source {error.source}: {error}"
     assert_wording(str(error))
+
+
+def assert_warned(result: Any) -> None:
+    """Compare a result's warnings, of which there is at least one, with those in the file."""
+    assert result.warnings
+    assert_wording("\n".join(result.warnings))
 
 
 def assert_wording(message: str) -> None:

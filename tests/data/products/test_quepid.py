@@ -80,26 +80,24 @@ def test_cells_with_commas_quotes_and_newlines(held, grades, written):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "words"),
+    ("text", "line", "code"),
     [
-        ("query,docid,rating\na,1,3\n\na,1,2\n", 4, "grade 3 on line 2 and grade 2 here"),
-        ("query,docid,rating\na,1,\na,2,3\na,2,2\n", 4, "grade 3 on line 3 and grade 2 here"),
-        ("query,docid,rating\na,1,three\n", 2, "'three' is not a number"),
-        ("query,docid,rating\na,1,inf\n", 2, "not a finite number"),
-        ("query,docid,rating\na,,3\n", 2, "doc_id is empty"),
-        ("query,docid,rating\n,1,3\n", 2, "query_id is empty"),
-        ("query,docid,rating\na,1,3,4\n", 2, "4 fields, expected 3"),
-        ("query,docid,rating\na,1\n", 2, "2 fields, expected 3"),
-        ("query,docid,rating,Rating\na,1,3,4\n", 1, "two columns are called 'Rating'"),
-        ('query,docid,rating\na,"1,3\n', 2, "2 fields, expected 3"),
+        ("query,docid,rating\na,1,3\n\na,1,2\n", 4, "duplicate-document"),
+        ("query,docid,rating\na,1,\na,2,3\na,2,2\n", 4, "duplicate-document"),
+        ("query,docid,rating\na,1,three\n", 2, "not-a-number"),
+        ("query,docid,rating\na,1,inf\n", 2, "not-a-number"),
+        ("query,docid,rating\na,,3\n", 2, "empty-value"),
+        ("query,docid,rating\n,1,3\n", 2, "empty-value"),
+        ("query,docid,rating\na,1,3,4\n", 2, "wrong-field-count"),
+        ("query,docid,rating\na,1\n", 2, "wrong-field-count"),
+        ("query,docid,rating,Rating\na,1,3,4\n", 1, "duplicate-column"),
+        ('query,docid,rating\na,"1,3\n', 2, "wrong-field-count"),
     ],
 )
-def test_wrong_ratings_are_an_error_with_its_line(held, text, line, words):
-    with pytest.raises(InputError, match=None) as error:
+def test_wrong_ratings_are_an_error_with_its_line(held, text, line, code):
+    with raises(code, InputError, line=line) as error:
         held(text, "quepid-csv")
-    assert words in str(error.value)
-    assert error.value.line == line
-    assert isinstance(error.value, DuplicateError) == ("here" in words)
+    assert isinstance(error.value, DuplicateError) == (code == "duplicate-document")
 
 
 def test_lines_of_ranklib_without_features(held, grades, written):
