@@ -16,7 +16,9 @@ import rankgate
 from rankgate.comparison.compare import compare
 from rankgate.comparison.comparison import Comparisons
 from rankgate.comparison.inference import Test
+from rankgate.comparison.paired import figures
 from rankgate.comparison.pairs import Rules, compared
+from rankgate.comparison.values import PairedValues
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.present.write import rendered
@@ -177,6 +179,21 @@ def test_one_query():
     assert row["p_value"] is None
     assert row["low"] is None
     assert_warned(result)
+
+
+def test_equal_differences_have_no_interval():
+    """Equal but for rounding is equal: 0.3 − 0.2 and 0.9 − 0.8 are not the same float."""
+    levels = np.linspace(0, 0.8, 9)
+    old, new = levels[:, None], levels[:, None] + 0.1
+    assert np.ptp(new - old) > 0
+    ids = [f"q{i}" for i in range(9)]
+    values = PairedValues(ids, ("X",), old, new, np.ones(1), pl.DataFrame())
+    for method in ("t", "bca", "percentile"):
+        found = figures(values, Test(interval=method))
+        assert found.delta[0] == pytest.approx(0.1)
+        assert np.isnan([found.low[0], found.high[0], found.gz[0]]).all()
+        assert found.sd[0] == 0
+        assert found.p_raw[0] == pytest.approx(2 / 2**9)  # the sign test's
 
 
 def test_sides_of_other_judgments_or_conventions(systems):

@@ -227,3 +227,10 @@ def test_one_query_says_why_it_has_no_interval():
     qrels, runs = _many(2)
     result = result_for("comparisons", ChartRequest(qrels, runs, ("AP",)))
     assert "no interval: 1 query" in kind("forest").draw(result).svg()
+
+
+def test_equal_differences_have_no_interval_to_draw():
+    qrels = {f"q{i}": {"good": 1} for i in range(5)}
+    old, new = ({query: {"x": 2.0, "good": score} for query in qrels} for score in (1.0, 3.0))
+    result = result_for("comparisons", ChartRequest(qrels, (old, new), ("RR",)))
+    assert "no interval: equal differences" in kind("forest").draw(result).svg()

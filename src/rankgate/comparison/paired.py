@@ -42,7 +42,7 @@ class Figures:
         n: pairs where both have a value.
         baseline, candidate, delta: means over these.
         gain: delta, its sign turned for a metric that is better when lower.
-        low, high: interval of delta.
+        low, high: interval of delta; NaN where all differences are equal, and show no spread.
         p_raw: of the test.
         p_max: corrected over the columns by max-T; NaN unless the test is randomization.
         mc_error: of p, where it was drawn.
@@ -78,11 +78,13 @@ class Figures:
 def figures(values: PairedValues, test: Test) -> Figures:
     """Everything in `Figures`, from the values of two systems."""
     baseline, candidate = values.baseline, values.candidate
-    delta = candidate - baseline
-    known = ~np.isnan(delta)
+    known = ~np.isnan(candidate - baseline)
+    delta = _levelled(candidate - baseline, known)
     n = known.sum(axis=0).astype(np.int64)
     p, p_max, error = _tested(np.where(known, delta, 0.0), delta, known, test)
-    items = [_column(baseline[k, j], candidate[k, j], test) for j, k in enumerate(known.T)]
+    items = [
+        _column(baseline[k, j], candidate[k, j], delta[k, j], test) for j, k in enumerate(known.T)
+    ]
     bare = np.where(known, values.gains, 0.0)
     wins = (bare > test.band).sum(axis=0).astype(np.int64)
     losses = (bare < -test.band).sum(axis=0).astype(np.int64)
@@ -104,26 +106,44 @@ def figures(values: PairedValues, test: Test) -> Figures:
 _NUMBERS = ("baseline", "candidate", "delta", "low", "high", "gz", "sd", "mde", "needed")
 
 
-def _column(before: Floats, after: Floats, test: Test) -> tuple[dict[str, float], tuple[str, ...]]:
+_ROUNDING = 1e-9  # equal differences of unequal values differ by less
+
+
+def _levelled(delta: Floats, known: NDArray[np.bool_]) -> Floats:
+    """The differences; a column whose values are equal but for rounding has exactly one value."""
+    columns = [
+        np.where(k, np.median(column[k]), column) if k.any() and _level(column[k]) else column
+        for column, k in zip(delta.T, known.T, strict=True)
+    ]
+    return np.stack(columns, axis=1) if columns else delta
+
+
+def _level(delta: Floats) -> bool:
+    return bool(np.ptp(delta) <= _ROUNDING)
+
+
+def _column(
+    before: Floats, after: Floats, delta: Floats, test: Test
+) -> tuple[dict[str, float], tuple[str, ...]]:
     from rankgate.stats.effect import effect
     from rankgate.stats.power import detectable, needed
 
-    delta = after - before
     n = len(delta)
     nan = float("nan")
     if not n:
         return dict.fromkeys(_NUMBERS, nan), ("no query has a value on both sides.",)
     result = _interval(delta, test)
-    sd = float(delta.std(ddof=1)) if n > 1 and np.ptp(delta) > 0 else 0.0 if n > 1 else nan
+    level = _level(delta)
+    sd = nan if n < 2 else 0.0 if level else float(delta.std(ddof=1))
     mean = float(delta.mean())
     alpha = 1 - test.level
     figure = {
         "baseline": float(before.mean()),
         "candidate": float(after.mean()),
         "delta": mean,
-        "low": float(result.low[0]),
-        "high": float(result.high[0]),
-        "gz": float(effect(before, after).gz[0]),
+        "low": nan if level else float(result.low[0]),
+        "high": nan if level else float(result.high[0]),
+        "gz": nan if level else float(effect(before, after).gz[0]),
         "sd": sd,
         "mde": float(detectable(sd, n, alpha, test.power)) if n > 1 and sd else nan,
         "needed": needed(mean, sd, alpha, test.power) if n > 1 and mean and sd else nan,

@@ -178,8 +178,8 @@ def cautions(table: Floats) -> tuple[str, ...]:
         )
     if (np.ptp(table, axis=0) == 0).any():
         items.append(
-            "all differences are equal, so they show no spread: Student's interval has no width "
-            "and says nothing, and rules take bounds by betting; p of the t-test is that of the "
-            "sign test."
+            "all differences are equal, so they show no spread: neither Student's t nor the "
+            "bootstrap can make an interval of them, and rules take bounds by betting; p of the "
+            "t-test is that of the sign test."
         )
     return tuple(items)

@@ -8,7 +8,7 @@ from rankgate.present.charts.backend import altair
 from rankgate.present.charts.parts import in_columns, panel, rule, signed_axis, table
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.style import BLUE, RED
-from rankgate.present.charts.words import queries, short, shorts
+from rankgate.present.charts.words import no_interval, queries, short, shorts
 from rankgate.present.figures import interval, signed
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:
     ends = (
         interval(row["low"], row["high"])
         if row["low"] is not None
-        else f"(no interval: {queries(row['n'])})"
+        else f"({no_interval(row['n'])})"
     )
     title = (
         f"{metric}: mean {signed(row['delta'])} {ends}; "

@@ -8,7 +8,7 @@ from rankgate.present.charts.backend import altair
 from rankgate.present.charts.parts import in_columns, panel, rule, signed_axis, table
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.style import BLUE, GREY, RED
-from rankgate.present.charts.words import queries, short, shorts
+from rankgate.present.charts.words import no_interval, queries, short, shorts
 from rankgate.present.figures import corrected, interval, p_value, signed
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _rows(result: Comparisons) -> list[dict[str, Any]]:
 def _words(row: dict[str, Any]) -> str:
     """The figures; why there is no interval, where there is none."""
     if row["low"] is None:
-        return f"{signed(row['delta'])}  no interval: {queries(row['n'])}"
+        return f"{signed(row['delta'])}  {no_interval(row['n'])}"
     ends = interval(row["low"], row["high"], 3)
     return f"{signed(row['delta'])}  {ends}  p {p_value(row['p_value'])}"
 

@@ -49,19 +49,25 @@ def sentence(result: Comparison) -> str:
     if row["delta"] is None:
         return f"{name} has no value on both sides."
     count = f"{row['n']:,} {'query' if row['n'] == 1 else 'queries'}"
-    if row["low"] is None:
+    if row["p_value"] is None:
         return f"{name}: {signed(row['delta'])}, {count}: too few for an interval or a test."
-    ends = interval(row["low"], row["high"])
+    ends = (
+        "equal for all queries, so without an interval"
+        if row["low"] is None
+        else f"{result.level:.0%} interval {interval(row['low'], row['high'])}"
+    )
     p = f"p {p_value(row['p_value'])}, {corrected(result.correction)}"
-    figures = f"{signed(row['delta'])}, {result.level:.0%} interval {ends}, {p}; {count}"
+    figures = f"{signed(row['delta'])}, {ends}, {p}; {count}"
     if significant(row, result.level):
         word = "higher" if row["delta"] > 0 else "lower"
         better = "better" if row["gain"] > 0 else "worse"
         return f"{name} is significantly {word} ({figures}): {better}."
-    return (
-        f"{name}: no significant difference ({figures}); these queries can show a difference of "
-        f"{decimal(row['mde'])} or more."
+    detectable = (
+        ""
+        if row["mde"] is None
+        else f"; these queries can show a difference of {decimal(row['mde'])} or more"
     )
+    return f"{name}: no significant difference ({figures}){detectable}."
 
 
 def overall(result: Comparisons) -> str:

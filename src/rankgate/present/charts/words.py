@@ -30,6 +30,15 @@ def queries(*counts: int) -> str:
     return f"{' or '.join(f'{n:,}' for n in distinct)} {'query' if distinct == [1] else 'queries'}"
 
 
+def no_interval(n: int) -> str:
+    """Why the differences of n queries have no interval.
+
+    >>> no_interval(1), no_interval(40)
+    ('no interval: 1 query', 'no interval: equal differences')
+    """
+    return f"no interval: {queries(n) if n < 2 else 'equal differences'}"
+
+
 def shorts(names: Sequence[str], most: int = 32) -> list[str]:
     """The names cut to fit, and still apart: equal ones get their number.
 
