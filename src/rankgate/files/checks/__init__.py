@@ -14,18 +14,11 @@ from rankgate.files.checks import (
 )
 from rankgate.files.checks.declare import SEVERITIES, Check, Found, Needs, Severity
 
-CHECKS: tuple[Check, ...] = (
-    *written.CHECKS,
-    *seen.CHECKS,
-    *judgments.CHECKS,
-    *grades.CHECKS,
-    *copied.CHECKS,
-    *raters.CHECKS,
-    *rankings.CHECKS,
-    *order.CHECKS,
-    *ids.CHECKS,
-    *numbering.CHECKS,
+_MODULES = (written, seen, judgments, grades, copied, raters, rankings, order, ids, numbering)
+
+CHECKS = tuple(
+    each for module in _MODULES for each in vars(module).values() if isinstance(each, Check)
 )
-"""Every check, in the order in which they are tried."""
+"""Every check, in the order in which they are tried: that of the modules, and within each."""
 
 __all__ = ["CHECKS", "SEVERITIES", "Check", "Found", "Needs", "Severity"]

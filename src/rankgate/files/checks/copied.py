@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.files.checks.declare import Check, Found, counted, some
+from rankgate.files.checks.declare import Found, check, counted, some
 from rankgate.files.checks.subject import PAIR
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ _PAIRS = 20
 _WHOLE = pl.struct("doc_id", "grade").sort_by("doc_id").hash().implode()
 
 
+@check(
+    "copied-judgments", "warning", "qrels", "Queries have the same documents with the same grades."
+)
 def _same(found: RawQrels) -> Iterator[Found]:
     """Queries with the same documents and the same grades."""
     listed = _lists(found, _WHOLE).filter(pl.col("n") >= _ENOUGH)
@@ -30,6 +33,12 @@ def _same(found: RawQrels) -> Iterator[Found]:
     )
 
 
+@check(
+    "copied-grades",
+    "note",
+    "qrels",
+    "Queries have the same grades in the same order, beyond chance.",
+)
 def _vectors(found: RawQrels) -> Iterator[Found]:
     """Queries with the same grades, in the same order, for other documents, beyond chance.
 
@@ -77,6 +86,12 @@ def _lists(found: RawQrels, key: pl.Expr, **more: pl.Expr) -> pl.DataFrame:
     return table.with_columns(pl.col("key").hash() if len(table) else pl.lit(0, pl.UInt64))
 
 
+@check(
+    "copied-ratings",
+    "warning",
+    "ratings",
+    "Several people gave the same grades wherever they rated the same.",
+)
 def _agreeing(found: Ratings) -> Iterator[Found]:
     """Two people never agree on everything."""
     graded = found.table.filter(pl.col("grade").is_not_null())
@@ -92,20 +107,3 @@ def _agreeing(found: Ratings) -> Iterator[Found]:
             "ask how the second grades came about; see rankgate agree",
             "query {}, document {}".format(*shared.row(0)[:2]),
         )
-
-
-CHECKS = (
-    Check(
-        "copied-judgments", "warning", "qrels",
-        "Queries have the same documents with the same grades.", _same,
-    ),
-    Check(
-        "copied-grades", "note", "qrels",
-        "Queries have the same grades in the same order, beyond chance.", _vectors,
-    ),
-    Check(
-        "copied-ratings", "warning", "ratings",
-        "Several people gave the same grades wherever they rated the same.", _agreeing,
-    ),
-)  # fmt: skip
-"""Checks for copies."""

@@ -63,6 +63,13 @@ class Check:
     find: Callable[[Any], Iterable[Found]]
 
 
+def check(
+    name: str, severity: Severity, needs: Needs, title: str
+) -> Callable[[Callable[[Any], Iterable[Found]]], Check]:
+    """Return a decorator that makes a check of the function that finds; fields as of `Check`."""
+    return lambda find: Check(name, severity, needs, title, find)
+
+
 def some(rows: Iterable[object], most: int = 5) -> str:
     """The first few of some values, between commas.
 

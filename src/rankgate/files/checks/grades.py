@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.files.checks.declare import Check, Found, counted, some
+from rankgate.data.scales import on_scale
+from rankgate.files.checks.declare import Found, check, counted, some
 
 if TYPE_CHECKING:
     from rankgate.files.checks.subject import RawQrels
@@ -20,6 +21,7 @@ _RARE = 0.001
 _FEW = 3
 
 
+@check("without-positive", "warning", "qrels", "Queries have no document of a positive grade.")
 def _without(found: RawQrels) -> Iterator[Found]:
     best = found.graded.group_by("query_id", maintain_order=True).agg(pl.col("grade").max())
     queries = best.filter(pl.col("grade") <= 0)["query_id"]
@@ -34,6 +36,7 @@ def _without(found: RawQrels) -> Iterator[Found]:
         )
 
 
+@check("negative-grade", "note", "qrels", "Grades are negative.")
 def _negative(found: RawQrels) -> Iterator[Found]:
     grades = found.grades.filter(pl.col("grade") < 0)
     if len(grades):
@@ -47,6 +50,12 @@ def _negative(found: RawQrels) -> Iterator[Found]:
         )
 
 
+@check(
+    "huge-grade",
+    "warning",
+    "qrels",
+    "Grades are so large that exponential gain lets nothing else count.",
+)
 def _huge(found: RawQrels) -> Iterator[Found]:
     grades = found.grades.filter(pl.col("grade") > _HUGE)
     if len(grades):
@@ -62,6 +71,7 @@ def _huge(found: RawQrels) -> Iterator[Found]:
         )
 
 
+@check("fraction", "note", "qrels", "Grades are not whole.")
 def _fractions(found: RawQrels) -> Iterator[Found]:
     grades = found.grades.filter(pl.col("grade") != pl.col("grade").round())
     if len(grades):
@@ -75,14 +85,12 @@ def _fractions(found: RawQrels) -> Iterator[Found]:
         )
 
 
+@check("outside-scale", "error", "qrels", "Grades are not on the scale.")
 def _outside(found: RawQrels) -> Iterator[Found]:
     scale = found.scale
     if scale is None:
         return
-    wrong = (pl.col("grade") < scale.lowest) | (pl.col("grade") > scale.highest)
-    if scale.labels:
-        known = pl.Series([grade for grade, _ in scale.labels], dtype=pl.Float64)
-        wrong |= ~pl.col("grade").is_in(known.implode())
+    wrong = ~on_scale(pl.col("grade"), scale)
     grades = found.grades.filter(wrong)
     if len(grades):
         count = int(grades["len"].sum())
@@ -95,6 +103,7 @@ def _outside(found: RawQrels) -> Iterator[Found]:
         )
 
 
+@check("uneven-scale", "warning", "qrels", "Grades are unevenly spaced, as gains are.")
 def _uneven(found: RawQrels) -> Iterator[Found]:
     """Whole grades whose steps differ widely are gains; fractions are of no scale of steps."""
     grades = found.grades.filter(pl.col("grade") >= 0)["grade"]
@@ -113,6 +122,12 @@ def _uneven(found: RawQrels) -> Iterator[Found]:
     )
 
 
+@check(
+    "reversed-scale",
+    "note",
+    "qrels",
+    "No grade is 0 and the lowest is the rarest, as where 1 is best.",
+)
 def _reversed(found: RawQrels) -> Iterator[Found]:
     """Without 0, and with 1 the rarest: perhaps 1 was the best."""
     table = found.grades.filter(pl.col("grade") > 0)
@@ -129,6 +144,7 @@ def _reversed(found: RawQrels) -> Iterator[Found]:
     )
 
 
+@check("one-grade", "note", "qrels", "All judgments have the same positive grade.")
 def _one(found: RawQrels) -> Iterator[Found]:
     if len(found.grades) == 1 and found.grades["len"][0] > 1 and found.grades["grade"][0] > 0:
         count, grade = int(found.grades["len"][0]), found.grades["grade"][0]
@@ -141,6 +157,12 @@ def _one(found: RawQrels) -> Iterator[Found]:
         )
 
 
+@check(
+    "stray-grade",
+    "warning",
+    "qrels",
+    "The highest grade hardly occurs, and the one below it not at all.",
+)
 def _stray(found: RawQrels) -> Iterator[Found]:
     table = found.grades
     steps = table["grade"].diff().drop_nulls()
@@ -165,31 +187,3 @@ def _first(found: RawQrels, which: pl.Expr) -> int | None:
 
 def _list(grades: pl.Series) -> str:
     return some((f"{grade:g}" for grade in grades), 8)
-
-
-CHECKS = (
-    Check(
-        "without-positive", "warning", "qrels", "Queries have no document of a positive grade.",
-        _without,
-    ),
-    Check("negative-grade", "note", "qrels", "Grades are negative.", _negative),
-    Check(
-        "huge-grade", "warning", "qrels",
-        "Grades are so large that exponential gain lets nothing else count.", _huge,
-    ),
-    Check("fraction", "note", "qrels", "Grades are not whole.", _fractions),
-    Check("outside-scale", "error", "qrels", "Grades are not on the scale.", _outside),
-    Check(
-        "uneven-scale", "warning", "qrels", "Grades are unevenly spaced, as gains are.", _uneven,
-    ),
-    Check(
-        "reversed-scale", "note", "qrels",
-        "No grade is 0 and the lowest is the rarest, as where 1 is best.", _reversed,
-    ),
-    Check("one-grade", "note", "qrels", "All judgments have the same positive grade.", _one),
-    Check(
-        "stray-grade", "warning", "qrels",
-        "The highest grade hardly occurs, and the one below it not at all.", _stray,
-    ),
-)  # fmt: skip
-"""Checks of grades."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.files.checks.declare import Check, Found, counted, some
+from rankgate.files.checks.declare import Found, check, counted, some
 
 if TYPE_CHECKING:
     from rankgate.files.checks.subject import Both, RawQrels
@@ -27,12 +27,31 @@ _SPELLINGS: dict[str, Spelling] = {
 _LITTLE = 0.5
 
 
+@check("query-twins", "note", "qrels", "Ids of queries differ in spelling only.")
+def _twins(found: RawQrels) -> Iterator[Found]:
+    """Queries whose ids differ in blanks, case or form of Unicode only."""
+    result = pl.col("id").str.strip_chars().str.to_lowercase().str.normalize("NFKC")
+    table = pl.DataFrame({"id": found.query_ids}).with_columns(result.alias("key"))
+    twins = table.filter(pl.col("key").is_duplicated())
+    if len(twins):
+        first = twins.filter(pl.col("key") == twins["key"][0])["id"]
+        yield Found(
+            f"{counted(len(twins), 'query id')} differ from another one only in blanks, case of "
+            "letters or form of Unicode",
+            len(twins),
+            "make one query of them if they are one; each counts as its own query",
+            " and ".join(repr(each) for each in first.head(2)),
+        )
+
+
+@check("queries-spelled", "warning", "both", "Ids of queries match only in another spelling.")
 def _queries(found: Both) -> Iterator[Found]:
     judged = found.judged.query_ids
     ranked = found.ranked.query_ids
     yield from _near("query ids", judged, ranked)
 
 
+@check("documents-spelled", "warning", "both", "Ids of documents match only in another spelling.")
 def _documents(found: Both) -> Iterator[Found]:
     """Documents of the queries in common; of all queries where there are none."""
     table, graded = found.ranked.table, found.judged.graded
@@ -73,6 +92,7 @@ def _spelled(ids: pl.Series, spelling: Spelling) -> pl.DataFrame:
     return pl.DataFrame({"id": ids}).with_columns(spelling(pl.col("id")).alias("key"))
 
 
+@check("queries-in-common", "warning", "both", "Judged queries are not in the run.")
 def _overlap(found: Both) -> Iterator[Found]:
     judged, ranked = found.judged.query_ids, found.ranked.query_ids
     common = int(judged.is_in(ranked.implode()).sum())
@@ -108,6 +128,7 @@ def _overlap(found: Both) -> Iterator[Found]:
         )
 
 
+@check("documents-in-common", "error", "both", "No judged document is in the run.")
 def _strangers(found: Both) -> Iterator[Found]:
     """No judged document is retrieved for its query."""
     common = found.judged.query_ids.is_in(found.ranked.query_ids.implode())
@@ -119,37 +140,3 @@ def _strangers(found: Both) -> Iterator[Found]:
             f"{found.judged.graded['doc_id'][0]} in the judgments, "
             f"{found.ranked.table['doc_id'][0]} in the run",
         )
-
-
-def _twins(found: RawQrels) -> Iterator[Found]:
-    """Queries whose ids differ in blanks, case or form of Unicode only."""
-    result = pl.col("id").str.strip_chars().str.to_lowercase().str.normalize("NFKC")
-    table = pl.DataFrame({"id": found.query_ids}).with_columns(result.alias("key"))
-    twins = table.filter(pl.col("key").is_duplicated())
-    if len(twins):
-        first = twins.filter(pl.col("key") == twins["key"][0])["id"]
-        yield Found(
-            f"{counted(len(twins), 'query id')} differ from another one only in blanks, case of "
-            "letters or form of Unicode",
-            len(twins),
-            "make one query of them if they are one; each counts as its own query",
-            " and ".join(repr(each) for each in first.head(2)),
-        )
-
-
-CHECKS = (
-    Check("query-twins", "note", "qrels", "Ids of queries differ in spelling only.", _twins),
-    Check(
-        "queries-spelled", "warning", "both",
-        "Ids of queries match only in another spelling.", _queries,
-    ),
-    Check(
-        "documents-spelled", "warning", "both",
-        "Ids of documents match only in another spelling.", _documents,
-    ),
-    Check("queries-in-common", "warning", "both", "Judged queries are not in the run.", _overlap),
-    Check(
-        "documents-in-common", "error", "both", "No judged document is in the run.", _strangers,
-    ),
-)  # fmt: skip
-"""Checks of ids."""

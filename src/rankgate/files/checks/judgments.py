@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.files.checks.declare import Check, Found, counted, some
+from rankgate.files.checks.declare import Found, check, counted, some
 from rankgate.files.checks.subject import PAIR
 
 if TYPE_CHECKING:
     from rankgate.files.checks.subject import RawQrels
 
 
+@check("empty-id", "error", "qrels", "The id of a query or document is missing.")
 def _empty(found: RawQrels) -> Iterator[Found]:
     """Ids that are missing; a row of a query alone says that it has no judgments."""
     query = pl.col("query_id").fill_null("") == ""
@@ -28,6 +29,7 @@ def _empty(found: RawQrels) -> Iterator[Found]:
         )
 
 
+@check("judged-twice", "error", "qrels", "A document is judged twice for one query.")
 def _twice(found: RawQrels) -> Iterator[Found]:
     rated = pl.col("doc_id").is_not_null() & pl.col("grade").is_not_null()
     table = found.table.with_row_index("row").filter(rated)
@@ -53,6 +55,7 @@ def _twice(found: RawQrels) -> Iterator[Found]:
     )
 
 
+@check("no-grade", "error", "qrels", "A grade is not a finite number.")
 def _no_number(found: RawQrels) -> Iterator[Found]:
     bad = ~pl.col("grade").is_finite().fill_null(value=True)
     if "written" in found.table.columns:
@@ -70,6 +73,7 @@ def _no_number(found: RawQrels) -> Iterator[Found]:
         )
 
 
+@check("unrated", "note", "qrels", "Pairs have no grade.")
 def _unrated(found: RawQrels) -> Iterator[Found]:
     empty = pl.col("grade").is_null() & pl.col("doc_id").is_not_null()
     if "written" in found.table.columns:
@@ -85,6 +89,7 @@ def _unrated(found: RawQrels) -> Iterator[Found]:
         )
 
 
+@check("query-unjudged", "note", "qrels", "Queries have no judgment.")
 def _asked(found: RawQrels) -> Iterator[Found]:
     known = found.table.filter(pl.col("grade").is_null())["query_id"].unique(maintain_order=True)
     every = dict.fromkeys([*found.unjudged, *known.drop_nulls()])
@@ -103,19 +108,3 @@ def _asked(found: RawQrels) -> Iterator[Found]:
 def _pair(rows: pl.DataFrame) -> str:
     query, document = rows.select(PAIR).row(0)
     return f"query {query}, document {document}"
-
-
-CHECKS = (
-    Check("empty-id", "error", "qrels", "The id of a query or document is missing.", _empty),
-    Check(
-        "judged-twice",
-        "error",
-        "qrels",
-        "A document is judged twice for one query.",
-        _twice,
-    ),
-    Check("no-grade", "error", "qrels", "A grade is not a finite number.", _no_number),
-    Check("unrated", "note", "qrels", "Pairs have no grade.", _unrated),
-    Check("query-unjudged", "note", "qrels", "Queries have no judgment.", _asked),
-)
-"""Checks of the rows of judgments."""

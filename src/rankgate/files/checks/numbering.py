@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.files.checks.declare import Check, Found, counted
+from rankgate.files.checks.declare import Found, check, counted
 
 if TYPE_CHECKING:
     from rankgate.files.checks.subject import Both, RawQueries
@@ -20,6 +20,12 @@ _AGAINST = -0.1
 _SIGMAS = 3.0
 
 
+@check(
+    "numbering",
+    "warning",
+    "both",
+    "Queries of the run are numbered differently from those of the judgments.",
+)
 def _numbered(found: Both) -> Iterator[Found]:
     """Lists hold another query's relevant documents, and a rule says whose.
 
@@ -80,6 +86,12 @@ def _by_number(ids: pl.Series) -> pl.Series | None:
     return None if numbers.null_count() else ids.gather(numbers.arg_sort())
 
 
+@check(
+    "query-file",
+    "warning",
+    "queries",
+    "Judged queries are not in the file of queries, or numbered differently.",
+)
 def _asked(found: RawQueries) -> Iterator[Found]:
     """As many queries as judged ones, the latter counted through, the former not."""
     judged, asked = _by_number(found.judged.query_ids), _by_number(found.query_ids)
@@ -115,6 +127,7 @@ def _through(ids: pl.Series) -> bool:
     return int(numbers[-1]) - int(numbers[0]) == len(numbers) - 1
 
 
+@check("grades-against-ranks", "warning", "both", "Higher grades are lower in the lists.")
 def _against(found: Both) -> Iterator[Found]:
     """Higher grades are lower in the lists, query after query.
 
@@ -137,20 +150,3 @@ def _against(found: Both) -> Iterator[Found]:
             len(values),
             "see whether 1 is the best grade, or the scores are distances; turn one round",
         )
-
-
-CHECKS = (
-    Check(
-        "numbering", "warning", "both",
-        "Queries of the run are numbered differently from those of the judgments.", _numbered,
-    ),
-    Check(
-        "query-file", "warning", "queries",
-        "Judged queries are not in the file of queries, or numbered differently.", _asked,
-    ),
-    Check(
-        "grades-against-ranks", "warning", "both",
-        "Higher grades are lower in the lists.", _against,
-    ),
-)  # fmt: skip
-"""Checks of numbering."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.files.checks.declare import Check, Found, counted
+from rankgate.files.checks.declare import Found, check, counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _MOST = 0.9
 
 
+@check("rank-order", "warning", "run", "Scores disagree with the rank column.")
 def _by_rank(found: RawRun) -> Iterator[Found]:
     """Scores that rise where ranks fall, and ranks that appear twice."""
     rank = found.rank
@@ -53,6 +54,7 @@ def _by_rank(found: RawRun) -> Iterator[Found]:
         )
 
 
+@check("file-order", "note", "run", "Rows are not in the order of scores.")
 def _by_file(found: RawRun) -> Iterator[Found]:
     """Rows that are not best first."""
     rises, falls = found.steps(up=True), found.steps(up=False)
@@ -72,6 +74,7 @@ def _by_file(found: RawRun) -> Iterator[Found]:
     )
 
 
+@check("rising-scores", "warning", "run", "Scores rise down the lists, as distances do.")
 def _upside_down(found: RawRun) -> Iterator[Found]:
     """Scores that rise down every list: distances, or ranks taken for scores."""
     rises, falls = found.steps(up=True), found.steps(up=False)
@@ -97,6 +100,7 @@ def _distances(found: RawRun, rises: NDArray[np.bool_], falls: NDArray[np.bool_]
     return bool(rising and rising >= _MOST * np.count_nonzero(lists))
 
 
+@check("all-tied", "warning", "run", "All documents of a query have one score.")
 def _all_tied(found: RawRun) -> Iterator[Found]:
     """Queries all of whose documents have one score; what is not a number is not a score."""
     apart = found.steps(up=True) | found.steps(up=False) | ~np.isfinite(found.score)
@@ -115,6 +119,7 @@ def _all_tied(found: RawRun) -> Iterator[Found]:
         )
 
 
+@check("ties", "note", "run", "Documents of a query have equal scores.")
 def _ties(found: RawRun) -> Iterator[Found]:
     """Scores that are equal."""
     equal = found.tied
@@ -132,6 +137,7 @@ def _ties(found: RawRun) -> Iterator[Found]:
         )
 
 
+@check("single-precision", "note", "run", "Scores are equal in single precision only.")
 def _single(found: RawRun) -> Iterator[Found]:
     """Scores that are equal in single precision only."""
     score = found.score[found.best_first]
@@ -166,21 +172,3 @@ def _beside(found: RawRun, first: np.int64, second: np.int64) -> str:
 
 def _named(found: RawRun, row: int) -> tuple[str, float]:
     return found.table["doc_id"][row], found.table["score"][row]
-
-
-CHECKS = (
-    Check(
-        "rank-order", "warning", "run", "Scores disagree with the rank column.", _by_rank,
-    ),
-    Check("file-order", "note", "run", "Rows are not in the order of scores.", _by_file),
-    Check(
-        "rising-scores", "warning", "run", "Scores rise down the lists, as distances do.",
-        _upside_down,
-    ),
-    Check("all-tied", "warning", "run", "All documents of a query have one score.", _all_tied),
-    Check("ties", "note", "run", "Documents of a query have equal scores.", _ties),
-    Check(
-        "single-precision", "note", "run", "Scores are equal in single precision only.", _single,
-    ),
-)  # fmt: skip
-"""Checks of order."""

@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.duplicates import pairs_of
-from rankgate.files.checks.declare import Check, Found, counted, some
+from rankgate.files.checks.declare import Found, check, counted, some
 from rankgate.files.checks.subject import PAIR
 
 if TYPE_CHECKING:
     from rankgate.files.checks.subject import Outline, RawRun
 
 
+@check("empty-doc", "error", "run", "The id of a query or document is missing.")
 def _empty(found: RawRun) -> Iterator[Found]:
     columns = [found.table[name] for name in PAIR]
     empty = (columns[0].fill_null("") == "") | (columns[1].fill_null("") == "")
@@ -29,6 +30,7 @@ def _empty(found: RawRun) -> Iterator[Found]:
         )
 
 
+@check("ranked-twice", "error", "run", "A document is ranked twice for one query.")
 def _twice(found: RawRun) -> Iterator[Found]:
     table = found.table.select(PAIR)
     pairs = pairs_of(table)
@@ -52,6 +54,7 @@ def _twice(found: RawRun) -> Iterator[Found]:
         )
 
 
+@check("no-score", "error", "run", "A score is not a finite number.")
 def _no_number(found: RawRun) -> Iterator[Found]:
     rows = np.flatnonzero(~np.isfinite(found.table["score"].fill_null(float("nan")).to_numpy()))
     if not len(rows):
@@ -70,6 +73,7 @@ def _no_number(found: RawRun) -> Iterator[Found]:
     )
 
 
+@check("short-lists", "note", "run", "Some queries have fewer documents than most.")
 def _short(found: RawRun) -> Iterator[Found]:
     """Lists shorter than the others of the run, if most have one length."""
     lengths = found.lengths
@@ -91,6 +95,7 @@ def _short(found: RawRun) -> Iterator[Found]:
     )
 
 
+@check("depths", "warning", "runs", "Runs are cut at different depths.")
 def _depths(found: Sequence[Outline]) -> Iterator[Found]:
     """Runs of different depths, which metrics that look deep do not compare fairly."""
     depths = {run.name: run.depth for run in found}
@@ -103,6 +108,7 @@ def _depths(found: Sequence[Outline]) -> Iterator[Found]:
         )
 
 
+@check("run-queries", "warning", "runs", "Runs have different queries.")
 def _queries(found: Sequence[Outline]) -> Iterator[Found]:
     """Runs that do not have the same queries."""
     sets = {run.name: run.query_ids for run in found}
@@ -117,14 +123,3 @@ def _queries(found: Sequence[Outline]) -> Iterator[Found]:
             "run the missing queries, or compare over those in common (rankgate compare --unequal)",
             f"{name} lacks query {min(lost)}",
         )
-
-
-CHECKS = (
-    Check("empty-doc", "error", "run", "The id of a query or document is missing.", _empty),
-    Check("ranked-twice", "error", "run", "A document is ranked twice for one query.", _twice),
-    Check("no-score", "error", "run", "A score is not a finite number.", _no_number),
-    Check("short-lists", "note", "run", "Some queries have fewer documents than most.", _short),
-    Check("depths", "warning", "runs", "Runs are cut at different depths.", _depths),
-    Check("run-queries", "warning", "runs", "Runs have different queries.", _queries),
-)
-"""Checks of the rows of runs."""

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.files.checks.declare import Check, Found, counted, some
+from rankgate.data.scales import on_scale
+from rankgate.files.checks.declare import Found, check, counted, some
 from rankgate.files.checks.subject import PAIR
 
 if TYPE_CHECKING:
     from rankgate.data.ratings import Ratings
 
 
+@check("rated-again", "note", "ratings", "Somebody rated a pair more than once.")
 def _corrected(found: Ratings) -> Iterator[Found]:
     again = found.table.with_row_index("row").filter(
         ~pl.struct([*PAIR, "rater"]).is_first_distinct()
@@ -29,6 +31,7 @@ def _corrected(found: Ratings) -> Iterator[Found]:
         )
 
 
+@check("rating-untold", "note", "ratings", "Ratings have no grade.")
 def _without_grade(found: Ratings) -> Iterator[Found]:
     table = found.table.with_row_index("row").filter(pl.col("grade").is_null())
     if len(table):
@@ -42,16 +45,12 @@ def _without_grade(found: Ratings) -> Iterator[Found]:
         )
 
 
+@check("rating-outside", "error", "ratings", "Ratings are not on the scale.")
 def _outside(found: Ratings) -> Iterator[Found]:
     scale = found.scale
     if scale is None:
         return
-    grade = pl.col("grade")
-    wrong = (grade < scale.lowest) | (grade > scale.highest)
-    if scale.labels:
-        known = pl.Series([value for value, _ in scale.labels], dtype=pl.Float64)
-        wrong |= ~grade.is_in(known.implode())
-    table = found.table.with_row_index("row").filter(wrong)
+    table = found.table.with_row_index("row").filter(~on_scale(pl.col("grade"), scale))
     if len(table):
         values = table["grade"].unique().sort()
         yield Found(
@@ -61,11 +60,3 @@ def _outside(found: Ratings) -> Iterator[Found]:
             "fix them, or map them with rankgate resolve --transform",
             row=int(table["row"][0]),
         )
-
-
-CHECKS = (
-    Check("rated-again", "note", "ratings", "Somebody rated a pair more than once.", _corrected),
-    Check("rating-untold", "note", "ratings", "Ratings have no grade.", _without_grade),
-    Check("rating-outside", "error", "ratings", "Ratings are not on the scale.", _outside),
-)
-"""Checks of ratings."""

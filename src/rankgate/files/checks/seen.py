@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rankgate.files.checks.declare import Check, Found
+from rankgate.files.checks.declare import Found, check
 
 if TYPE_CHECKING:
     from rankgate.data.contents import FileContents
@@ -16,10 +16,17 @@ _RATED_ONLY = "rated only"
 _TOLD_ELSEWHERE = "without judgments"  # by the checks of judgments
 
 
+@check("unreadable", "error", "failure", "The file cannot be read as what it is.")
 def _unreadable(found: InputError) -> Iterator[Found]:
     yield Found(found.problem.rstrip("."), 1, "", line=found.line)
 
 
+@check(
+    "rated-only",
+    "note",
+    "contents",
+    "Documents are in a snapshot only as they were rated; they were not retrieved.",
+)
 def _only_rated(found: FileContents) -> Iterator[Found]:
     for note in found.notes:
         if _RATED_ONLY in note.what:
@@ -30,6 +37,7 @@ def _only_rated(found: FileContents) -> Iterator[Found]:
             )
 
 
+@check("seen", "note", "contents", "The reader saw or did something worth a note.")
 def _seen(found: FileContents) -> Iterator[Found]:
     for note in found.notes:
         if _RATED_ONLY not in note.what and not note.what.endswith(_TOLD_ELSEWHERE):
@@ -40,17 +48,3 @@ def _finding(note: Note, mend: str) -> Found:
     return Found(
         f"{note.count:,} {note.what}", note.count, mend, note.examples[0] if note.examples else ""
     )
-
-
-CHECKS = (
-    Check("unreadable", "error", "failure", "The file cannot be read as what it is.", _unreadable),
-    Check(
-        "rated-only",
-        "note",
-        "contents",
-        "Documents are in a snapshot only as they were rated; they were not retrieved.",
-        _only_rated,
-    ),
-    Check("seen", "note", "contents", "The reader saw or did something worth a note.", _seen),
-)
-"""Checks of what the reader saw."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rankgate.files.checks.declare import Check, Found, counted
+from rankgate.files.checks.declare import Found, check, counted
 
 if TYPE_CHECKING:
     from rankgate.files.checks.subject import Bytes
@@ -20,6 +20,7 @@ _GUARDS = {
 }
 
 
+@check("byte-order-mark", "note", "bytes", "The file begins with a byte order mark.")
 def _mark(found: Bytes) -> Iterator[Found]:
     if found.head.startswith(_BOM):
         yield Found(
@@ -30,6 +31,7 @@ def _mark(found: Bytes) -> Iterator[Found]:
         )
 
 
+@check("line-ends", "note", "bytes", "Lines end as on Windows.")
 def _ends(found: Bytes) -> Iterator[Found]:
     windows = found.head.count(b"\r\n")
     plain = found.head.count(b"\n") - windows
@@ -57,6 +59,12 @@ def _cells(found: Bytes, kind: str) -> tuple[int, str, int]:
     return len(cells), text.decode(errors="replace"), line
 
 
+@check(
+    "apostrophe-guard",
+    "warning",
+    "bytes",
+    "Cells of a table have an apostrophe that guards against formulas.",
+)
 def _apostrophes(found: Bytes) -> Iterator[Found]:
     count, example, line = _cells(found, "apostrophe")
     if count:
@@ -70,6 +78,9 @@ def _apostrophes(found: Bytes) -> Iterator[Found]:
         )
 
 
+@check(
+    "blank-guard", "warning", "bytes", "Cells of a table have a blank that guards against formulas."
+)
 def _blanks(found: Bytes) -> Iterator[Found]:
     count, example, line = _cells(found, "blank")
     if count and found.guarded:
@@ -93,6 +104,7 @@ def _blanks(found: Bytes) -> Iterator[Found]:
         )
 
 
+@check("formula", "note", "bytes", "Cells of a table begin like a formula.")
 def _formulas(found: Bytes) -> Iterator[Found]:
     count, example, line = _cells(found, "formula")
     if count:
@@ -104,21 +116,3 @@ def _formulas(found: Bytes) -> Iterator[Found]:
             example,
             line=line,
         )
-
-
-CHECKS = (
-    Check("byte-order-mark", "note", "bytes", "The file begins with a byte order mark.", _mark),
-    Check("line-ends", "note", "bytes", "Lines end as on Windows.", _ends),
-    Check(
-        "apostrophe-guard", "warning", "bytes",
-        "Cells of a table have an apostrophe that guards against formulas.", _apostrophes,
-    ),
-    Check(
-        "blank-guard", "warning", "bytes",
-        "Cells of a table have a blank that guards against formulas.", _blanks,
-    ),
-    Check(
-        "formula", "note", "bytes", "Cells of a table begin like a formula.", _formulas,
-    ),
-)  # fmt: skip
-"""Checks of bytes."""
