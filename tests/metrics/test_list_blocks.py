@@ -1,4 +1,4 @@
-"""Blocks of lists: any size gives the same numbers, and metrics together those of each alone."""
+"""Blocks of lists: any size gives the same numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from rankgate.metrics.lists import LIST_METRICS, NONE, Listed, listed
-from rankgate.metrics.lists.together import together
 
 T, K, ITEMS = 23, 6, 15
 
@@ -54,15 +53,3 @@ def test_blocks_cover_every_list_once(monkeypatch):
     assert np.concatenate(parts).tolist() == rows.tolist()
     nothing = Listed(np.zeros((0, K), np.int64), ITEMS)
     assert len(list(listed.blocks(nothing))) == 1
-
-
-def test_together_says_what_each_says_alone():
-    result = lists()
-    metrics = {str(metric): metric for metric in LIST_METRICS}
-    numbers, values = together(metrics, result)
-    assert list(numbers) == list(metrics)
-    for label, metric in metrics.items():
-        assert numbers[label] == pytest.approx(metric.value(result), rel=1e-12, nan_ok=True)
-        assert (label in values) == (metric.merge == "mean")
-        if label in values:
-            np.testing.assert_array_equal(values[label], metric.values(result))

@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 from rankgate.errors import UsageError
 from rankgate.metrics import parse
 from rankgate.metrics.list_names import parse_list
-from rankgate.metrics.lists import LIST_METRICS, NONE, ListAccumulator, Listed
+from rankgate.metrics.lists import LIST_METRICS, NONE, Listed
 from rankgate.metrics.lists.calibration import between, miscalibration
 from rankgate.metrics.lists.coverage import coverage, full_lists, list_coverage
 from rankgate.metrics.lists.diversity import ILD, intra_list_diversity
 from rankgate.metrics.lists.evenness import entropy, evenness, gini
 from rankgate.metrics.lists.expected import EED, EEL, EER
-from rankgate.metrics.lists.exposure import AWRF
 from rankgate.metrics.lists.listed import among
 from rankgate.metrics.lists.novelty import EFD, EPC, Novelty, novelty
 from rankgate.metrics.lists.personalization import personalization
@@ -225,33 +224,6 @@ def test_every_value_is_within_its_bounds(lists):
         value = metric.value(result)
         assert np.isnan(value) or value >= metric.low - 1e-12, metric.name
         assert np.isnan(value) or metric.high is None or value <= metric.high + 1e-12, metric.name
-
-
-@given(rows, st.data())
-def test_parts_in_any_order_give_what_one_pass_gives(lists, data):
-    outcome = full(np.array(lists))
-    metrics = [*LIST_METRICS, *(metric @ 2 for metric in LIST_METRICS)]
-    whole = ListAccumulator(metrics)
-    whole.update(outcome)
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(lists)), max_size=3)))
-    parts = []
-    for begin, end in zip([0, *cuts], [*cuts, len(lists)], strict=True):
-        part = ListAccumulator(metrics)
-        part.update(outcome.rows(slice(begin, end)))
-        parts.append(part)
-    merged = ListAccumulator(metrics)
-    for part in data.draw(st.permutations(parts)):
-        merged.merge(part)
-    for metric in metrics:
-        one, other = whole.result()[str(metric)], merged.result()[str(metric)]
-        assert other == pytest.approx(one, rel=1e-12, abs=1e-12, nan_ok=True), str(metric)
-        assert one == pytest.approx(metric.value(outcome), abs=1e-12, nan_ok=True)
-
-
-def test_accumulators_of_other_metrics_do_not_merge():
-    with raises("accumulators-differ", UsageError):
-        ListAccumulator([AWRF]).merge(ListAccumulator([ILD]))
-    assert np.isnan(ListAccumulator([ILD]).result()["ILD"])
 
 
 @given(rows, rows)

@@ -19,7 +19,8 @@ from rankgate.scoring import CONVENTIONS, matrix_source, plan
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.matrix_source import MatrixSource
 from rankgate.scoring.plan import Plan
-from rankgate.scoring.score import score, score_source
+from rankgate.scoring.score import score
+from rankgate.scoring.sources import measured
 
 USERS, ITEMS = 30, 24
 DRAWN = np.random.default_rng(3)
@@ -80,7 +81,9 @@ def test_by_number_as_by_id(name, form):
 
 
 def score_by_number(judgments, source, metrics, how, seen=None, *, strict=True):
-    return score_source(MatrixSource(source, judgments, seen), metrics, how, strict=strict)
+    matrix = MatrixSource(source, judgments, seen)
+    plan = Plan.of(metrics, [how], matrix.duplicates)
+    return measured(plan, matrix).score(0, matrix, strict=strict)
 
 
 def near(metrics, how):

@@ -18,6 +18,7 @@ from rankgate.evaluation.lists.resampled import redrawn
 from rankgate.evaluation.lists.top import TopLists
 from rankgate.evaluation.lists.unusual import odd_lists
 from rankgate.scoring.catalogue import places
+from rankgate.scoring.lists import measured_lists
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,8 +98,9 @@ class ComparedLists:
         gone = pl.col("gone").fill_null(value=False)
         own_metrics = run.metrics if self.asked or not single else ()
         parts = [run.scores]
-        for label, metric in single.items():
-            own = pl.Series(metric.values(self.lists[at])[users["row"].to_numpy()])
+        measured = measured_lists(single, self.lists[at]) if single else None
+        for label, values in measured.values.items() if measured else ():
+            own = pl.Series(values[users["row"].to_numpy()])
             part = users.select(
                 "query_id",
                 pl.lit(label).alias("metric"),
@@ -122,12 +124,12 @@ class ComparedLists:
 
     def noise(self, again: int) -> dict[str, float]:
         """How far further runs of the baseline's system, the last ones, differ from it."""
-        some = (self.lists[0], *self.lists[2:]) if again and self.lists else ()
-        return {
-            label: max(values) - min(values)
-            for label, metric in self.metrics.items()
-            if (values := [metric.value(each) for each in some])
-        }
+        if not (again and self.lists):
+            return {}
+        some = (self.lists[0], *self.lists[2:])
+        measured = [measured_lists(self.metrics, each).numbers for each in some]
+        numbers = {label: [each[label] for each in measured] for label in self.metrics}
+        return {label: max(values) - min(values) for label, values in numbers.items()}
 
     def wholes(
         self,
@@ -153,9 +155,10 @@ class ComparedLists:
             rows = self._rows(result, slice_)
             pair = [self.lists[at].rows(rows) for at in (0, candidate)]
             drawn, _ = redrawn(pair, together, resamples, result.seed)
-            for label, metric in together.items():
-                one, two = (metric.value(each) for each in pair)
-                found[label, slice_] = Whole(len(pair[0].items), one, two, drawn[label])
+            one, two = (measured_lists(together, each).numbers for each in pair)
+            for label in together:
+                whole = Whole(len(pair[0].items), one[label], two[label], drawn[label])
+                found[label, slice_] = whole
         return found
 
     def _rows(self, result: Comparison, slice_: str | None) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -69,10 +69,12 @@ class MeanParts:
     Attributes:
         means: by metric the exact sum (`ExactMean`), and how many queries have a hit.
         judged_at: by cutoff the mean share of judged documents.
+        lists: for each metric on lists its sums; None where no lists were measured.
     """
 
     means: Mapping[str, Any] = field(default_factory=dict)
     judged_at: Mapping[int, Any] = field(default_factory=dict)
+    lists: Sequence[Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -17,17 +17,19 @@ from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import is_of_lists, known_metrics, with_subtopics
 from rankgate.evaluation.lists.builder import ListBuilder
 from rankgate.evaluation.lists.known_items import everyone
-from rankgate.evaluation.rankings import rankings_of, score_run
+from rankgate.evaluation.rankings import measured_run, rankings_of
 from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.facets import FACET_METRICS
-from rankgate.metrics.lists import NONE, ListAccumulator, Sums
-from rankgate.metrics.lists.accumulate import Part, add_parts
+from rankgate.metrics.lists import NONE, Sums
+from rankgate.metrics.lists.accumulate import Part, add_parts, number_of
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.metrics.views import SUBTOPICS
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.job import Job
+from rankgate.scoring.list_values import ListBlock
 from rankgate.scoring.mean import of_parts
+from rankgate.scoring.plan import Plan
 
 if TYPE_CHECKING:
     from rankgate.data import Scores
@@ -139,12 +141,13 @@ class Accumulator:
         self._columns = columns
         whole = {label: each for label, each in self._metrics if is_of_lists(each)}
         self._listing = ListBuilder.of(whole, self._how, inputs, catalogue, columns)
-        self._world = self._listing.base() if whole else None
-        if self._world is not None and not len(self._world.items):
+        self._plan = Plan.of(self._metrics, [self._how])
+        self._catalogue = self._listing.base() if whole else None
+        if self._catalogue is not None and not len(self._catalogue.items):
             words = "metrics of lists need all items beforehand; give catalogue, train or items."
             raise UsageError(words, code="missing-input")
         read = self._listing.tables
-        self._listing.tables = replace(read, items=None, users=None)  # all of it is in the world
+        self._listing.tables = replace(read, items=None, users=None)  # the catalogue has it
         self._seen = BatchTotals()
 
     @property
@@ -169,18 +172,18 @@ class Accumulator:
             InputError: data that cannot be read; an item that is not in the catalogue.
             UsageError: a metric of lists needs what was not given.
         """
-        of_rankings = [pair for pair in self._metrics if not is_of_lists(pair[1])]
-        subtopics = any(each.view == SUBTOPICS for _, each in of_rankings)
+        subtopics = any(each.view == SUBTOPICS for _, each in self._metrics)
         judged = JudgmentIndex.read(renamed(qrels, self._columns), subtopics=subtopics)
         if subtopics:
             judged = with_subtopics(judged)
         found = rankings_of(renamed(run, self._columns), "run")
         train = self._listing.leaving
-        scores = score_run(judged, found, of_rankings, self._how, train, strict=False, exact=True)
-        fresh = _seen(scores)
-        if self._world is not None:
-            fresh.lists = self._parts(self._world, judged, found)
-        self._seen = self._seen.added(fresh)
+        total, source = measured_run(judged, found, self._plan, train, strict=False)
+        if self._catalogue is not None:
+            block = self._block(self._catalogue, judged, found)
+            total = total.merge(self._plan.measure(block))
+        scores = total.score(0, source, strict=False, exact=True)
+        self._seen = self._seen.added(_seen(scores))
 
     def merge(self, other: Accumulator | Mapping[str, Any]) -> None:
         """Add what another has seen.
@@ -225,25 +228,23 @@ class Accumulator:
 
     def result(self) -> dict[str, float]:
         """The number of each metric; NaN where nothing was seen that has one."""
-        of_lists = [each for _, each in self._metrics if is_of_lists(each)]
-        lists = list(ListAccumulator(of_lists, self._seen.lists).result().values())  # type: ignore[arg-type]
+        lists = dict(zip(self._plan.lists, self._seen.lists or (), strict=False))
         found = {}
         for label, metric in self._metrics:
-            if is_of_lists(metric):
-                found[label] = lists.pop(0)
-                continue
-            part = self._seen.means.get(label)
-            job = Job.of(label, metric, self._how)
-            unknown = self._seen.counts["unknown_queries"]
             found[label] = float("nan")
-            if part is not None:
+            if label in lists:
+                found[label] = number_of(self._plan.lists[label], lists[label])
+            elif (part := self._seen.means.get(label)) is not None:
+                job = Job.of(label, metric, self._how)
+                unknown = self._seen.counts["unknown_queries"]
                 mean, hits = part
                 found[label] = of_parts(np.array([mean.sum, mean.count, hits]), job, unknown)
         return found
 
     def _kind(self) -> dict[str, Any]:
         """What accumulators that are merged have in common."""
-        items = "" if self._world is None else digest(self._world.items.to_frame("doc_id"))
+        base = self._catalogue
+        items = "" if base is None else digest(base.items.to_frame("doc_id"))
         return {
             "schema_version": SCHEMA_VERSION,
             "metrics": [f"{label}: {metric}" for label, metric in self._metrics],
@@ -251,27 +252,26 @@ class Accumulator:
             "catalogue": items,
         }
 
-    def _parts(self, base: Catalogue, judged: JudgmentIndex, run: Rankings) -> list[Any]:
-        """What the lists of a batch add to each metric."""
+    def _block(self, base: Catalogue, judged: JudgmentIndex, run: Rankings) -> ListBlock:
+        """The lists of a batch."""
         top = self._listing.top(judged, run)
-        world = self._listing.of_batch(base, judged, everyone(judged, [top]))
-        top = top.of_users(world.queries)
-        listed = self._listing.listed(world, judged, run.name, top)
+        catalogue = self._listing.of_batch(base, judged, everyone(judged, [top]))
+        top = top.of_users(catalogue.queries)
+        listed = self._listing.listed(catalogue, judged, run.name, top)
         self._listing.refuse_lacking(listed)
         outside = (listed.items == NONE) & (top.codes != NONE)
         if outside.any():
             item = top.names[int(top.codes[outside][0])]
             problem = f"item '{item}' is not in the catalogue; give all items there are."
             raise InputError(problem, source=run.name, code="unknown-item")
-        found = ListAccumulator(tuple(self._listing.metrics.values()))
-        found.update(listed)
-        assert found.parts is not None
-        return list(found.parts)
+        return ListBlock(listed, catalogue.queries)
 
 
 def _seen(scores: Scores) -> BatchTotals:
     counts = {name: getattr(scores.counts, name) for name in _COUNTED}
-    return BatchTotals(counts, dict(scores.parts.means), dict(scores.parts.judged_at))
+    parts = scores.parts
+    lists = None if parts.lists is None else list(parts.lists)
+    return BatchTotals(counts, dict(parts.means), dict(parts.judged_at), lists)
 
 
 def _added(

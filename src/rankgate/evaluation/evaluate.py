@@ -9,13 +9,14 @@ from rankgate.data.columns import renamed
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluation import Evaluation
-from rankgate.evaluation.rankings import by_ids, named_rankings, score_run
+from rankgate.evaluation.rankings import by_ids, measured_run, named_rankings
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.names import DEFAULT_METRICS, parse, parse_all
 from rankgate.metrics.views import LISTS, RANKING, SUBTOPICS
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.chosen import chosen_convention
+from rankgate.scoring.plan import Plan
 from rankgate.scoring.sources import RunSource
 
 if TYPE_CHECKING:
@@ -124,22 +125,24 @@ def evaluate(
     judgments = JudgmentIndex.read(renamed(qrels, columns), subtopics=subtopics)
     if subtopics:
         judgments = with_subtopics(judgments, inputs)
+    plan = Plan.of(every, [rules])
     lists = _lists(together, rules, inputs, catalogue, columns)
     leaving = lists.leaving if lists else None
     scored = []
     for run in readable:
         if on_progress:
             on_progress(run.name)
-        scores = score_run(judgments, run, chosen, rules, leaving)
+        total, source = measured_run(judgments, run, plan, leaving)
+        scores = total.score(0, source)
         if bounds:
             plain = [(label, each) for label, each in chosen if each.view == RANKING]
-            source = RunSource(by_ids(run, leaving), judgments)
             from rankgate.scoring.bounds import bounded
 
-            scores = bounded(source, plain, rules, scores)
+            ranked = RunSource(by_ids(run, leaving), judgments)
+            scores = bounded(ranked, plain, rules, scores)
         scored.append(scores)
     if lists and together:
-        scored = lists.with_lists(judgments, readable, scored)
+        scored = lists.with_lists(plan, judgments, readable, scored)
     labels = tuple(label for label, _ in every)
     lower = tuple(label for label, each in every if not each.higher_is_better)
     return Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored), lower)

@@ -12,37 +12,40 @@ from rankgate.data.memory.libraries import from_library, is_pair
 from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, source_of
 from rankgate.errors import DuplicateError, InputError
 from rankgate.scoring.run_names import apart, given_names
-from rankgate.scoring.score import score_source
-from rankgate.scoring.sources import RunSource
+from rankgate.scoring.sources import RunSource, measured
 
 if TYPE_CHECKING:
-    from rankgate.data import Scores
     from rankgate.data.inputs import RunLike, RunsLike
     from rankgate.evaluation.training import Train
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
     from rankgate.scoring.alignment.judgments import JudgmentIndex
+    from rankgate.scoring.plan import Measurement, Plan, Source
 
 Rankings: TypeAlias = Run | MatrixInput
 """A run, by ids or by numbers."""
 
 
-def score_run(
+def measured_run(
     judgments: JudgmentIndex,
     run: Rankings,
-    metrics: Sequence[tuple[str, Metric]],
-    how: Convention,
+    plan: Plan,
     train: Train | None = None,
     *,
     strict: bool = True,
-    exact: bool = False,
-) -> Scores:
-    """The values of one run; what users had in training leaves it.
+) -> tuple[Measurement, Source]:
+    """What a plan measures on the rankings of one run, from which what users had leaves.
 
-    ``strict`` and ``exact`` are as of `score_source`.
+    Args:
+        judgments: what the run is measured against.
+        run: by ids or by numbers.
+        plan: what is measured.
+        train: what users had in training, where that leaves their rankings.
+        strict: whether it is an error that there are no rankings or judgments.
+
+    Returns:
+        the measurement, and the source that it was taken from.
 
     Raises:
-        InputError, DuplicateError: as of ``scoring.score``; matrices of different sizes.
+        InputError, DuplicateError: what is wrong with the run; matrices of different sizes.
     """
     if isinstance(run, MatrixInput):
         from rankgate.scoring.matrix_source import MatrixSource
@@ -52,16 +55,14 @@ def score_run(
             raise InputError("no judgments found.", source=judgments.name, code="no-judgments")
         if strict and not run.users.size:
             raise InputError("there are no rankings in it.", source=run.name, code="no-rankings")
-        source = MatrixSource(run, judgments, train.seen(run) if train else None)
+        matrix = MatrixSource(run, judgments, train.seen(run) if train else None)
         try:
-            return score_source(source, metrics, how, strict=strict, exact=exact)
+            return measured(replace(plan, duplicates=matrix.duplicates), matrix), matrix
         except DuplicateError:
-            rules = {how.duplicates, *(how.for_metric(each).duplicates for _, each in metrics)}
-            if rules == {"error"}:
+            if {way.duplicates for way in plan.ways} == {"error"}:
                 raise
-    return score_source(
-        RunSource(by_ids(run, train), judgments), metrics, how, strict=strict, exact=exact
-    )
+    source = RunSource(by_ids(run, train), judgments)
+    return measured(plan, source), source
 
 
 def _refuse_unlike(judgments: JudgmentIndex, run: MatrixInput) -> None:

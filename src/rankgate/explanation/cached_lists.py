@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from rankgate.errors import RankgateError
 from rankgate.metrics.lists.declare import lists_apart
-from rankgate.scoring.score import score
+from rankgate.scoring.plan import Plan
+from rankgate.scoring.sources import RunSource, measured
 
 if TYPE_CHECKING:
     from rankgate.data import Run, Scores
@@ -64,6 +65,7 @@ class CachedLists:
         return self._known[key]
 
     def _measured(self, metrics: dict[str, ListMetric], how: Convention) -> Scores:
-        scores = score(self.judgments, self.run, [], how)
+        plan, source = Plan.of(list(metrics.items()), [how]), RunSource(self.run, self.judgments)
+        scores = measured(plan, source).score(0, source)
         listing = replace(self.listing, metrics=metrics, how=how)
-        return listing.with_lists(self.judgments, [self.run], [scores])[0]
+        return listing.with_lists(plan, self.judgments, [self.run], [scores])[0]

@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.lists.restricted import restricted
 from rankgate.recommenders.scorecard_figures import FIGURES, Card, figures
+from rankgate.scoring.lists import measured_lists
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -136,19 +137,13 @@ class Sliced:
         if part.of == "pairs":
             return
         for cutoff in dict.fromkeys(each.cutoff for each in lists.values()):
-            metrics: dict[str, Metric] = {
-                name: each for name, each in lists.items() if each.cutoff == cutoff
-            }
+            metrics = {name: each for name, each in lists.items() if each.cutoff == cutoff}
             cards = []
             for card in self.cards:
                 listed = restricted(card.listed.first(cutoff), part.mask)
-                values = {
-                    name: each.values(listed)
-                    for name, each in lists.items()
-                    if name in metrics and each.merge == "mean"
-                }
-                cards.append(Card(card.name, values, _means(values, metrics, listed), listed))
-            yield cards, metrics
+                measured = measured_lists(metrics, listed)
+                cards.append(Card(card.name, measured.values, measured.numbers, listed))
+            yield cards, dict(metrics)
 
 
 def _means(
@@ -158,7 +153,7 @@ def _means(
 ) -> dict[str, float]:
     """The number of each metric; of one with its own way to one number, none."""
     _, lists = lists_apart({label: each for label, each in metrics.items() if label not in values})
-    found = {label: metric.value(listed) for label, metric in lists.items()}
+    found = dict(measured_lists(lists, listed).numbers)
     for label, own in values.items():
         known = own[~np.isnan(own)]
         plain = metrics[label].aggregate == "mean" and len(known)

@@ -16,7 +16,6 @@ from rankgate.evaluation.lists.builder import ListBuilder
 from rankgate.evaluation.rankings import named_runs
 from rankgate.evaluation.training import restrict_run
 from rankgate.metrics.lists.declare import lists_apart
-from rankgate.metrics.lists.together import together
 from rankgate.metrics.views import SUBTOPICS
 from rankgate.recommenders.scorecard_figures import Card
 from rankgate.recommenders.scorecard_slices import REPEAT
@@ -25,6 +24,7 @@ from rankgate.scoring.alignment.subtopics import by_category, with_subtopics
 from rankgate.scoring.catalogue import places
 from rankgate.scoring.facts import zeros_relevant
 from rankgate.scoring.job import Job
+from rankgate.scoring.lists import measured_lists
 from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
@@ -201,10 +201,10 @@ class Systems:
     ) -> Card:
         """One system's values, under marked labels."""
         accuracy, lists = lists_apart(metrics)
-        means, values = together(lists, listed)
+        measured = measured_lists(lists, listed)
         own = self._accuracy(run, accuracy, judged)
-        means |= {label: mean for label, (mean, _) in own.items()}
-        values |= {label: found for label, (_, found) in own.items()}
+        means = measured.numbers | {label: mean for label, (mean, _) in own.items()}
+        values = measured.values | {label: found for label, (_, found) in own.items()}
         return Card(
             run.name,
             {self._marked(label): values[label] for label in metrics if label in values},

@@ -15,10 +15,14 @@ from rankgate.metrics.lists import NONE, Listed
 from rankgate.scoring.alignment.align import Met
 from rankgate.scoring.alignment.first import first
 from rankgate.scoring.catalogue import places
+from rankgate.scoring.list_values import ListBlock
+from rankgate.scoring.plan import Plan
 
 if TYPE_CHECKING:
     from rankgate.data.run import Batch, Run
+    from rankgate.metrics.lists.declare import ListMetric
     from rankgate.scoring.convention import Convention
+    from rankgate.scoring.list_values import ListValues
 
 
 def listed(
@@ -90,6 +94,22 @@ def firsts(
         others = heads.filter(~heads.is_in(query_ids.implode())).sort()
     codes = _together(parts, pl.concat([query_ids, others]) if len(others) else query_ids)
     return names.ids, codes, others
+
+
+def measured_lists(metrics: Mapping[str, ListMetric], listed: Listed) -> ListValues:
+    """What some metrics measure on lists that are no evaluation of their own: parts, resamples.
+
+    Args:
+        metrics: by label.
+        listed: the lists.
+
+    Raises:
+        UsageError: something is needed that is not there.
+    """
+    block = ListBlock(listed, pl.Series([], dtype=pl.String))
+    found = Plan((), (), lists=metrics).measure(block).lists
+    assert found is not None
+    return found
 
 
 Places: TypeAlias = NDArray[np.int32] | NDArray[np.int64]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ import polars as pl
 from rankgate.data.scores import MeanParts, Scores
 from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.views import LISTS, RANKING
-from rankgate.scoring.alignment.block import Origin, Way
+from rankgate.scoring.alignment.block import Block, Origin, Way
 from rankgate.scoring.facts import BlockValues, Facts, zeros_relevant
 from rankgate.scoring.job import Job
 from rankgate.scoring.kernels import JobValues, computed
@@ -22,9 +22,10 @@ from rankgate.scoring.mean import filled, of_parts, parts, terms
 if TYPE_CHECKING:
     from rankgate.data.run import Duplicates
     from rankgate.metrics.declare import Metric
-    from rankgate.scoring.alignment.block import Block
+    from rankgate.metrics.lists.declare import ListMetric
     from rankgate.scoring.alignment.judgments import JudgmentIndex
     from rankgate.scoring.convention import Convention
+    from rankgate.scoring.list_values import ListBlock, ListValues
 
 SHOWN = 10
 """The cutoff at which every result says how much was judged."""
@@ -51,13 +52,16 @@ class Plan:
 
     Attributes:
         conventions: whose numbers are wanted.
-        jobs: for each of them the metrics.
+        jobs: for each of them the metrics of rankings and of subtopics, and those with a view of
+            their own.
         duplicates: treats all ways alike, where it is known that nothing is ranked twice.
+        lists: the metrics on lists by label, which follow the one convention that there is then.
     """
 
     conventions: tuple[Convention, ...]
     jobs: tuple[tuple[Job, ...], ...]
     duplicates: Duplicates | None = None
+    lists: Mapping[str, ListMetric] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -66,10 +70,12 @@ class Plan:
         conventions: Sequence[Convention],
         duplicates: Duplicates | None = None,
     ) -> Plan:
-        """The plan for metrics of rankings and of subtopics; those of lists are left out."""
-        some = [(label, metric) for label, metric in metrics if metric.view != LISTS]
+        """The plan for metrics under conventions, each with its label."""
+        lists = {name: cast("ListMetric", each) for name, each in metrics if each.view == LISTS}
+        some = [pair for pair in metrics if pair[1].view != LISTS]
         jobs = tuple(tuple(Job.of(*pair, how) for pair in some) for how in conventions)
-        return cls(tuple(conventions), jobs, duplicates)
+        assert not lists or len(conventions) == 1, "lists are formed by one convention"
+        return cls(tuple(conventions), jobs, duplicates, lists)
 
     def way(self, how: Convention) -> Way:
         """How a convention forms rankings."""
@@ -104,12 +110,15 @@ class Plan:
         known = [depth for depth in depths if depth is not None]
         return max(known) if len(known) == len(depths) else None
 
-    def measure(self, block: Block) -> Measurement:
-        """The values of a block of whole queries.
+    def measure(self, block: Block | ListBlock) -> Measurement:
+        """The values of a block of whole queries, or of the lists of whole users.
 
         Raises:
-            UsageError: a kernel of the user's own fails; the error names a query.
+            UsageError: a kernel of the user's own fails, and the error names a query; a metric on
+                lists needs what is not there.
         """
+        if not isinstance(block, Block):
+            return Measurement(self, lists=block.measure(self.lists))
         jobs = self.ways[block.way]
         values = computed(block, jobs)
         part = BlockValues.of(block, values, self.cutoffs[block.way.duplicates])
@@ -123,14 +132,19 @@ class Measurement:
     Attributes:
         plan: what is measured.
         parts: what was measured on each block.
+        lists: what metrics on lists measured; None before the first block of lists.
     """
 
     plan: Plan
     parts: tuple[BlockValues, ...] = ()
+    lists: ListValues | None = None
 
     def merge(self, other: Measurement) -> Measurement:
         """Both together."""
-        return Measurement(self.plan, self.parts + other.parts)
+        lists = self.lists or other.lists
+        if self.lists is not None and other.lists is not None:
+            lists = self.lists.merge(other.lists)
+        return Measurement(self.plan, self.parts + other.parts, lists)
 
     def scores(self, source: Source, *, strict: bool = True) -> list[Scores]:
         """The scores under each convention.
@@ -180,9 +194,10 @@ class Measurement:
         zeros = zeros_relevant(self.plan.jobs[i], index)
         counts = facts.counts(counted, zeros)
         shares = facts.known_shares(counted) if exact else {}
-        made = MeanParts(made_of, {k: ExactMean.of(share) for k, share in shares.items()})
+        lists = self.lists.parts if exact and self.lists is not None else None
+        made = MeanParts(made_of, {k: ExactMean.of(share) for k, share in shares.items()}, lists)
         query_ids = index.query_ids.filter(pl.Series(counted))
-        return Scores(
+        scores = Scores(
             source.name,
             source.tag,
             query_ids,
@@ -193,6 +208,7 @@ class Measurement:
             how.to_dict(),
             parts=made,
         )
+        return scores if self.lists is None else self.lists.added_to(scores)
 
     def _facts(self, way: Way, index: JudgmentIndex) -> Facts:
         return Facts.of(

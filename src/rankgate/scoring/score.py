@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rankgate.data.scores import Scores
     from rankgate.metrics.declare import Metric
     from rankgate.scoring.convention import Convention
-    from rankgate.scoring.plan import Source
 
 
 def score(
@@ -42,17 +41,5 @@ def score(
             refuses missing or unknown queries.
     """
     index = qrels if isinstance(qrels, JudgmentIndex) else JudgmentIndex.of(qrels)
-    return score_source(RunSource(run, index), metrics, how, strict=strict)
-
-
-def score_source(
-    source: Source,
-    metrics: Sequence[tuple[str, Metric]],
-    how: Convention,
-    *,
-    strict: bool = True,
-    exact: bool = False,
-) -> Scores:
-    """As `score`, of any source; ``exact`` keeps what batches add up to."""
-    plan = Plan.of(metrics, [how], source.duplicates)
-    return measured(plan, source).score(0, source, strict=strict, exact=exact)
+    source = RunSource(run, index)
+    return measured(Plan.of(metrics, [how]), source).score(0, source, strict=strict)

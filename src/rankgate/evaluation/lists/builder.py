@@ -28,11 +28,10 @@ from rankgate.evaluation.rankings import by_ids, rankings_of
 from rankgate.evaluation.training import Train, restrict_run
 from rankgate.metrics.judged import PAD
 from rankgate.metrics.lists import NEEDS, NONE
-from rankgate.metrics.lists.together import together
 from rankgate.scoring.alignment.sheets import tops_by_number
 from rankgate.scoring.catalogue import Catalogue, places, rows_at
+from rankgate.scoring.list_values import ListBlock
 from rankgate.scoring.lists import firsts
-from rankgate.scoring.mean import NOTHING_RETRIEVED
 
 if TYPE_CHECKING:
     from rankgate.data import Run, Scores
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from rankgate.metrics.lists.listed import Listed
     from rankgate.scoring import Convention
     from rankgate.scoring.alignment.judgments import JudgmentIndex
+    from rankgate.scoring.plan import Plan
 
 _EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
 
@@ -217,9 +217,13 @@ class ListBuilder:
                 )
 
     def with_lists(
-        self, judged: JudgmentIndex, runs: Sequence[Rankings], scores: Sequence[Scores]
+        self,
+        plan: Plan,
+        judged: JudgmentIndex,
+        runs: Sequence[Rankings],
+        scores: Sequence[Scores],
     ) -> list[Scores]:
-        """The scores of all runs with what metrics say of their lists.
+        """The scores of all runs with what a plan's metrics on lists measure.
 
         Raises:
             InputError: what is wrong with a run.
@@ -233,7 +237,9 @@ class ListBuilder:
         for run, own in zip(runs, scores, strict=True):
             listed = self.listed(world, judged, run.name, found.pop(0))  # used here last
             self.refuse_lacking(listed)
-            scored = with_lists(own, listed, self.metrics, world.queries)
+            measured = plan.measure(ListBlock(listed, world.queries)).lists
+            assert measured is not None
+            scored = measured.added_to(own)
             counts = replace(
                 scored.counts,
                 served_unjudged=len(world.queries) - len(judged.query_ids),
@@ -258,28 +264,3 @@ class ListBuilder:
         row, place = np.nonzero(top.codes != NONE)
         users = top.users.gather(row).alias("query_id")
         return pl.DataFrame([users, top.names.gather(top.codes[row, place]).alias("doc_id")])
-
-
-def with_lists(
-    scores: Scores, listed: Listed, metrics: Mapping[str, ListMetric], queries: pl.Series
-) -> Scores:
-    """The same scores with what metrics say of the lists.
-
-    A metric that is about all lists together has a mean and no values of single users.
-
-    Args:
-        scores: of the rankings.
-        listed: the lists of all judged users.
-        metrics: by label.
-        queries: whose lists they are.
-    """
-    rows = places(scores.query_ids, queries)
-    values, why, means = dict(scores.values), dict(scores.why), dict(scores.means)
-    numbers, own = together(metrics, listed)
-    means |= numbers
-    nothing = listed.lengths[rows] == 0
-    for label, found in own.items():
-        values[label] = found[rows]
-        empty = np.isnan(values[label]) & nothing
-        why[label] = np.where(empty, NOTHING_RETRIEVED, 0).astype(np.int8)
-    return replace(scores, values=values, why=why, means=means)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankgate.metrics.lists.listed import Sums, firsts_of
+from rankgate.scoring.lists import measured_lists
 from rankgate.stats.resampled import Redrawn, added, draws, left_out
 
 if TYPE_CHECKING:
@@ -39,8 +40,10 @@ def redrawn(
     if not together or not users:
         empty = np.full((len(lists), 0), np.nan)
         return {label: Redrawn(empty, empty) for label in together}, count
-    parts = [_weighted(lists, together, weights) for weights in draws(users, count, seed)]
-    apart = _weighted(lists, together, left_out(users, seed))
+    ratios = {label: each for label, each in together.items() if each.merge == "ratio"}
+    terms = [measured_lists(ratios, each).found for each in lists]
+    parts = [_weighted(lists, together, terms, weights) for weights in draws(users, count, seed)]
+    apart = _weighted(lists, together, terms, left_out(users, seed))
     return {
         label: Redrawn(np.concatenate([part[label] for part in parts], axis=1), apart[label])
         for label in together
@@ -48,16 +51,26 @@ def redrawn(
 
 
 def _weighted(
-    lists: Sequence[Listed], together: Mapping[str, ListMetric], weights: Floats
+    lists: Sequence[Listed],
+    together: Mapping[str, ListMetric],
+    terms: Sequence[Mapping[str, Any]],
+    weights: Floats,
 ) -> dict[str, Floats]:
-    """Each metric of every system under many weightings of the users, ``(S, B)``."""
+    """Each metric of every system under many weightings of the users, ``(S, B)``.
+
+    Args:
+        lists: of S systems.
+        together: metrics by label.
+        terms: of each system, ``(T, M)`` of every metric that is a function of sums of them.
+        weights: ``(T, B)``.
+    """
     out = {label: np.full((len(lists), weights.shape[1]), np.nan) for label in together}
     for at, listed in enumerate(lists):
         counted: dict[object, list[Sums]] = {}
         for label, metric in together.items():
             sums: Sequence[Sums | Floats]
             if metric.merge == "ratio":
-                sums = list(weights.T @ metric.values(listed))
+                sums = list(weights.T @ terms[at][label])
             else:
                 if metric.counted not in counted:
                     cut = listed.first(metric.cutoff)

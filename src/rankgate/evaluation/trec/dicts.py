@@ -16,20 +16,20 @@ from rankgate.data import read_qrels
 from rankgate.data.rankings import Rankings
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.alignment.align import condensed
-from rankgate.scoring.alignment.block import Block, Way
+from rankgate.scoring.alignment.block import Block
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.alignment.mapping import align_mapping
-from rankgate.scoring.job import Job
-from rankgate.scoring.kernels import computed
 from rankgate.scoring.mean import filled
+from rankgate.scoring.plan import Plan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.evaluation.trec.columns import Column
     from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
     from rankgate.scoring.alignment.align import Aligned
+
+_HOW = CONVENTIONS["pytrec_eval"]
 
 
 @dataclass(frozen=True)
@@ -69,28 +69,25 @@ class DictEvaluator:
             The judged queries of the run, in its order, and for each column its values,
             ``(T,)``, or None where it has no numbers.
         """
-        how = CONVENTIONS["pytrec_eval"]
         queries = [query for query in run if query in self.judgments]
         if not queries:
             return [], [None] * len(self.columns)
         rankings = Rankings.of({query: run[query] for query in queries}, "run", finite=False)
-        aligned = align_mapping(rankings, self.index, how.alignment)
+        aligned = align_mapping(rankings, self.index, _HOW.alignment)
         if self.judged_only:
             aligned = condensed(aligned)
         plain = [column.metrics if column.kind != "relstring" else () for column in self.columns]
-        found = iter(_computed(aligned, self.index, [m for some in plain for m in some], how))
+        found = iter(self._values(aligned, [each for some in plain for each in some]))
         means = [np.mean([next(found) for _ in some], axis=0) if some else None for some in plain]
         return queries, means
 
-
-def _computed(
-    aligned: Aligned, index: JudgmentIndex, metrics: Sequence[Metric], how: Convention
-) -> list[NDArray[np.float64]]:
-    """The values of each metric, in the order of the queries."""
-    jobs = [Job.of(str(metric), metric, how) for metric in metrics]
-    block = Block(Way(how.duplicates, how.alignment), aligned, index)
-    present, retrieved = aligned.present, aligned.retrieved
-    return [
-        filled(values.value, values.lacking, present=present, retrieved=retrieved, job=job)[0]
-        for values, job in zip(computed(block, jobs), jobs, strict=True)
-    ]
+    def _values(self, aligned: Aligned, metrics: Sequence[Metric]) -> list[NDArray[np.float64]]:
+        """The values of each metric, in the order of the queries."""
+        plan = Plan.of([(str(metric), metric) for metric in metrics], [_HOW])
+        (jobs,), way = plan.jobs, plan.way(_HOW)
+        part = plan.measure(Block(way, aligned, self.index)).parts[0]
+        present, retrieved = aligned.present, aligned.retrieved
+        return [
+            filled(values.value, values.lacking, present=present, retrieved=retrieved, job=job)[0]
+            for values, job in zip(part.values, jobs, strict=True)
+        ]

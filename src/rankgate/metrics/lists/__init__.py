@@ -2,12 +2,11 @@
 
 One file a family: kernels on `Listed` (the first K of each list as codes, and what is known of
 items and users) or on `Sums` over lists, with their declarations. Every one says how partial
-results become one, so that the same code serves batches; see `ListAccumulator`.
+results become one, so that the same code serves batches; see `rankgate.Accumulator`.
 """
 
 from __future__ import annotations
 
-from rankgate.metrics.lists.accumulate import ListAccumulator
 from rankgate.metrics.lists.calibration import CategoryEntropy, Miscalibration
 from rankgate.metrics.lists.coverage import (
     Coverage,
@@ -56,7 +55,6 @@ __all__ = [
     "NONE",
     "Coverage",
     "Gini",
-    "ListAccumulator",
     "ListMetric",
     "Listed",
     "Sums",

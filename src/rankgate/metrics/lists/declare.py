@@ -111,6 +111,15 @@ class ListMetric(Metric):
         """What is needed and not there."""
         return tuple(need for need in self.wanted if getattr(listed, need) is None)
 
+    def refuse_lacking(self, listed: Listed) -> None:
+        """Check that all is there that is needed.
+
+        Raises:
+            UsageError: what is not.
+        """
+        for need in self.lacks(listed):
+            raise UsageError(f"{self} needs {NEEDS[need]}.", code="missing-input")
+
     @property
     def wanted(self) -> tuple[Need, ...]:
         """What it needs besides the lists with the parameters that are bound to it."""
@@ -149,8 +158,7 @@ class ListMetric(Metric):
         Raises:
             UsageError: something is needed that is not there.
         """
-        for need in self.lacks(listed):
-            raise UsageError(f"{self} needs {NEEDS[need]}.", code="missing-input")
+        self.refuse_lacking(listed)
         own = self._own()
         cut = listed.first(self.cutoff)
         found = np.concatenate([self.kernel(cut.rows(block), **own) for block in blocks(cut)])
@@ -182,6 +190,19 @@ class ListMetric(Metric):
         assert self.finish is not None
         return float(self.finish(sums))
 
+    def number(self, found: Sums | Floats) -> float:
+        """The one number for all lists; NaN where there is none.
+
+        Args:
+            found: as the metric merges: `values` of lists, or `sums` over them.
+        """
+        if isinstance(found, Sums):
+            return self.of_sums(found)
+        if self.merge == "ratio":
+            return self.of_sums(found.sum(axis=0))
+        known = found[~np.isnan(found)]
+        return float(known.mean()) if len(known) else float("nan")
+
     def value(self, listed: Listed) -> float:
         """The one number for all lists; NaN where there is none.
 
@@ -193,13 +214,7 @@ class ListMetric(Metric):
         >>> ILD.value(shown)
         1.0
         """
-        if self.merge == "items":
-            return self.of_sums(self.sums(listed))
-        values = self.values(listed)
-        if self.merge == "ratio":
-            return self.of_sums(values.sum(axis=0))
-        known = values[~np.isnan(values)]
-        return float(known.mean()) if len(known) else float("nan")
+        return self.number(self.sums(listed) if self.merge == "items" else self.values(listed))
 
     def _own(self) -> dict[str, Any]:
         known = parameters_of(self.kernel)

@@ -1,0 +1,90 @@
+"""Metrics on lists in a plan: measured block by block, merged in any order, added to scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankgate.errors import UsageError
+from rankgate.metrics.lists import LIST_METRICS, NONE, Coverage, Listed
+from rankgate.metrics.lists.accumulate import add_parts, number_of
+from rankgate.metrics.lists.diversity import ILD
+from rankgate.scoring import convention
+from rankgate.scoring.list_values import ListBlock
+from rankgate.scoring.lists import measured_lists
+from rankgate.scoring.plan import Measurement, Plan
+from support.wording import raises
+
+METRICS = {str(each): each for each in (*LIST_METRICS, *(each @ 2 for each in LIST_METRICS))}
+PLAN = Plan.of(list(METRICS.items()), [convention("trec")])
+
+rows = st.lists(
+    st.lists(st.integers(0, 5), max_size=4, unique=True).map(lambda row: (row + [NONE] * 4)[:4]),
+    min_size=2,
+    max_size=7,
+)
+
+
+def block(items):
+    """Lists with everything that any metric needs."""
+    rng, T = np.random.default_rng(1), len(items)
+    own = np.arange(T)[:, None]
+    listed = Listed(
+        items, 6, seen=np.array([5, 3, 2, 1, 1, 0]), people=7,
+        relevant=(3 * own + [0, 1]) % 6, history=np.hstack([2 * own % 6, (own + 1) % 6]),
+        baseline=np.tile([0, 1], (T, 1)), earlier=np.tile([2, 3], (T, 1)),
+        features=rng.normal(size=(6, 4)), categories=rng.dirichlet([1, 1, 1], 6),
+        groups=np.array([0, 1, 0, 1, 0, NONE]),
+    )  # fmt: skip
+    return ListBlock(listed, pl.Series([f"user {i}" for i in range(T)]))
+
+
+def cut(whole, begin, end):
+    part = slice(begin, end)
+    return ListBlock(whole.listed.rows(part), whole.users[part])
+
+
+@given(rows, st.data())
+def test_blocks_in_any_order_give_what_one_block_gives(lists, data):
+    whole = block(np.array(lists))
+    ends = sorted(data.draw(st.lists(st.integers(0, len(lists)), max_size=3)))
+    parts = [cut(whole, *each) for each in zip([0, *ends], [*ends, len(lists)], strict=True)]
+    merged = Measurement(PLAN)
+    for part in data.draw(st.permutations(parts)):
+        merged = merged.merge(PLAN.measure(part))
+    one, other = PLAN.measure(whole).lists, merged.lists
+    assert one.numbers == pytest.approx(other.numbers, rel=1e-12, abs=1e-12, nan_ok=True)
+    by = np.argsort(other.users.to_numpy(), kind="stable")
+    for label, values in one.values.items():
+        np.testing.assert_array_equal(other.values[label][by], values)
+    np.testing.assert_array_equal(other.empty[by], one.empty)
+
+
+@given(rows, st.integers(0, 7))
+def test_exact_sums_of_two_blocks_make_the_number_of_one(lists, end):
+    whole = block(np.array(lists))
+    first, second = (PLAN.measure(cut(whole, *each)).lists.parts for each in ((0, end), (end, 99)))
+    numbers = PLAN.measure(whole).lists.numbers
+    for (label, metric), one, two in zip(METRICS.items(), first, second, strict=True):
+        found = number_of(metric, add_parts(one, two))
+        assert found == pytest.approx(numbers[label], rel=1e-12, abs=1e-12, nan_ok=True), label
+
+
+def test_metrics_together_give_what_each_gives_alone():
+    result = block(np.array([[0, 1, 2, 3], [4, 0, NONE, NONE], [5, 1, 0, NONE]])).listed
+    found = measured_lists(METRICS, result)
+    assert list(found.numbers) == list(METRICS)
+    for label, metric in METRICS.items():
+        assert found.numbers[label] == pytest.approx(metric.value(result), rel=1e-12, nan_ok=True)
+        assert (label in found.values) == (metric.merge == "mean")
+        if label in found.values:
+            np.testing.assert_array_equal(found.values[label], metric.values(result))
+
+
+@pytest.mark.parametrize("metric", [ILD, Coverage(over="training")], ids=str)
+def test_what_is_missing_is_an_error(metric):
+    with raises("missing-input", UsageError):
+        measured_lists({str(metric): metric}, Listed(np.array([[0, 1]]), 4))
