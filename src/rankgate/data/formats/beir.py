@@ -18,6 +18,7 @@ from rankgate.data.streams.source import source as source_of
 from rankgate.data.text import json_text
 from rankgate.data.text.json_keys import keys
 from rankgate.data.text.records import first_fields
+from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def sniff(head: bytes, name: str) -> str | None:
     """Objects with _id and text, or columns query-id, corpus-id and score between tabs."""
     if first_fields(head, "\t") == _HEADER:
         return "the first line names query-id, corpus-id and score between tabs"
-    line = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
+    line = head.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
     if line.startswith(b"{") and {"_id", "text"} <= keys(line):
         return "the first line is an object with _id and text"
     return None
@@ -61,7 +62,7 @@ def read(source: InputFile) -> FileContents:
     if source.path and source.content is None and source.path.is_dir():
         return _folder(source.path)
     head = source.head()
-    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+    if head.removeprefix(BOM).lstrip().startswith(b"{"):
         return _texts(source, head)
     return FileContents(qrels=delimited.read_qrels(source))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
 from rankgate.data.contents import FileContents
+from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.query_texts import by_text
 from rankgate.data.formats.repeated import once
 from rankgate.data.formats.tables import schemas
@@ -15,8 +16,10 @@ from rankgate.data.formats.writing import appearance, by_pair, lost, lost_column
 from rankgate.data.text import sheet
 
 if TYPE_CHECKING:
-    from rankgate.data.formats.format import Loss
     from rankgate.data.streams.source import InputFile
+
+LOSES = "raters, scales, texts besides ids, fields of documents"
+"""What a sheet of judgments cannot hold."""
 
 _PAIR = ["query_id", "doc_id"]
 
@@ -69,24 +72,47 @@ def pool_of(contents: FileContents) -> pl.DataFrame:
     return every.sort(appearance(every), maintain_order=True)
 
 
-def plain(
-    contents: FileContents, out: BinaryIO, names: Mapping[str, str], owner: str
-) -> tuple[Loss, ...]:
-    """Write the columns of a product, without a guard against formulas.
+def product(
+    name: str,
+    title: str,
+    columns: Mapping[str, str],
+    sniff: Callable[[bytes, str], str | None],
+    detail: str,
+    *,
+    last: bool = False,
+    mark: bytes = b"",
+) -> Format:
+    """The format of a product's CSV of judgments, without a guard against formulas.
 
     Args:
-        contents: what to write.
-        out: where to.
-        names: the product's names of the columns, in its order, and ours.
-        owner: the format.
-
-    Raises:
-        InputError: there are no judgments.
+        name: of the format.
+        title: what it is.
+        columns: the product's names of the columns, in its order, and ours.
+        sniff: as of `Format`.
+        detail: as of `Format`.
+        last: as of `judged`.
+        mark: a byte order mark, where the product writes one.
     """
-    contents, called = by_text(contents)
-    rows = pool_of(contents).with_columns(sheet.grade()).select(**names)
-    out.write(rows.write_csv(quote_style="necessary").encode())
-    return (*pool_losses(contents, owner), *called)
+    wanted = {ours: (theirs.lower(),) for theirs, ours in columns.items()}
+
+    def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
+        contents.judgments("")
+        out.write(mark)
+        contents, called = by_text(contents)
+        rows = pool_of(contents).with_columns(sheet.grade()).select(**columns)
+        out.write(rows.write_csv(quote_style="necessary").encode())
+        return (*pool_losses(contents, name), *called)
+
+    return Format(
+        name=name,
+        title=title,
+        suffixes=(".csv",),
+        sniff=sniff,
+        read=lambda source: judged(source, wanted, guard=False, last=last),
+        write=write,
+        loses=LOSES,
+        detail=detail,
+    )
 
 
 def pool_losses(contents: FileContents, name: str) -> tuple[Loss, ...]:

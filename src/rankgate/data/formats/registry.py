@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.data.formats import unsupported
 from rankgate.data.streams.source import InputFile, source
+from rankgate.data.text.utf8 import BOM
 from rankgate.declare import declared_in
 from rankgate.errors import InputError, UsageError
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     FORMATS: tuple[Format, ...]
 
 TABLE = (
-    # name of the format, its module in this folder, how such files begin (see `_beginnings`)
-    ("parquet", "tables.parquet", "binary"),
+    # name of the format, where it is in this folder, how such files begin (see `_beginnings`)
+    ("parquet", "tables.arrow:PARQUET", "binary"),
     ("arrow", "tables.arrow", "binary"),
     ("ranx-lz4", "ranx.lz4", "binary"),
     ("quepid-book", "quepid.book", "json"),
@@ -34,8 +35,8 @@ TABLE = (
     ("quepid-ratings", "quepid.ratings", "json"),
     ("rank-eval", "elasticsearch.request", "json"),
     ("rank-eval-response", "elasticsearch.response", "json"),
-    ("rre", "rre.gains", "json"),
-    ("rre-array", "rre.arrays", "json"),
+    ("rre", "rre:GAINS", "json"),
+    ("rre-array", "rre:ARRAYS", "json"),
     ("opensearch-judgments", "opensearch.judgments", "json"),
     ("opensearch-experiment", "opensearch.experiment", "json"),
     ("opensearch-configuration", "opensearch.configuration", "json"),
@@ -60,7 +61,7 @@ TABLE = (
     ("govuk", "govuk", "comma"),
     ("svmlight", "letor.svmlight", "labels"),
     ("quepid-ltr", "quepid.ltr", "labels"),
-    ("tsv", "tables.tsv", "header"),
+    ("tsv", "tables.csv:TSV", "header"),
     ("csv", "tables.csv", "header"),
     ("topics", "trec.topics", "text"),
     ("ntcir", "trec.ntcir", "text"),
@@ -68,12 +69,11 @@ TABLE = (
     ("trec-subtopics", "trec.subtopics", "text"),
     ("trec", "trec.trec", "text"),
 )
-"""Formats, the most particular first; the file has the format as ``FORMAT``.
+"""Formats, the most particular first; ``FORMAT`` is one's name in a module that has no other.
 
 A file that is not listed works too, but is found later and slower: list what you keep.
 """
 
-_BOM = b"\xef\xbb\xbf"
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
 _SEPARATORS = re.compile(rb"[,;|\t]")
 _LABELS = re.compile(rb"\b(?:qid|query):|^\S+[ \t]+\d+:")
@@ -90,7 +90,8 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _loaded(module: str) -> Format:
-    found: Format = import_module(f"rankgate.data.formats.{module}").FORMAT
+    path, _, name = module.partition(":")
+    found: Format = getattr(import_module(f"rankgate.data.formats.{path}"), name or "FORMAT")
     return found
 
 
@@ -192,7 +193,7 @@ def _beginnings(head: bytes) -> tuple[str, ...]:
     comma is in the first line; ``header``: a comma, semicolon, bar or tab is; ``text``: anything
     else.
     """
-    text = head.removeprefix(_BOM).lstrip()
+    text = head.removeprefix(BOM).lstrip()
     if b"\x00" in head[:_LOOKED_AT] or text.startswith((b"PAR1", b"ARROW1")):
         return ("binary",)
     if _JSON.match(text):

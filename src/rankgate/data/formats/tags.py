@@ -8,6 +8,7 @@ import polars as pl
 
 from rankgate.data.formats.run_meta import read
 from rankgate.data.streams.source import source
+from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError
 
 _NAMES = ("query_id", "qid", "query-id", "query", "topic", "user_id", "user")
@@ -26,7 +27,7 @@ def tags_from(path: str | Path) -> pl.DataFrame:
     if ".jsonl" in Path(path).suffixes or ".ndjson" in Path(path).suffixes:
         return read(path).drop("state", "latency_ms", "error")
     place = source(path)
-    data = b"".join(place.chunks()).removeprefix(b"\xef\xbb\xbf")
+    data = b"".join(place.chunks()).removeprefix(BOM)
     separator = "\t" if b"\t" in data.split(b"\n", 1)[0] else ","
     try:
         table = pl.read_csv(data, separator=separator, infer_schema=False)

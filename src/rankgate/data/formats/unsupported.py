@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def problem(head: bytes) -> str | None:
             return problem
     if head[_AT : _AT + len(_TAR)] == _TAR:
         return "a tar archive; unpack it first (tar -xf)."
-    if _PAGE.match(head.removeprefix(b"\xef\xbb\xbf")):
+    if _PAGE.match(head.removeprefix(BOM)):
         return "a web page, as servers send where a file is missing; download it again."
     for odd, order in _HALVES.items():
         zeros, letters = head[odd:_WIDE:2], head[1 - odd : _WIDE : 2]
@@ -61,7 +62,7 @@ def unknown_json(source: InputFile, head: bytes) -> InputError:
     from rankgate.data.formats.tables import schemas
     from rankgate.data.text import json_text
 
-    first = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip()
+    first = head.removeprefix(BOM).split(b"\n", 1)[0].strip()
     value = None
     try:
         value = json_text.parsed(first, source.label)

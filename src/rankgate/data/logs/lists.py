@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.place import Place
+from rankgate.data.text.utf8 import BOM, decoded
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,11 +30,7 @@ def read(source: InputFile, columns: Mapping[str, str]) -> Rows:
     numbers: list[int] = []
     line = 0
     for piece in source.chunks():
-        try:
-            text = piece.decode("utf-8-sig" if not line else "utf-8")
-        except UnicodeDecodeError:
-            problem = "not UTF-8 text; convert the file, for example with iconv."
-            raise InputError(problem, source=source.label, code="not-utf8") from None
+        text = decoded(piece if line else piece.removeprefix(BOM), source.label, line + 1)
         for row in text.split("\n")[: None if not text.endswith("\n") else -1]:
             line += 1
             user, colon, rest = row.partition(":")

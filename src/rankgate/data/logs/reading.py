@@ -19,6 +19,7 @@ from rankgate.data.logs.interactions import Interactions, interactions_of
 from rankgate.data.memory.matrices import is_source, pairs_of, source_of
 from rankgate.data.place import Place
 from rankgate.data.streams.source import InputFile, source
+from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ _RECBOLE = re.compile(rb"^\S+:(token|float|token_seq|float_seq)(\t|\r?\n)")
 _LIST = re.compile(rb"^[^\s:,\t]+:[ \t]*[^\s:,]+([ \t]+[^\s:,]+)*[ \t]*\r?$")
 _U_DATA = re.compile(rb"^\d+\t\d+\t\d+(\.\d+)?\t\d+\r?$")
 _RATINGS_DAT = re.compile(rb"^\d+::\d+::\d+(\.\d+)?::\d+\r?$")
-_BOM = b"\xef\xbb\xbf"
 
 Read = Callable[[InputFile, Mapping[str, str]], tuple[Iterator[pl.DataFrame], Place]]
 
@@ -153,7 +153,7 @@ def detected(place: InputFile) -> LogFormat:
     Raises:
         InputError: none does.
     """
-    head = place.head().removeprefix(_BOM)
+    head = place.head().removeprefix(BOM)
     line = head.lstrip().split(b"\n", 1)[0]
     if not line:
         raise InputError("no interactions found.", source=place.label, code="no-interactions")

@@ -6,9 +6,9 @@ import re
 from functools import lru_cache
 
 from rankgate.data.text.json_text import DEPTH
+from rankgate.data.text.utf8 import BOM
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
-_BOM = b"\xef\xbb\xbf"
 _MOST = 20_000  # words looked at
 
 
@@ -26,7 +26,7 @@ def keys(head: bytes) -> frozenset[str]:
     found: set[str] = set()
     stack: list[tuple[bytes, str]] = []  # each open bracket, and the path of what is in it
     key, last = "", b""
-    for seen, match in enumerate(_TOKEN.finditer(head.removeprefix(_BOM))):
+    for seen, match in enumerate(_TOKEN.finditer(head.removeprefix(BOM))):
         word = match[0]
         if seen > _MOST or len(stack) > DEPTH:
             break

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.text.json_depth import deeper
+from rankgate.data.text.utf8 import BOM, decoded
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ DEPTH = 64
 VALUES, OBJECTS = 16_000_000, 4_000_000
 """Values, and objects among them, of one document; Python's take about 60 and 250 bytes each."""
 
-_BOM = b"\xef\xbb\xbf"
 _SHOWN = 40
 _COMMA_LAST = re.compile(r",\s*[}\]]")
 _CLOSING = ("}", "]")
@@ -71,12 +71,7 @@ def parsed(data: bytes, label: str, line: int = 1) -> Any:
     Raises:
         InputError: as `document`.
     """
-    try:
-        text = data.removeprefix(_BOM).decode()
-    except UnicodeDecodeError as error:
-        problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
-        where = line + data.count(b"\n", 0, error.start)
-        raise InputError(problem, source=label, line=where, code="not-utf8") from None
+    text = decoded(data.removeprefix(BOM), label, line)
     if data.count(b",") > VALUES or data.count(b"{") > OBJECTS:
         problem = "too many values for one JSON document; split it, or use JSONL or CSV."
         raise InputError(problem, source=label, code="too-large")
@@ -132,7 +127,7 @@ def lines(source: InputFile) -> Iterator[tuple[int, Any]]:
     for piece in source.chunks():
         for text in piece.split(b"\n"):
             line += 1
-            if text.strip().removeprefix(_BOM):
+            if text.strip().removeprefix(BOM):
                 yield line, parsed(text.strip(), source.label, line)
         line -= piece.endswith(b"\n")
 

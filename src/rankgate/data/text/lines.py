@@ -23,6 +23,7 @@ import polars as pl
 from rankgate.data.rows import with_defects
 from rankgate.data.streams.prefetch import in_order
 from rankgate.data.text.numbers import number_fault
+from rankgate.data.text.utf8 import BOM, NOT_UTF8
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
 _HEAD = 1 << 16  # bytes in which the first line is looked for
 _BLANK, _NEWLINE, _HASH = 32, 10, 35
-_BOM = b"\xef\xbb\xbf"
 _MOST = 6  # fields that a line of a TREC file has
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
 _NUL = "NUL bytes, where lines of text are needed; check whether this is the right file."
@@ -89,7 +89,7 @@ def frames(source: InputFile, layout: Layout) -> Iterator[pl.DataFrame]:
 
 def _frame(number: int, piece: bytes, layout: Layout, source: InputFile) -> pl.DataFrame | None:
     """One piece as a frame; None where there is nothing but blank lines and comments."""
-    data = piece if number else piece.removeprefix(_BOM)
+    data = piece if number else piece.removeprefix(BOM)
     if not layout.loose and joined(data) is not None:
         raise _fault(number, layout, source)
     lines = _regular(data, layout.width)
@@ -120,8 +120,8 @@ def joined(data: bytes) -> int | None:
     """Where a line begins with a byte order mark, which only a file may."""
     if b"\xef" not in data:  # quicker than to look for all of it
         return None
-    at = 0 if data.startswith(_BOM) else data.find(b"\n" + _BOM) + 1
-    return at if data.startswith(_BOM, at) else None
+    at = 0 if data.startswith(BOM) else data.find(b"\n" + BOM) + 1
+    return at if data.startswith(BOM, at) else None
 
 
 def line_of(source: InputFile, row: int) -> int:
@@ -134,7 +134,7 @@ def line_of(source: InputFile, row: int) -> int:
             continue
         for text in piece.split(b"\n"):
             line += 1
-            content = text.removeprefix(_BOM).strip()
+            content = text.removeprefix(BOM).strip()
             if content and not content.startswith(b"#"):
                 if not row:
                     return line
@@ -159,7 +159,7 @@ def first_fields(source: InputFile) -> list[str]:
         InputError: the file is empty, or is not text.
     """
     head = source.head(_HEAD)
-    if not head.removeprefix(_BOM).strip():
+    if not head.removeprefix(BOM).strip():
         problem = "the file is empty; check whether it was written completely."
         raise InputError(problem, source=source.label, code="empty-file")
     if b"\x00" in head:
@@ -167,7 +167,7 @@ def first_fields(source: InputFile) -> list[str]:
     short = b"" if len(head) == _HEAD else head  # the last line may be cut
     whole = head[: head.rfind(b"\n") + 1] or short
     for data in chain([whole], source.chunks()):
-        for text in data.removeprefix(_BOM).split(b"\n"):
+        for text in data.removeprefix(BOM).split(b"\n"):
             content = text.strip()
             if content and not content.startswith(b"#"):
                 if re.search(_CONTROL, content):
@@ -269,7 +269,7 @@ def _fault(number: int, layout: Layout, source: InputFile) -> InputError:
     start = sum(piece.count(b"\n") for piece in islice(pieces, number))
     piece = next(pieces, b"")
     for line, text in enumerate(piece.split(b"\n"), start + 1):
-        code, problem = _wrong(text.removeprefix(_BOM) if line == 1 else text, layout)
+        code, problem = _wrong(text.removeprefix(BOM) if line == 1 else text, layout)
         if problem:
             if code == "wrong-field-count" and b"\r" in text.strip():
                 code, problem = "carriage-returns", RETURNS
@@ -286,13 +286,12 @@ def _wrong(text: bytes, layout: Layout) -> tuple[str, str]:
         return "", ""
     if re.search(_CONTROL, content):
         return "binary-file", _BINARY
-    if content.startswith(_BOM):
+    if content.startswith(BOM):
         return "joined-lines", JOINED
     try:
         fields = [field.decode() for field in content.split()]
     except UnicodeDecodeError:
-        problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
-        return "not-utf8", problem
+        return "not-utf8", NOT_UTF8
     return _wrong_fields(fields, layout)
 
 

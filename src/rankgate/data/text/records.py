@@ -22,6 +22,7 @@ from rankgate.data.streams.prefetch import in_order
 from rankgate.data.streams.source import CHUNK
 from rankgate.data.text.lines import JOINED, joined
 from rankgate.data.text.numbers import number_fault
+from rankgate.data.text.utf8 import BOM, decoded
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 SEPARATORS = (",", "\t", ";", "|")
 
-_BOM = b"\xef\xbb\xbf"
 _NEWLINE, _QUOTE = 10, 34
 _IRREGULAR = 256 << 20  # bytes that are read record by record, and kept in memory
 
@@ -79,7 +79,7 @@ class ColumnChoice:
 
 def first_fields(head: bytes, separator: str) -> tuple[str, ...]:
     """The fields of the first line, without blanks around them."""
-    first = head.removeprefix(_BOM).split(b"\n", 1)[0].decode(errors="replace")
+    first = head.removeprefix(BOM).split(b"\n", 1)[0].decode(errors="replace")
     try:
         fields = next(csv.reader([first.rstrip("\r")], delimiter=separator), [])
     except csv.Error:  # a field that is longer than any name
@@ -269,12 +269,7 @@ def _records(
     data: bytes, line: int, header: Header, source: InputFile
 ) -> Iterator[tuple[int, list[str]]]:
     """Each record that is not blank, with its line."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
-        where = line + data.count(b"\n", 0, error.start)
-        raise InputError(problem, source=source.label, line=where, code="not-utf8") from None
+    text = decoded(data, source.label, line)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=header.separator)
     width, at = len(header.names), line
     while True:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rankgate.data.text.utf8 import BOM
 from rankgate.files.checks.declare import Found, check, counted
 
 if TYPE_CHECKING:
     from rankgate.files.checks.subject import Bytes
 
-_BOM = b"\xef\xbb\xbf"
 _SHOWN = 40
 _GUARDS = {
     "apostrophe": rb"'[-=+@]",
@@ -22,7 +22,7 @@ _GUARDS = {
 
 @check("byte-order-mark", "note", "bytes", "The file begins with a byte order mark.")
 def _mark(found: Bytes) -> Iterator[Found]:
-    if found.head.startswith(_BOM):
+    if found.head.startswith(BOM):
         yield Found(
             "the file begins with a byte order mark, which is passed over",
             1,

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.text.numbers import number_fault
+from rankgate.data.text.utf8 import BOM, decoded
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from rankgate.data.streams.source import InputFile
 
-_BOM = b"\xef\xbb\xbf"
 _PIECE = 4 << 20  # bytes taken apart at one time, and the longest line
 _SHOWN = 40
 
@@ -71,7 +71,7 @@ def _pieces(
         if line > 1 and data.isspace():  # nothing but blank lines, however many
             line += data.count(b"\n")
             continue
-        text = _decoded(data.removeprefix(_BOM) if line == 1 else data, line, source)
+        text = decoded(data.removeprefix(BOM) if line == 1 else data, source.label, line)
         lines = pl.Series("line", text.replace("\r\n", "\n").split("\n"), pl.String)
         comment = lines.str.contains(r"^\s*#")
         at = np.flatnonzero((~(comment | (lines.str.strip_chars() == ""))).to_numpy())
@@ -99,12 +99,3 @@ def _numbered(
         problem = number_fault(shown, "grade") or f"grade {shown} is not a finite number."
         raise InputError(problem, source=source.label, line=int(at[row]), code="not-a-number")
     return rows.with_columns(number)
-
-
-def _decoded(data: bytes, line: int, source: InputFile) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        where = line + data.count(b"\n", 0, error.start)
-        problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
-        raise InputError(problem, source=source.label, line=where, code="not-utf8") from None

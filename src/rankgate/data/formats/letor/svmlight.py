@@ -22,6 +22,7 @@ from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.data.streams.source import source as source_of
 from rankgate.data.text.sheet import grade
+from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _NAMED = r"(?i)^docid\s*=\s*(\S+)"  # LETOR: docid = GX008-86-4444840 inc = 1 pr
 
 def sniff(head: bytes, name: str) -> str | None:
     """The first line is a number, perhaps a qid, and features such as 1:0.5."""
-    for line in head.removeprefix(b"\xef\xbb\xbf").splitlines(keepends=True):
+    for line in head.removeprefix(BOM).splitlines(keepends=True):
         if line.strip() and not line.lstrip().startswith(b"#"):
             fits = _SNIFFED.match(line)
             return "the first line is a grade with numbered features" if fits else None

@@ -16,6 +16,7 @@ from rankgate.data.formats.writing import known, lost, lost_columns, own, put, t
 from rankgate.data.text.json_keys import keys
 from rankgate.data.text.json_reader import a_text
 from rankgate.data.text.json_text import identifier, kind, parsed
+from rankgate.data.text.utf8 import BOM, decoded
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ _LIST, _TEXT, _ANSWER = "querySetQueries", "queryText", "referenceAnswer"
 _PAIRED = re.compile(
     r"""^\s*query:\s*(?P<query>"(?:[^"\\]|\\.)*"|.+?)\s*(?:,\s*answer:\s*(?P<answer>"(?:[^"\\]|\\.)*"|.*?))?\s*$"""
 )
-_BOM = b"\xef\xbb\xbf"
 
 Row = dict[str, str | None]
 
@@ -37,9 +37,9 @@ def sniff(head: bytes, name: str) -> str | None:
     found = search_answer.inner(head)
     if _LIST in found or "querySetSize" in found:
         return "an object with querySetQueries"
-    if head.removeprefix(_BOM).lstrip().startswith(b"{") and _TEXT in keys(head):
+    if head.removeprefix(BOM).lstrip().startswith(b"{") and _TEXT in keys(head):
         return "lines of objects with queryText"
-    first = head.removeprefix(_BOM).lstrip().split(b"\n", 1)[0]
+    first = head.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
     if re.match(rb"query:\s*\"", first):
         return 'lines of query: "..." with answer: "..."'
     return None
@@ -52,7 +52,7 @@ def read(source: InputFile) -> FileContents:
         InputError: something of another shape; with place or line.
     """
     data = source.everything(_LIMIT)
-    begin = data.removeprefix(_BOM).lstrip()[:1]
+    begin = data.removeprefix(BOM).lstrip()[:1]
     rest: dict[str, Any] = {}
     if begin == b"{" and _TEXT not in keys(data[: 1 << 16]):
         found = search_answer.only(source, "query sets")
@@ -105,7 +105,7 @@ def _row(query: dict[str, Any], where: str, label: str, line: int | None = None)
 
 
 def _lines(data: bytes, label: str) -> Iterator[Row]:
-    for line, piece in enumerate(data.removeprefix(_BOM).split(b"\n"), 1):
+    for line, piece in enumerate(data.removeprefix(BOM).split(b"\n"), 1):
         content = piece.strip()
         if not content:
             continue
@@ -113,12 +113,7 @@ def _lines(data: bytes, label: str) -> Iterator[Row]:
             found = parsed(content, label, line)
             yield _row(found, "the line", label, line)
             continue
-        try:
-            text = content.decode()
-        except UnicodeDecodeError:
-            raise InputError(
-                "not UTF-8 text; convert the file.", source=label, line=line, code="not-utf8"
-            ) from None
+        text = decoded(content, label, line)
         match = _PAIRED.match(text)
         query, answer = (match["query"], match["answer"]) if match else (text, None)
         yield _row({_TEXT: _bare(query), _ANSWER: _bare(answer)}, "the line", label, line)

@@ -8,7 +8,7 @@ import polars as pl
 
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.query_texts import by_text
-from rankgate.data.formats.rating_sheet import judged, pool_losses, pool_of
+from rankgate.data.formats.rating_sheet import LOSES, judged, pool_losses, pool_of
 from rankgate.data.text import sheet
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ FORMAT = Format(
     read=read,
     write=write,
     holds=("qrels",),
-    loses="raters, scales, texts besides ids, fields of documents",
+    loses=LOSES,
     detail=(
         "Columns query, docid (or doc_id) and rating in any order; others are kept as fields of "
         "the document. An empty rating is an unrated document, never grade 0; a query with two "

@@ -14,6 +14,7 @@ from rankgate.data.formats.writing import by_query, lost
 from rankgate.data.memory import frames as memory
 from rankgate.data.text import json_text
 from rankgate.data.text.json_reader import whole_object
+from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,12 +39,11 @@ _SNIFFED = re.compile(
     + _NUMBER
     + rb"[,}]"
 )
-_BOM = b"\xef\xbb\xbf"
 
 
 def sniff(head: bytes, name: str) -> str | None:
     """An object of queries, each an object of documents with numbers."""
-    if _SNIFFED.match(head.removeprefix(_BOM).lstrip()):
+    if _SNIFFED.match(head.removeprefix(BOM).lstrip()):
         return "an object of queries, each an object of documents with numbers"
     return None
 

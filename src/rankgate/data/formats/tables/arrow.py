@@ -1,10 +1,12 @@
-"""Read and write Arrow files in batches; also used for Parquet."""
+"""Arrow and Parquet: read and written in batches."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
     from rankgate.data.streams.source import InputFile
 
-PARQUET = b"PAR1"
-ARROW = b"ARROW1"
+PARQUET_MAGIC = b"PAR1"
+ARROW_MAGIC = b"ARROW1"
 _RANX = {"q_id", "doc_id", "score"}
 _BATCH = 1_000_000
 
@@ -43,7 +45,12 @@ _BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 def sniff(head: bytes, name: str) -> str | None:
     """The file begins with ARROW1."""
-    return "it begins with ARROW1" if head.startswith(ARROW) else None
+    return "it begins with ARROW1" if head.startswith(ARROW_MAGIC) else None
+
+
+def sniff_parquet(head: bytes, name: str) -> str | None:
+    """The file begins with PAR1."""
+    return "it begins with PAR1" if head.startswith(PARQUET_MAGIC) else None
 
 
 def read(source: InputFile) -> FileContents:
@@ -125,20 +132,22 @@ def rows(source: InputFile) -> FileRows | None:
     return FileRows.of(part, [collected(frame, source)], Place(source.label))
 
 
-def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
+def write(
+    contents: FileContents, out: BinaryIO, sink: Callable[..., object] = pl.LazyFrame.sink_ipc
+) -> tuple[Loss, ...]:
     """One part as a table, a run in its own order.
 
     Raises:
         UsageError: no part that is a table.
     """
     part, lost = schemas.chosen(contents)
-    with disk_errors():
-        batches(contents, part).sink_ipc(out)
+    with _disk_errors():
+        sink(_batches(contents, part), out)
     return lost
 
 
 @contextmanager
-def disk_errors() -> Iterator[None]:
+def _disk_errors() -> Iterator[None]:
     """Turn Polars' error for a full disk into the OSError that other writers raise."""
     try:
         yield
@@ -148,7 +157,7 @@ def disk_errors() -> Iterator[None]:
         raise OSError(str(error).rsplit(": ", 1)[-1]) from None
 
 
-def batches(contents: FileContents, part: str) -> pl.LazyFrame:
+def _batches(contents: FileContents, part: str) -> pl.LazyFrame:
     """A part that is made batch by batch while it is written."""
     from polars.io.plugins import register_io_source
 
@@ -201,7 +210,7 @@ def scanned(source: InputFile) -> pl.LazyFrame:
     Raises:
         InputError: a damaged file.
     """
-    parquet = source.head(4) == PARQUET
+    parquet = source.head(4) == PARQUET_MAGIC
     scan = pl.scan_parquet if parquet else pl.scan_ipc
     plain = None if source.content is not None or _packed(source) else source.path
     contents = b"" if plain else source.everything(PACKED)
@@ -219,7 +228,7 @@ def scanned(source: InputFile) -> pl.LazyFrame:
 def _packed(source: InputFile) -> bool:
     """Whether the file is compressed as a whole, so that its columns cannot be looked up."""
     with source.raw() as raw:
-        return raw.read(4) not in (PARQUET, ARROW[:4])
+        return raw.read(4) not in (PARQUET_MAGIC, ARROW_MAGIC[:4])
 
 
 def pieces(frame: pl.LazyFrame, source: InputFile) -> Iterator[pl.DataFrame]:
@@ -270,4 +279,12 @@ FORMAT = Format(
         "Columns as of csv; ids are strings, categories or whole numbers. Null is unrated. Columns "
         "q_id, doc_id and score, as ranx writes them, are judgments if the scores are integers."
     ),
+)
+PARQUET = replace(
+    FORMAT,
+    name="parquet",
+    title="Parquet with named columns",
+    suffixes=(".parquet", ".pq"),
+    sniff=sniff_parquet,
+    write=partial(write, sink=pl.LazyFrame.sink_parquet),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
@@ -43,6 +44,11 @@ def sniff(head: bytes, name: str) -> str | None:
     """The first line names columns that are known."""
     separator = separator_of(head)
     return f"the first line names columns between {_BETWEEN[separator]}" if separator else None
+
+
+def sniff_tabs(head: bytes, name: str) -> str | None:
+    """The first line names columns that are known, between tabs."""
+    return sniff(head, name) if separator_of(head) == "\t" else None
 
 
 def read(source: InputFile) -> FileContents:
@@ -213,4 +219,13 @@ FORMAT = Format(
         "(the probability of being drawn to be judged) and stratum. Of a run latency_ms and state "
         "(ok, zero, failed, not_run) say how long each query took and how it ended."
     ),
+)
+TSV = replace(
+    FORMAT,
+    name="tsv",
+    title="TSV whose first line names the columns",
+    suffixes=(".tsv", ".tab"),
+    sniff=sniff_tabs,
+    write=partial(write, separator="\t"),
+    detail="As csv, with tabs between the fields.",
 )

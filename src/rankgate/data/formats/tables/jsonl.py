@@ -12,11 +12,12 @@ from rankgate.data.columns import ALIASES, named
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import run_columns, schemas
-from rankgate.data.formats.tables.jsonl_rows import BOM, frames, line_of, whole
+from rankgate.data.formats.tables.jsonl_rows import frames, line_of, whole
 from rankgate.data.place import Place
 from rankgate.data.rows import FileRows
 from rankgate.data.run import Run
 from rankgate.data.text import json_text
+from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ import polars as pl
 
 from rankgate.data.streams.prefetch import in_order
 from rankgate.data.text import json_text
+from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.tables.schemas import TableSchema
     from rankgate.data.streams.source import InputFile
 
-BOM = b"\xef\xbb\xbf"
 # half a character, which Polars takes for NUL; or a letter of a key, which could not be found
 _ESCAPE = re.compile(rb"\\u(?:[dD][89a-fA-F]|00[2-7])")
 _NO_ID = rb'\s*:\s*+(?!"|(?:0|-?[1-9]\d*+)\s*+[,}])'

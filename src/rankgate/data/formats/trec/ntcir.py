@@ -13,6 +13,7 @@ from rankgate.data.formats.format import Format
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels, Scale
 from rankgate.data.text.lines import Layout, first_fields, frames, line_of
+from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _LOOKED_AT = 100
 
 def sniff(head: bytes, name: str) -> str | None:
     """The second or third field of the first lines is a label such as S, A, B, C or L2."""
-    at = _place([line.split() for line in head.removeprefix(b"\xef\xbb\xbf").splitlines()])
+    at = _place([line.split() for line in head.removeprefix(BOM).splitlines()])
     return f"field {at + 1} of the first lines is a label such as A or L2" if at else None
 
 

@@ -14,6 +14,7 @@ from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels
 from rankgate.data.text.lines import Layout, first_fields, frames, line_of
 from rankgate.data.text.numbers import number_fault
+from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _LOOKED_AT = 100
 
 def sniff(head: bytes, name: str) -> str | None:
     """The first lines have 5 fields, the last of them numbers: grade, method, probability."""
-    lines = [line.split() for line in head.removeprefix(b"\xef\xbb\xbf").splitlines()[:-1]]
+    lines = [line.split() for line in head.removeprefix(BOM).splitlines()[:-1]]
     lines = lines or [head.split()]
     found = [fields for fields in lines if fields and not fields[0].startswith(b"#")][:_LOOKED_AT]
     if found and all(len(fields) == len(_FIELDS) and _fits(fields) for fields in found):

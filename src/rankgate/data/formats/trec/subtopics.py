@@ -12,6 +12,7 @@ from rankgate.data.formats.format import Format
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels
 from rankgate.data.text.lines import Layout, first_fields, frames, line_of
+from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _NAMES = ("diversity", "subtopic")
 
 def sniff(head: bytes, name: str) -> str | None:
     """Four fields, and a document of a query has two second fields; or the file's name says so."""
-    lines = [line.split() for line in head.removeprefix(b"\xef\xbb\xbf").splitlines()]
+    lines = [line.split() for line in head.removeprefix(BOM).splitlines()]
     found = [fields for fields in lines if fields and not fields[0].startswith(b"#")]
     if not found or len(found[0]) != len(_FIELDS):
         return None

@@ -12,13 +12,13 @@ import polars as pl
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.notes import Note
+from rankgate.data.text.utf8 import BOM, decoded
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
 _LIMIT = 64 << 20  # bytes of a file; as Python's strings they take ten times as many
-_BOM = "\ufeff"
 _BLOCK = re.compile(r"<(top|topic)\b([^>]*)>|<(doc)>", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)(\w+)\b[^>]*>")
 _NUMBER = re.compile(r"""\bnumber\s*=\s*["']([^"']+)["']""", re.IGNORECASE)
@@ -33,7 +33,7 @@ _TWO = 2  # fields of a line: number and text
 
 def sniff(head: bytes, name: str) -> str | None:
     """Elements of topics, SMART's ``.I`` and ``.W``, or lines of a number, a tab and some words."""
-    text = head.decode(errors="replace").removeprefix(_BOM).lstrip()
+    text = head.removeprefix(BOM).decode(errors="replace").lstrip()
     if _SMART.match(text):
         return "queries begin with .I and a number, their texts with .W"
     found = _BLOCK.search(text) if text.startswith("<") else None
@@ -53,7 +53,7 @@ def read(source: InputFile) -> FileContents:
     Raises:
         InputError: no topics, one without a number, two of one number; text that is not UTF-8.
     """
-    text = _text(source)
+    text = decoded(source.everything(_LIMIT).removeprefix(BOM), source.label)
     if _SMART.search(text):
         rows = list(_smart(text))
     elif _BLOCK.search(text):
@@ -72,16 +72,6 @@ def read(source: InputFile) -> FileContents:
     table = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
     without = [row["query_id"] for row in rows if not row["text"]]
     return FileContents(queries=table, notes=Note.of("topics without a text", without))
-
-
-def _text(source: InputFile) -> str:
-    data = source.everything(_LIMIT)
-    try:
-        return data.decode().removeprefix(_BOM)
-    except UnicodeDecodeError as error:
-        problem = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(problem, source=source.label, line=line, code="not-utf8") from None
 
 
 def _smart(text: str) -> Iterator[dict[str, str]]:

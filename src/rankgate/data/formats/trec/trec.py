@@ -12,6 +12,7 @@ from rankgate.data.formats.trec import run as trec_run
 from rankgate.data.place import Place
 from rankgate.data.rows import NUMBERS, FileRows, Part
 from rankgate.data.text.lines import Layout, first_fields, frames, line_of
+from rankgate.data.text.utf8 import BOM
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss
@@ -36,7 +37,7 @@ _UNUSED = frozenset({"Q0", "tag"})
 
 def sniff(head: bytes, name: str) -> str | None:
     """The first line has as many fields between blanks as judgments or runs have."""
-    for text in head.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+    for text in head.removeprefix(BOM).split(b"\n"):
         content = text.strip()
         if content and not content.startswith(b"#"):
             width = len(content.split())

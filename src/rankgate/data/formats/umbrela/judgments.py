@@ -15,6 +15,7 @@ from rankgate.data.qrels import Scale
 from rankgate.data.text.json_keys import keys
 from rankgate.data.text.json_reader import a_text
 from rankgate.data.text.json_text import dumped, identifier, objects, whole
+from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _MADE = ("prompt", "prediction")  # what the model was asked and said
 
 def sniff(head: bytes, name: str) -> str | None:
     """The first line is an object with query, passage and judgment."""
-    line = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
+    line = head.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
     if line.startswith(b"{") and set(_NEEDED) <= keys(line):
         return "the first line is an object with query, passage and judgment"
     return None

@@ -20,6 +20,7 @@ from rankgate.data.formats.writing import (
 )
 from rankgate.data.text.json_keys import keys
 from rankgate.data.text.json_text import dumped, identifier, kind, number, objects
+from rankgate.data.text.utf8 import BOM
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _NAME = "umbrela-requests"
 
 def sniff(head: bytes, name: str) -> str | None:
     """An object with a query and candidates."""
-    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+    if head.removeprefix(BOM).lstrip().startswith(b"{"):
         found = keys(head)
         if {"query", "candidates[]"} <= found:
             return "an object with query and candidates"

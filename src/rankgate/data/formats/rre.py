@@ -1,20 +1,24 @@
-"""RRE's ratings: topics, groups of queries and the documents that are relevant to a group."""
+"""RRE's ratings: topics, groups of queries and the documents that are relevant to a group.
+
+In gain mode each document has its gain, in array mode each gain has its documents.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
-from rankgate.data.formats.format import Loss, Note
+from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.query_texts import by_text
 from rankgate.data.formats.writing import by_query, lost, own, put
 from rankgate.data.text.json_keys import matching
 from rankgate.data.text.json_reader import an_object, each, whole_object
-from rankgate.data.text.json_text import document, identifier, kind
+from rankgate.data.text.json_text import document, identifier, kind, whole
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,16 +43,18 @@ class _QueryGroup:
     topic: dict[str, Any] | None
 
 
-def mode(head: bytes) -> str | None:
-    """``gain`` or ``array``, by the kind of value of relevant documents; None if it is not RRE."""
+def sniff_arrays(head: bytes, name: str) -> str | None:
+    """Relevant documents as lists."""
     if matching(head, _GROUPED + r"\..+\[\]"):
-        return "array"
-    return "gain" if matching(head, _GROUPED + r"\..+\.gain") else None
+        return "queries with relevant_documents, lists of documents by gain"
+    return None
 
 
-def is_rre(head: bytes) -> bool:
-    """Whether relevant documents are where RRE has them."""
-    return matching(head, _GROUPED)
+def sniff_gains(head: bytes, name: str) -> str | None:
+    """Relevant documents with gains, or none at all."""
+    if matching(head, _GROUPED) and not sniff_arrays(head, name):
+        return "queries with relevant_documents, each document with its gain"
+    return None
 
 
 def read(source: InputFile) -> FileContents:
@@ -159,19 +165,10 @@ def _name(text: str, relevant: dict[str, Any], known: Mapping[str, dict[str, Any
     return name
 
 
-def write(
-    contents: FileContents, out: BinaryIO, relevant: Callable[[Grades], dict[str, Any]]
+def _write(
+    relevant: Callable[[Grades], dict[str, Any]], contents: FileContents, out: BinaryIO
 ) -> tuple[Loss, ...]:
-    """The groups as they were read, and all other queries in the flat form.
-
-    Args:
-        contents: what to write.
-        out: where to.
-        relevant: relevant documents in the form of a mode.
-
-    Raises:
-        InputError: there are no judgments.
-    """
+    """The groups as they were read, and all other queries in the flat form, in one of the modes."""
     contents, called = by_text(contents)
     grades, kept = by_query(contents.judgments("")), own(contents, NAME)
     head, shape = kept.get("head", _HEAD), kept.get("shape", "queries")
@@ -214,3 +211,42 @@ def _shaped(topics: list[dict[str, Any]], flat: list[dict[str, Any]], shape: str
     else:
         found = {}
     return found | {"queries": flat} if flat or not found else found
+
+
+def _by_document(grades: Grades) -> dict[str, Any]:
+    return {doc: {"gain": whole(grade)} for doc, grade in grades.items()}
+
+
+def _by_gain(grades: Grades) -> dict[str, Any]:
+    """The lowest gain first."""
+    found: dict[str, list[str]] = {}
+    for doc, grade in sorted(grades.items(), key=lambda pair: pair[1]):
+        found.setdefault(str(whole(grade)), []).append(doc)
+    return found
+
+
+GAINS = Format(
+    name="rre",
+    title="RRE's ratings, gain mode",
+    suffixes=(".json",),
+    sniff=sniff_gains,
+    read=read,
+    write=partial(_write, _by_document),
+    loses="raters, scales, ids besides texts",
+    detail=(
+        "Topics with groups of queries that share their relevant documents, or a flat list of "
+        'queries; {"doc": {"gain": 3}}. Index, templates and placeholders come back as they were. '
+        "Quepid writes this mode and reads only the other one: rre-array."
+    ),
+)
+ARRAYS = replace(
+    GAINS,
+    name="rre-array",
+    title="RRE's ratings, array mode",
+    sniff=sniff_arrays,
+    write=partial(_write, _by_gain),
+    detail=(
+        'As rre, with {"3": ["doc", ...]}: the key is the gain. It is the mode that Quepid can '
+        "import. The two modes are distinguished by the type of their values."
+    ),
+)

@@ -1,1 +1,0 @@
-"""Ratings of the Rated Ranking Evaluator (RRE)."""
