@@ -89,8 +89,10 @@ def test_every_form_says_the_same_word(run, place):
     page.feed(text["html"])
     assert "fail: worse against old" in page.words
     assert "://" not in text["html"]
-    # what the first metric says leads the page, and is not said again
-    assert page.words.count("RR is significantly lower (-0.3000,") == 1
+    # the rule that decided leads the page; its bounds and the interval say what they are
+    assert "no-worse: RR -0.3000 [" in page.words
+    assert "in brackets: one-sided confidence bounds" in page.words
+    assert "two-sided 95% interval" in page.words
 
 
 @pytest.mark.usefixtures("place")

@@ -46,7 +46,7 @@ def reconcile(
         metric: one metric or its name.
         conventions: conventions or their names; None is all that have a name, of a metric on
             lists those of the tools that have it, besides our own.
-        context: what a metric on lists needs: training, items, an obvious system.
+        context: what a metric on lists needs: training, items, a simple system.
 
     Raises:
         InputError: data that cannot be read, with file and line.

@@ -159,7 +159,7 @@ def _notes(policy: Policy, evidence: Evidence, looks: LookNumber | None) -> list
 
 
 def _control(policy: Policy, evidence: Evidence) -> list[str]:
-    """The error rates, and what is in brackets; nothing where no rule infers."""
+    """The error rates, and what is in brackets; nothing if no rule infers."""
     if not any(RULES[rule.kind].statistical for rule in policy.rules):
         return []
     terms = evidence.terms
@@ -174,9 +174,9 @@ def _control(policy: Policy, evidence: Evidence) -> list[str]:
         )
     else:
         errors = (
-            f"false-pass and false-fail rates are about {rates}{looks} where these queries show "
-            "how values are distributed; rare large losses that they miss make false passes more "
-            'frequent; interval = "guaranteed" holds there too'
+            f"false-pass and false-fail rates are about {rates}{looks} if these queries represent "
+            "how values are distributed; rare large losses that are not among them make false "
+            'passes more frequent, except with interval = "guaranteed"'
         )
     level = f"{100 * (1 - share):.3g}%"
     bounds = f"one-sided {level} confidence bounds"

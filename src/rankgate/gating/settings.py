@@ -41,7 +41,7 @@ LISTS = (
     Parameter("features", "list", "columns of items with numbers", ()),
     Parameter("category", "text", "a column of items with categories, several between bars"),
     Parameter("group", "text", "a column of items with the group whose exposure counts"),
-    Parameter("obvious", "text", "the run of an obvious system, next to the policy"),
+    Parameter("obvious", "text", "the run of a simple system, next to the policy"),
     Parameter(
         "earlier", "text", "what users were shown at an earlier time, a run next to the policy"
     ),

@@ -60,12 +60,14 @@ class ReportOptions:
         queries: texts of queries, by id.
         documents: ``query_id`` (null: for every query), ``doc_id``, ``text``; None without texts.
         place: of the result among several, for anchors that no other result has.
+        two_sided: whether intervals say that they are two-sided, as one-sided bounds are shown too.
     """
 
     worst: int = 20
     queries: Mapping[str, str] = field(default_factory=dict)
     documents: pl.DataFrame | None = None
     place: str = "0"
+    two_sided: bool = False
 
 
 class Result:

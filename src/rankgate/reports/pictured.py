@@ -63,7 +63,7 @@ class ChartRequest:
         extra: additional metrics that can be named.
         labels: the names of grades, besides those that the judgments bring.
         on_progress: called with the current step.
-        context: what metrics of lists need: training, items, an obvious system.
+        context: what metrics of lists need: training, items, a simple system.
     """
 
     qrels: Any

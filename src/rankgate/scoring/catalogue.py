@@ -36,7 +36,7 @@ class Catalogue:
         groups: ``(I,)``, codes of groups.
         relevant: ``(T, ·)``, codes of the relevant items of each user.
         history: ``(T, ·)``, of those that each had in training.
-        baseline: ``(T, ·)``, of the lists of an obvious system.
+        baseline: ``(T, ·)``, of the lists of a simple system.
         judged: ``(T,)``, whether each user has judgments; None is all of them.
     """
 

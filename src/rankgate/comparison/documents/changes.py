@@ -124,9 +124,10 @@ def changes(result: Comparison, place: str, options: ReportOptions) -> Changes:
         options: texts of queries and documents, and how many queries are shown with their lists.
     """
     clear = tuple(significant(row, result.level) for row in result.metrics.iter_rows(named=True))
+    grids = comparison.grids(result, worst=0, two_sided=options.two_sided)
     tables = [
         Table(heading, grid, spans=_spans(result), clear=clear) if i == 0 else Table(heading, grid)
-        for i, (heading, grid) in enumerate(comparison.grids(result, worst=0))
+        for i, (heading, grid) in enumerate(grids)
     ]
     opened = _Queries(result, place, options.queries, options.documents)
     most = opened.most(options.worst)

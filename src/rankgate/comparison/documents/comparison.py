@@ -69,9 +69,15 @@ def query_document(result: Comparison, query_id: str) -> Document:
     )
 
 
-def grids(result: Comparison, worst: int = WORST) -> list[tuple[str, Grid]]:
+def grids(
+    result: Comparison, worst: int = WORST, *, two_sided: bool = False
+) -> list[tuple[str, Grid]]:
     """Every table of a comparison with its heading, those that say something."""
-    tables = [("", figures(result)), ("", effects(result)), ("", _judged(result))]
+    tables = [
+        ("", figures(result, two_sided=two_sided)),
+        ("", effects(result)),
+        ("", _judged(result)),
+    ]
     tables += [(f"{tag}: figures of each value", _slice(result, tag)) for tag in _tags(result)]
     for metric in result.names:
         lost, count = _worst(result, metric, worst), _losses(result, metric)
@@ -87,7 +93,7 @@ def grids(result: Comparison, worst: int = WORST) -> list[tuple[str, Grid]]:
     return [(heading, grid) for heading, grid in tables if grid.rows]
 
 
-def figures(result: Comparison) -> Grid:
+def figures(result: Comparison, *, two_sided: bool = False) -> Grid:
     """Means, difference, interval and p of each metric."""
     rows = [
         (
@@ -102,7 +108,8 @@ def figures(result: Comparison) -> Grid:
         for row in result.metrics.iter_rows(named=True)
     ]
     names = (printable(result.baseline.name), printable(result.candidate.name))
-    head = ("metric", *names, "delta", interval_head(result), p_head(result), "won/tied/\nlost")
+    ends = interval_head(result, two_sided=two_sided)
+    head = ("metric", *names, "delta", ends, p_head(result), "won/tied/\nlost")
     return Grid(head, tuple(rows))
 
 

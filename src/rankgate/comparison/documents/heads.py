@@ -11,10 +11,11 @@ if TYPE_CHECKING:
 _SHORT = {"randomization": "random."}
 
 
-def interval_head(result: Comparison) -> str:
+def interval_head(result: Comparison, *, two_sided: bool = False) -> str:
     """The head of intervals, which no correction widens."""
     corrected = not result.correction.startswith("none")
-    return f"{result.level:.0%} interval" + ("\n(uncorrected)" if corrected else "")
+    sides = "two-sided " if two_sided else ""
+    return f"{sides}{result.level:.0%} interval" + ("\n(uncorrected)" if corrected else "")
 
 
 def p_head(result: Comparison) -> str:

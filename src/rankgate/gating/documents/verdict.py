@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankgate.comparison.documents import changes
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 FORMS = ("text", "json", "markdown", "junit", "github", "html")
 """The forms of a verdict, by the name that ``--format`` takes."""
 
-_WORST = 10
+_WORST, _LEAD = 10, 3
 
 
 def render(result: Verdict, form: str, width: int = WIDTH) -> str:
@@ -68,16 +69,28 @@ def page_document(result: Verdict, options: ReportOptions) -> Document:
     known = comparison.warnings if comparison else ()
     notes = Points(tuple(note for note in result.notes if note not in known))
     blocks = (Table("", rules(result)), notes, inputs(result))
-    lead: tuple[str, ...] = ()
+    lead = _decisive(result)
     others: list[Section] = []
     if comparison is not None:
-        lead = (changes.sentence(comparison), changes.ground(comparison))
-        others = changes.sections(comparison, options.place, options)
+        lead = (*lead, changes.ground(comparison))
+        own_options = replace(options, two_sided=True)
+        others = changes.sections(comparison, options.place, own_options)
     elif result.queries:
         heading = f"{_some(result)}"
         others = [Section("worst", "Worst queries", (Table(heading, worst(result)),))]
     own = Section("verdict", f"Rules: {candidate} against {baseline}", solid(blocks), "Rules")
     return Document(f"{candidate} against {baseline}", result.verdict, lead, (own, *others))
+
+
+def _decisive(result: Verdict) -> tuple[str, ...]:
+    """The reasons of the blocking rules that have the outcome of the whole."""
+    own = [
+        f"{each.rule.id}: {each.outcome.reason}"
+        for each in result.rules
+        if each.rule.tier == "block" and each.outcome.status == result.verdict
+    ]
+    more = f"; and {len(own) - _LEAD} more" if len(own) > _LEAD else ""
+    return (f"{'; '.join(own[:_LEAD])}{more}.",) if own else ()
 
 
 def rules(result: Verdict) -> Grid:
@@ -92,7 +105,9 @@ def rules(result: Verdict) -> Grid:
         )
         for each in result.rules
     )
-    return Grid(("status", "rule", "tier", "why", "next"), rows, frozenset(range(5)))
+    bounded = any(note.startswith("brackets: ") for note in result.notes)
+    why = "why (in brackets: one-sided confidence bounds)" if bounded else "why"
+    return Grid(("status", "rule", "tier", why, "next"), rows, frozenset(range(5)))
 
 
 def worst(result: Verdict) -> Grid:

@@ -41,7 +41,7 @@ class Listed:
         people: how many people those are of.
         relevant: ``(T, ·)``, the items that are relevant to each user, in any order.
         history: ``(T, ·)``, the items that each user had before.
-        baseline: ``(T, ·)``, what an obvious system shows, such as the most popular items.
+        baseline: ``(T, ·)``, what a simple system shows, such as the most popular items.
         earlier: ``(T, ·)``, what the same system showed last time.
         drawn: ``(T, R, ·)``, other rankings that a system which draws them may show just as well.
         before: ``(T, ·)``, all that it ever showed; what it showed last time if not given.

@@ -143,8 +143,8 @@ Serendipity = ListMetric(
     formula="Serendipity@K = |relevant ∩ (shown \\ obvious)| / K",
     needs=("relevant", "baseline"),
     source="Ge, Delgado-Battenfeld & Jannach, RecSys 2010, doi:10.1145/1864708.1864761",
-    sees="which relevant items are shown that the obvious system does not show",
-    blind_to="the order within a list; what the obvious system is, must be said",
+    sees="which relevant items are shown that the simple system does not show",
+    blind_to="the order within a list; what the simple system is, must be said",
 )
 Unexpectedness = ListMetric(
     "Unexpectedness",
