@@ -11,6 +11,9 @@ from click.testing import CliRunner
 import rankgate
 from rankgate.cli import rankgate as program
 from rankgate.errors import InputError, UsageError
+from rankgate.evaluation.context import Context
+from rankgate.evaluation.scored_system import Scorer
+from rankgate.gating.baseline import Baseline, dumped
 from rankgate.gating.policy import parsed
 from support.wording import raises
 
@@ -212,3 +215,44 @@ def test_activity_is_a_slice_where_there_is_training(part, n):
     assert (outcome.status, outcome.n) == ("pass", n)
     text = rule("noninferiority", "P@5", margin=0.5, slice=f"activity={part}")
     assert ended(POPULAR, WIDE, text, train=train)[1].n == n
+
+
+SERVED = {f"v{u:02}": {f"i{(3 * u + j) % ITEMS:02}": 9.0 - j for j in range(5)} for u in range(30)}
+TAGGED = {**dict.fromkeys(QRELS, "a"), **{user: "ab"[int(user[1:]) % 2] for user in SERVED}}
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_slices_hold_users_without_judgments(tmp_path, saved):
+    import polars as pl
+
+    tags = pl.DataFrame({"query_id": list(TAGGED), "half": list(TAGGED.values())})
+    before = {user: {f"i{i:02}": 9.0 - i for i in range(5)} for user in SERVED}
+    baseline, candidate = {**POPULAR, **before}, {**WIDE, **SERVED}
+    rules = "\n".join(
+        rule("noninferiority", metric, margin=0.5, slice=f"half={half}").replace('"r"', f'"{at}"')
+        for at, (metric, half) in enumerate(
+            (("Coverage@5", "a"), ("Coverage@5", "b"), ("ListLength@5", "b"))
+        )
+    )
+    policy = tmp_path / "rankgate.toml"
+    policy.write_text(rules)
+    if saved:
+        scorer = Scorer.of(QRELS, ["P@5", "Coverage@5"], depth=10, tags=tags, context=Context())
+        file = tmp_path / "main.json"
+        file.write_text(dumped(Baseline("main", scorer.scored(baseline))))
+        baseline = str(file)
+    result = rankgate.gate(QRELS, baseline, candidate, policy, tags=tags, record=False)
+    assert [each.outcome.n for each in result.rules] == [USERS + 15, 15, 15]
+    shown = {item for user in SERVED if TAGGED[user] == "b" for item in SERVED[user]}
+    deltas = [each.outcome.delta for each in result.rules]
+    assert deltas == pytest.approx([(ITEMS - 5) / ITEMS, (len(shown) - 5) / ITEMS, 0])
+
+
+def test_users_without_judgments_are_active_or_new_too():
+    import polars as pl
+
+    train = pl.DataFrame({"user": ["v00", "v01", "v01"], "item": ["i00", "i00", "i01"]})
+    for part, n in (("new", USERS + 28), ("light", 1), ("heavy", 1)):
+        text = rule("floor", "Coverage@5", at_least=0, slice=f"activity={part}")
+        outcome = ended({**POPULAR, **SERVED}, {**WIDE, **SERVED}, text, train=train)[1]
+        assert outcome.n == n

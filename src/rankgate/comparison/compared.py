@@ -41,7 +41,7 @@ def queries_of(baseline: ScoredRun, candidate: ScoredRun, values: PairedValues) 
         how="full",
         coalesce=True,
     )
-    tags = _tags(baseline, candidate)
+    tags = tags_of(baseline, candidate)
     parts = []
     for j, metric in enumerate(values.metrics):
         before, after = values.baseline[:, j], values.candidate[:, j]
@@ -59,20 +59,20 @@ def queries_of(baseline: ScoredRun, candidate: ScoredRun, values: PairedValues) 
         ).drop_nans("delta")
         parts.append(part.sort("gain", "query_id"))
     table = pl.concat(parts)
-    for more in (judged, shared, *([tags] if tags is not None else [])):
+    for more in (judged, shared, tags):
         table = table.join(more, on="query_id", how="left", maintain_order="left")
     return table
 
 
-def _tags(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame | None:
-    """Tags that the baseline's queries have, then those that only the candidate's have."""
-    table = None
-    for side in (baseline, candidate):
-        known: set[str] = set() if table is None else set(table.columns)
-        fresh = [name for name in side.tags if name not in known]
-        if fresh:
-            own = side.queries.select("query_id", *fresh)
-            table = own if table is None else table.join(own, on="query_id", how="left")
+def tags_of(*sides: ScoredRun) -> pl.DataFrame:
+    """``query_id`` and the tags of all queries; of two sides that know a tag, the first decides."""
+    table = sides[0].tagged
+    for side in sides[1:]:
+        more = side.tagged
+        fresh = [name for name in more.columns if name not in table.columns]
+        both = table.join(more.select("query_id", *fresh), on="query_id", how="left")
+        others = more.join(table, on="query_id", how="anti")
+        table = pl.concat([both, others], how="diagonal_relaxed")
     return table
 
 
@@ -150,13 +150,9 @@ def states_of(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
 def of_slice(baseline: ScoredRun, candidate: ScoredRun, slice_: str) -> tuple[ScoredRun, ScoredRun]:
     """Both sides with what is known of the queries of a slice, `tag=value`; lists stay whole."""
     tag, _, value = slice_.partition("=")
-    tags = _tags(baseline, candidate)
-    known = (
-        []
-        if tags is None or tag not in tags.columns
-        else (tags.filter(pl.col(tag).fill_null("") == value)["query_id"].to_list())
-    )
-    own = pl.col("query_id").is_in(known)
+    tags = tags_of(baseline, candidate)
+    named = tags.filter(pl.col(tag).fill_null("") == value) if tag in tags.columns else tags.clear()
+    own = pl.col("query_id").is_in(named["query_id"].implode())
     return (
         replace(baseline, queries=baseline.queries.filter(own)),
         replace(candidate, queries=candidate.queries.filter(own)),

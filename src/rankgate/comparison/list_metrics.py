@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.comparison.compared import tags_of
 from rankgate.comparison.comparison import METRICS
 from rankgate.comparison.values import signs_of
 from rankgate.comparison.whole import Whole
@@ -46,6 +47,7 @@ class ComparedLists:
         lists: of each system.
         warnings: what to know before trusting a figure.
         asked: as of the scorer.
+        tags: ``query_id`` and the tags of users, judged or not.
     """
 
     metrics: Mapping[str, ListMetric]
@@ -53,6 +55,7 @@ class ComparedLists:
     lists: tuple[Listed, ...]
     warnings: tuple[str, ...]
     asked: bool = True
+    tags: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @classmethod
     def of(cls, scorer: Scorer, runs: Sequence[ScoredRun]) -> ComparedLists:
@@ -84,7 +87,8 @@ class ComparedLists:
             for run, own in zip(runs[:2], lists, strict=False)
             for words in odd_lists(world, own)
         ]
-        return cls(builder.metrics, world.queries, lists, tuple(items), scorer.asked)
+        tags = tags_of(*runs)
+        return cls(builder.metrics, world.queries, lists, tuple(items), scorer.asked, tags)
 
     def scored(self, at: int, run: ScoredRun) -> ScoredRun:
         """A run with the values of its lists in addition to those of its rankings."""
@@ -167,7 +171,7 @@ class ComparedLists:
         users = self.users.filter(~self.users.is_in(gone.implode()))
         if slice_ is not None:
             tag, _, value = slice_.partition("=")
-            own = result.queries.filter(pl.col(tag).fill_null("") == value)["query_id"].unique()
+            own = self.tags.filter(pl.col(tag).fill_null("") == value)["query_id"].unique()
             users = users.filter(users.is_in(own.implode()))
         return places(users, self.users)
 

@@ -42,7 +42,7 @@ def sliced(
         if tag not in baseline.tags:
             known = ", ".join(baseline.tags) or "none; give some with --tags FILE"
             raise UsageError(f"no tag is called {tag!r}; queries have {known}.", code="unknown-tag")
-        own = dict(baseline.queries.select("query_id", tag).iter_rows())
+        own = dict(baseline.tagged.select("query_id", tag).iter_rows())
         belongs = np.array([own.get(query) or "" for query in values.query_ids], dtype=object)
         groups = sorted(set(belongs))
         items = [

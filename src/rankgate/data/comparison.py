@@ -27,7 +27,7 @@ LISTS = {
 """The first documents of each list; grade is null for a document without one."""
 
 SERVED: dict[str, Any] = {"query_id": pl.String, "doc_ids": pl.List(pl.String)}
-"""The first documents of the lists of users without judgments, the best first."""
+"""The first documents of the lists of users without judgments, the best first, then any tags."""
 
 QUERIES = {
     "query_id": pl.String,
@@ -57,8 +57,8 @@ class ScoredRun:
         lists: the columns of `LISTS`.
         queries: the columns of `QUERIES`, then tags.
         lower: the metrics that are better when lower.
-        served: the columns of `SERVED`, the lists of users without judgments that metrics of
-            lists count; None where they are not known.
+        served: the columns of `SERVED`, then tags: the lists of users without judgments that
+            metrics of lists count; None where they are not known.
         zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
     """
 
@@ -94,3 +94,11 @@ class ScoredRun:
     def tags(self) -> tuple[str, ...]:
         """The names of the tags that queries have."""
         return tuple(name for name in self.queries.columns if name not in {*QUERIES, "error"})
+
+    @property
+    def tagged(self) -> pl.DataFrame:
+        """``query_id`` and the tags of each query, and of users without judgments if known."""
+        tagged = self.queries.select("query_id", *self.tags)
+        if self.served is None or not set(self.tags) <= set(self.served.columns):
+            return tagged
+        return pl.concat([tagged, self.served.select(tagged.columns)])

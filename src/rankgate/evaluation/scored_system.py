@@ -141,7 +141,7 @@ class Scorer:
         rows = {"query_id": users.gather(owner), "doc_ids": names.gather(codes[owner, place])}
         lists = pl.DataFrame(rows).group_by("query_id", maintain_order=True).agg("doc_ids")
         found = pl.DataFrame([users]).join(lists, "query_id", how="left", maintain_order="left")
-        return found.with_columns(pl.col("doc_ids").fill_null([]))
+        return _tagged(found.with_columns(pl.col("doc_ids").fill_null([])), self.tags)
 
 
 def _builder(lists: Mapping[str, Metric], how: Convention, context: Context) -> ListBuilder | None:
@@ -200,6 +200,11 @@ def _queries(
     table = table.with_columns(state.alias("state"), pl.col("retrieved").fill_null(0))
     others = [name for name in table.columns if name not in {*QUERIES, "missing"}]
     table = table.select(*QUERIES, *others)
+    return _tagged(table, tags)
+
+
+def _tagged(table: pl.DataFrame, tags: pl.DataFrame | None) -> pl.DataFrame:
+    """Queries with the tags of theirs that they do not have yet."""
     if tags is None:
         return table
     fresh = [name for name in tags.columns if name == "query_id" or name not in table.columns]

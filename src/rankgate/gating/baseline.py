@@ -47,7 +47,9 @@ def dumped(baseline: Baseline) -> str:
         "noise": dict(baseline.noise),
     }
     if side.served is not None:
-        head["served"] = dict(side.served.sort("query_id").iter_rows())
+        served = side.served.sort("query_id")
+        head["served"] = dict(served.select(*SERVED).iter_rows())
+        head |= {"served_tags": own} if (own := _served_tags(served)) else {}
     lines = [f"  {json.dumps(key)}: {_line(value)},\n" for key, value in head.items()]
     queries = ",\n".join(f"    {json.dumps(q)}: {_line(v)}" for q, v in _by_query(side).items())
     return "{\n" + "".join(lines) + '  "queries": {\n' + queries + "\n  }\n}\n"
@@ -131,4 +133,14 @@ def _served(result: dict[str, Any]) -> pl.DataFrame | None:
     if "served" not in result:
         return None
     rows = list(result["served"].items())
-    return pl.DataFrame(rows, schema=SERVED, orient="row")
+    tags = [{"query_id": user, **result.get("served_tags", {}).get(user, {})} for user, _ in rows]
+    schema = dict.fromkeys(["query_id", *result["tags"]], pl.String)
+    lists = pl.DataFrame(rows, schema=SERVED, orient="row")
+    return lists.join(pl.DataFrame(tags, schema=schema), "query_id", how="left")
+
+
+def _served_tags(served: pl.DataFrame) -> dict[str, dict[str, str]]:
+    """The tags of users without judgments that have any."""
+    rows = served.drop("doc_ids").iter_rows(named=True)
+    found = {row.pop("query_id"): {k: v for k, v in row.items() if v is not None} for row in rows}
+    return {user: tags for user, tags in found.items() if tags}

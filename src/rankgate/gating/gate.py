@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import QrelsLike, RunLike, TableLike
     from rankgate.data.logs.interactions import LogLike
+    from rankgate.data.logs.user_items import Meetings
     from rankgate.gating.baselines import Saved
     from rankgate.gating.policy import Policy
     from rankgate.gating.verdict import Verdict
@@ -155,7 +156,6 @@ def gate(
     )
     every = (*scorer.metrics, *(scorer.builder.metrics.items() if scorer.builder else ()))
     refuse_impossible(rules.rules, every)
-    scorer = _with_activity(scorer, rules, given)
     run = read_run(candidate)
     other = scorer.scored(run)
     if saved is not None and saved.baseline.side.qrels_sha256 != scorer.qrels.sha256:
@@ -170,6 +170,7 @@ def gate(
         seed=rules["seed"],
     )
     again = [scorer.scored(run) for run in noise]
+    base, other = _with_activity([base, other], rules, given)
     lists = ComparedLists.of(scorer, [base, other, *again])
     (result,) = compared(
         lists.scored(0, base),
@@ -224,17 +225,22 @@ def _tags(tags: str | Path | pl.DataFrame | None, rules: Policy) -> pl.DataFrame
     return tags_from(rules.folder / rules["tags"]) if rules["tags"] else None
 
 
-def _with_activity(scorer: Scorer, rules: Policy, given: Context) -> Scorer:
+def _with_activity(sides: Sequence[ScoredRun], rules: Policy, given: Context) -> list[ScoredRun]:
     """Tags that say who is new, light and heavy, where a rule asks for it and training is there."""
     if ACTIVITY not in rules.slices or given.train is None:
-        return scorer
-    users = scorer.qrels.table["query_id"].unique().sort()
-    result = pl.DataFrame({"query_id": users, ACTIVITY: active(users, Train(given.train).met)})
-    if scorer.tags is not None and ACTIVITY not in scorer.tags.columns:
-        result = scorer.tags.join(result, on="query_id", how="full", coalesce=True)
-    elif scorer.tags is not None:
-        result = scorer.tags
-    return replace(scorer, tags=result)
+        return list(sides)
+    train = Train(given.train).met
+    return [side if ACTIVITY in side.tags else _active(side, train) for side in sides]
+
+
+def _active(side: ScoredRun, train: Meetings) -> ScoredRun:
+    """A side whose users are tagged as new, light or heavy."""
+    served = side.served
+    return replace(
+        side,
+        queries=side.queries.with_columns(active(side.queries["query_id"], train)),
+        served=None if served is None else served.with_columns(active(served["query_id"], train)),
+    )
 
 
 def _interval(rules: Policy) -> Interval:
