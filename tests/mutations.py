@@ -4,10 +4,11 @@ A seeded sample of changes to `rankgate.scoring` and `rankgate.metrics` (a compa
 operator swapped, a number one higher, a condition negated) is built into one copy of the package,
 each behind a switch. The tests run once with all switches off, which shows the tests that reach
 each change. Then each change is switched on: the quickest tests of each file that reach it run
-first, then all of them, up to the first failure. The same seed gives the same changes for the
-same code.
+first, then all of them, up to the first failure. A change is chosen by its text and the seed alone:
+code elsewhere that is added, moved or removed leaves the others in the sample. With ``--also`` a
+change must be possible in another source tree too, so that two versions are tried with the same.
 
-    python tests/mutations.py [--count 60] [--seed 13] [--save FOLDER] [TESTS ...]
+    python tests/mutations.py [--count 60] [--seed 13] [--also SRC] [--save FOLDER] [TESTS ...]
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import hashlib
 import json
 import os
-import random
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -93,9 +94,15 @@ class Change(NamedTuple):
     end: int
     old: str
     new: str
+    text: str
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.old} -> {self.new}"
+
+    @property
+    def content(self) -> tuple[str, str, str]:
+        """What is changed, wherever it is."""
+        return self.text, self.old, self.new
 
     def overlaps(self, other: Change) -> bool:
         """Whether both are in the same part of a line."""
@@ -137,7 +144,7 @@ def changes(source: Path) -> Iterator[Change]:
     for package in PACKAGES:
         for path in sorted((source / "rankgate" / package).rglob("*.py")):
             text = path.read_text("utf-8")
-            tree = ast.parse(text)
+            lines, tree = text.splitlines(), ast.parse(text)
             skipped = {id(inner) for node in not_computed(tree) for inner in ast.walk(node)}
             for node in ast.walk(tree):
                 if id(node) in skipped or not isinstance(node, ast.expr):
@@ -147,15 +154,26 @@ def changes(source: Path) -> Iterator[Change]:
                     old = ast.get_source_segment(text, node) or ""
                     place = (node.lineno, node.col_offset, node.end_col_offset or 0)
                     file = path.relative_to(source).as_posix()
-                    yield Change(file, *place, old, ast.unparse(other))
+                    words = old, ast.unparse(other), lines[node.lineno - 1].strip()
+                    yield Change(file, *place, *words)
 
 
-def sampled(source: Path, count: int, seed: int) -> list[Change]:
-    """Changes of a seeded sample, none inside another."""
+def unique(source: Path) -> dict[tuple[str, str, str], Change]:
+    """The changes whose line is there once."""
     every = list(changes(source))
-    random.Random(seed).shuffle(every)
+    times = Counter(each.content for each in every)
+    return {each.content: each for each in every if times[each.content] == 1}
+
+
+def sampled(source: Path, count: int, seed: int, also: Path | None = None) -> list[Change]:
+    """Changes of a seeded sample, none inside another; possible in another tree too."""
+    some = unique(source)
+    if also:
+        others = unique(also)
+        some = {content: each for content, each in some.items() if content in others}
+    drawn = sorted(some, key=lambda content: hashlib.sha256(f"{seed}{content}".encode()).digest())
     chosen: list[Change] = []
-    for each in every:
+    for each in map(some.__getitem__, drawn):
         if len(chosen) < count and not any(each.overlaps(other) for other in chosen):
             chosen.append(each)
     return chosen
@@ -237,6 +255,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=13)
+    parser.add_argument("--also", type=Path, help="the folder src of another version")
     parser.add_argument("--save", type=Path, help="a folder for the copy and the tests of each")
     parser.add_argument("tests", nargs="*", default=["tests"])
     given = parser.parse_args()
@@ -244,7 +263,7 @@ def main() -> None:
         folder = given.save or Path(temporary)
         source = folder / "src"
         shutil.copytree(ROOT / "src", source)
-        chosen = sampled(source, given.count, given.seed)
+        chosen = sampled(source, given.count, given.seed, given.also)
         build_in(chosen, source)
         tests = reaching(source, folder / "reached", given.tests)
         killed = 0

@@ -176,7 +176,7 @@ def made(folder, ratings):
     }
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(scope="module", params=KINDS)
 def result(request, folder, ratings):
     one = made(folder, ratings)[request.param]()
     assert isinstance(one, Result)
