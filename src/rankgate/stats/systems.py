@@ -85,7 +85,7 @@ def tukey(matrix: Floats, level: float = 0.95) -> Pairwise:
     (n−1)(S−1) degrees of freedom (Carterette 2012). The test that ignores the pairing, as ranx
     and scipy.stats.tukey_hsd compute it, sees far less.
     """
-    from scipy.stats import studentized_range
+    from rankgate.stats.studentized_range import quantile
 
     result, (n, systems) = anova(matrix), matrix.shape
     mean = matrix.mean(axis=0)
@@ -96,7 +96,7 @@ def tukey(matrix: Floats, level: float = 0.95) -> Pairwise:
         return Pairwise(delta, p, np.full_like(delta, np.nan), np.full_like(delta, np.nan), "tukey")
     p = _tail(np.abs(delta) / error, systems, result.df_residual)
     np.fill_diagonal(p, 1.0)
-    reach = float(studentized_range.ppf(level, systems, result.df_residual)) * error
+    reach = quantile(level, systems, result.df_residual) * error
     return Pairwise(delta, p, delta - reach, delta + reach, "tukey")
 
 
@@ -154,17 +154,18 @@ def _turned(matrix: Floats, samples: int, seed: int) -> Floats:
 
 def _tail(q: Floats, systems: int, df: int) -> Floats:
     """P(range ≥ q): each by itself, or of many pairs between the points of a fine grid."""
-    from scipy.interpolate import PchipInterpolator
-    from scipy.stats import studentized_range
+    from rankgate.stats.studentized_range import tail
 
     upper = np.triu_indices(systems, 1)
     values = q[upper]
     if values.size <= _EXACT:
-        tail = studentized_range.sf(values, systems, df)
+        found = tail(values, systems, df)
     else:
+        from scipy.interpolate import PchipInterpolator
+
         grid = np.linspace(0.0, float(values.max()), _GRID)
-        logs = np.log(np.maximum(studentized_range.sf(grid, systems, df), 1e-300))
-        tail = np.exp(PchipInterpolator(grid, logs)(values))
+        logs = np.log(np.maximum(tail(grid, systems, df), 1e-300))
+        found = np.exp(PchipInterpolator(grid, logs)(values))
     p = np.zeros_like(q)
-    p[upper] = np.clip(tail, 0.0, 1.0)
+    p[upper] = np.clip(found, 0.0, 1.0)
     return np.asarray(p + p.T, np.float64)
