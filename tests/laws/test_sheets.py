@@ -45,9 +45,9 @@ def test_ids_come_back(pairs, form):
                 cells.write_csv(head, rows, out)
             else:
                 cells.write_xlsx(head, rows, out, choices={"grade": ["0", "1", "2", "3"]})
-        result = filled([cells.read(place)], pool=pool)
-    assert result.ratings.table.select("query_id", "doc_id").rows() == pairs
-    assert result.notes == ()
+        ratings, notes = filled([cells.read(place)], pool=pool)
+    assert ratings.table.select("query_id", "doc_id").rows() == pairs
+    assert notes == ()
 
 
 @given(POOLS, st.data())

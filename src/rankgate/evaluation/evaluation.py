@@ -17,6 +17,7 @@ from rankgate.evaluation.lists.catalogue import (
     unjudged_users_notice,
     zero_grades_notice,
 )
+from rankgate.present.numbers import known
 from rankgate.present.result import Notice, Result
 from rankgate.scoring.chosen import refuse_mixed
 
@@ -95,7 +96,7 @@ class Evaluation(Result):
         values: dict[str, Any] = {
             "name": scores.run,
             "tag": scores.tag,
-            "mean": {label: _plain(scores.means[label]) for label in self.metrics},
+            "mean": {label: known(scores.means[label]) for label in self.metrics},
             "counts": scores.counts.to_dict(),
         }
         if per_query:
@@ -104,7 +105,7 @@ class Evaluation(Result):
             ends: Scores | None = getattr(scores, name)
             if ends is not None:
                 means = ends.means
-                values[name] = {each: _plain(means.get(each, math.nan)) for each in self.metrics}
+                values[name] = {each: known(means.get(each, math.nan)) for each in self.metrics}
                 if per_query:
                     values[f"per_query_{name}"] = {
                         each: ends.per_query(each) for each in ends.values
@@ -277,7 +278,3 @@ def _name(run: Scores) -> pl.Series:
 
 def _mean(ends: Scores | None, label: str) -> float | None:
     return None if ends is None else ends.means.get(label)
-
-
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None

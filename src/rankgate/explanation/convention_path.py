@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.scores import Scores
 from rankgate.errors import RankgateError
+from rankgate.present.numbers import known
 from rankgate.scoring.convention import Alignment
 from rankgate.scoring.differences import Choices, written
 
@@ -178,11 +178,6 @@ _ALIGNING = frozenset(each.name for each in fields(Alignment))
 def effective(steps: Iterable[Step]) -> tuple[Step, ...]:
     """The steps that change anything here."""
     return tuple(step for step in steps if step.moves)
-
-
-def known(value: float) -> Known:
-    """A number, or None where there is none."""
-    return value if math.isfinite(value) else None
 
 
 def _fine(scores: Scores | RankgateError) -> bool:

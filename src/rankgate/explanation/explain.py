@@ -15,10 +15,11 @@ from rankgate.data.run import SCHEMA
 from rankgate.data.scores import REASONS
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
-from rankgate.explanation.explanation import ExplainedRow, Explanation, Other, known
+from rankgate.explanation.explanation import ExplainedRow, Explanation, Other
 from rankgate.explanation.ideal import ideal_rows
 from rankgate.explanation.ranking import QueryRanking, ranking
 from rankgate.explanation.steps import Contributions, contributions
+from rankgate.present.numbers import known
 from rankgate.scoring import CONVENTIONS, Convention
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.chosen import chosen_convention

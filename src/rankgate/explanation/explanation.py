@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
@@ -164,8 +163,3 @@ class Explanation(Result):
 
     def _table(self) -> pl.DataFrame:
         return pl.DataFrame([asdict(row) for row in self.rows], infer_schema_length=None)
-
-
-def known(value: float) -> float | None:
-    """A number, or None for NaN."""
-    return None if math.isnan(value) else float(value)

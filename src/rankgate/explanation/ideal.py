@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rankgate.explanation.explanation import IdealRow, known
+from rankgate.explanation.explanation import IdealRow
 from rankgate.explanation.steps import Mark, contributions
 from rankgate.metrics.judged import block
+from rankgate.present.numbers import known
 
 if TYPE_CHECKING:
     from rankgate.explanation.ranking import QueryRanking

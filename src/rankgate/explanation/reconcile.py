@@ -10,8 +10,9 @@ from rankgate.data.scores import Scores
 from rankgate.errors import RankgateError, UsageError
 from rankgate.evaluation.evaluate import is_of_lists, known_metrics
 from rankgate.explanation.bridge import Bridge
-from rankgate.explanation.convention_path import Known, effective, known, path_steps
+from rankgate.explanation.convention_path import Known, effective, path_steps
 from rankgate.explanation.reconciliation import Group, Reconciliation, Refusal
+from rankgate.present.numbers import known
 from rankgate.scoring import CONVENTIONS, Convention, convention
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.cached_source import CachedSource

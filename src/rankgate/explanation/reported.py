@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.data.scores import Scores
 from rankgate.errors import UsageError
-from rankgate.explanation.convention_path import known
 from rankgate.explanation.finding import Finding, Fit
 from rankgate.explanation.reconcile import CLOSE, hold, one_metric, usual
+from rankgate.present.numbers import known
 from rankgate.scoring import Convention, convention
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.explanation.explanation import Sum, known
+from rankgate.explanation.explanation import Sum
 from rankgate.metrics.judged import PAD, Judged
+from rankgate.present.numbers import known
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from rankgate.present.numbers import UNDEFINED
 
 _SMALL = 0.001
+
+
+def _undefined(value: float | None) -> bool:
+    return value is None or math.isnan(value)
 
 
 def corrected(correction: str) -> str:
@@ -19,13 +24,13 @@ def corrected(correction: str) -> str:
     return f"not corrected ({tests})" if rule == "none" else f"corrected by {correction}"
 
 
-def signed(value: float | None) -> str:
+def signed(value: float | None, digits: int = 4) -> str:
     """A difference with its sign.
 
     >>> signed(0.05), signed(-0.00001), signed(None)
     ('+0.0500', '+0.0000', '–')
     """
-    return UNDEFINED if value is None or value != value else f"{value:+z.4f}"  # noqa: PLR0124
+    return UNDEFINED if _undefined(value) else f"{value:+z.{digits}f}"
 
 
 def p_value(value: float | None) -> str:
@@ -34,21 +39,21 @@ def p_value(value: float | None) -> str:
     >>> p_value(0.04567), p_value(0.00001), p_value(None)
     ('0.046', '<0.001', '–')
     """
-    if value is None or value != value:  # noqa: PLR0124 - NaN
+    if value is None or math.isnan(value):
         return UNDEFINED
     return f"<{_SMALL}" if value < _SMALL else f"{value:.3f}"
 
 
 def interval(low: float | None, high: float | None, digits: int = 4) -> str:
     """Both ends with their signs."""
-    if low is None or high is None:
+    if _undefined(low) or _undefined(high):
         return UNDEFINED
     return f"[{low:+z.{digits}f}, {high:+z.{digits}f}]"
 
 
 def number(value: float | None, digits: int) -> str:
     """So many decimals."""
-    return UNDEFINED if value is None else f"{value:z.{digits}f}"
+    return UNDEFINED if _undefined(value) else f"{value:z.{digits}f}"
 
 
 def whole(value: float | None) -> str:

@@ -9,6 +9,15 @@ UNDEFINED = "–"
 """What stands for a value that there is not."""
 
 
+def known(value: float | None) -> float | None:
+    """The value itself; None where it is undefined or infinite.
+
+    >>> known(0.5), known(math.nan), known(math.inf)
+    (0.5, None, None)
+    """
+    return value if value is not None and math.isfinite(value) else None
+
+
 def decimal(value: float | None) -> str:
     """Four decimals.
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
+from rankgate.present.numbers import known
 from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS, jackknife
 from rankgate.stats.interval import t_interval
 
@@ -49,10 +50,7 @@ def bias_of(both: pl.DataFrame) -> Bias:
     by_query = both.group_by("query_id", maintain_order=True).agg(gap.mean().alias("gap"), pl.len())
     weights = by_query["len"].to_numpy().astype(float)
     found = t_interval(by_query["gap"].to_numpy(), weights=weights)
-    mean, low, high = (
-        value if np.isfinite(value) else None
-        for value in (float(found.mean[0]), float(found.low[0]), float(found.high[0]))
-    )
+    mean, low, high = (known(float(each[0])) for each in (found.mean, found.low, found.high))
     if len(by_query) < FEWEST_CLUSTERS:
         low = high = None
     return Bias(mean, low, high, _grades(both.with_columns(gap.alias("gap"))), _confusion(both))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from rankgate.declare import Count, Range, Share
+from rankgate.present.numbers import known
 from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def demanded(
     enough = queries >= FEWEST_CLUSTERS
     few = "" if enough else f"; an interval needs {FEWEST_CLUSTERS} queries, these are {queries}"
     value, low, high = (
-        _finite(each) for each in (coefficient.value, coefficient.low, coefficient.high)
+        known(each) for each in (coefficient.value, coefficient.low, coefficient.high)
     )
     return (
         Demand(
@@ -153,7 +153,3 @@ def _shown(value: float | None, low: float | None, high: float | None) -> str:
 
 def _number(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.3f}"
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

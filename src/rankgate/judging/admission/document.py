@@ -52,7 +52,7 @@ def document(result: JudgeAdmission) -> Document:
 def grids(result: JudgeAdmission) -> list[tuple[str, Grid]]:
     """Agreement, answers, bias by grade, confusion, and systems where there are runs."""
     coefficients = tuple(
-        (name, _value(each.value), _ends(each.low, each.high))
+        (name, number(each.value, 3), interval(each.low, each.high, 3))
         for name, each in result.coefficients.items()
     )
     tables = [
@@ -144,11 +144,3 @@ def _orders(result: JudgeAdmission) -> Grid:
         "significantly\nreversed",
     )
     return Grid(head, rows)
-
-
-def _value(value: float) -> str:
-    return number(None if value != value else value, 3)  # noqa: PLR0124 - NaN
-
-
-def _ends(low: float, high: float) -> str:
-    return interval(None, None) if low != low or high != high else interval(low, high, 3)  # noqa: PLR0124 - NaN

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,6 +13,7 @@ import polars as pl
 from rankgate.data import Qrels
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
+from rankgate.present.numbers import known
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,17 +120,13 @@ def _order(label: str, tables: list[Floats], means: list[Floats]) -> SystemOrder
         turned += bool(all(sure) and signs[0] * signs[1] < 0)
     return SystemOrder(
         label,
-        _finite(tau(means[0], means[1])),
-        _finite(tau_ap(means[1], means[0])),
+        known(tau(means[0], means[1])),
+        known(tau_ap(means[1], means[0])),
         flips,
         lost,
         turned,
         len(pairs),
     )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _p(delta: Floats) -> float:

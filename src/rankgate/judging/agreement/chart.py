@@ -12,7 +12,7 @@ from rankgate.present.charts.parts import table
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.style import BLUE, SIGNED
 from rankgate.present.charts.words import queries, short, shorts
-from rankgate.present.numbers import UNDEFINED
+from rankgate.present.numbers import UNDEFINED, known
 
 if TYPE_CHECKING:
     from rankgate.judging.agreement.agreement import RaterAgreement
@@ -70,7 +70,7 @@ def coefficients(result: RaterAgreement) -> Picture:
         UsageError: no coefficient has a value.
     """
     rows = [
-        {"name": name, "value": each.value, "low": _known(each.low), "high": _known(each.high)}
+        {"name": name, "value": each.value, "low": known(each.low), "high": known(each.high)}
         for name, each in result.found.coefficients.items()
         if math.isfinite(each.value)
     ]
@@ -87,10 +87,6 @@ def coefficients(result: RaterAgreement) -> Picture:
         tuple(rows),
         _intervals(rows),
     )
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _intervals(rows: list[dict[str, Any]]) -> Any:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from rankgate.present.document import Chart, Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
-from rankgate.present.figures import interval, signed
+from rankgate.present.figures import interval, number, signed
 from rankgate.present.grid import SOFT, Grid, printable
-from rankgate.present.numbers import UNDEFINED
+from rankgate.present.numbers import known
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +29,7 @@ _LIMITS = (
 def document(result: RaterAgreement) -> Document:
     """Alarms first, then coefficients, raters, grades and queries; CSV has the coefficients."""
     rows = [
-        (name, *(_finite(each) for each in (found.value, found.low, found.high)))
+        (name, *(known(each) for each in (found.value, found.low, found.high)))
         for name, found in result.found.coefficients.items()
     ]
     draw = "rankgate.judging.agreement.chart:draw"
@@ -97,7 +97,7 @@ def _title(result: RaterAgreement) -> str:
 
 def _values(result: RaterAgreement) -> Grid:
     rows = [
-        (name, _number(each.value), _number(each.low), _number(each.high))
+        (name, *(number(v, 3) for v in (each.value, each.low, each.high)))
         for name, each in result.found.coefficients.items()
     ]
     return Grid(("coefficient", "value", "low", "high"), tuple(rows))
@@ -109,8 +109,8 @@ def _raters(table: pl.DataFrame) -> Grid:
     columns = ("rater", "ratings", "cannot_tell", "mean", "overlap", "bias", "agreement",
                "kappa_low", "kappa_high", "top_share", "median_seconds")  # fmt: skip
     rows = [
-        (who, str(grades), str(unsure), _number(mean, 2), str(overlap), _signed(bias),
-         _number(equal, 2), _ends(low, high), _number(top, 2), _number(seconds, 1))
+        (who, str(grades), str(unsure), number(mean, 2), str(overlap), signed(bias, 2),
+         number(equal, 2), interval(low, high, 2), number(top, 2), number(seconds, 1))
         for who, grades, unsure, mean, overlap, bias, equal, low, high, top, seconds
         in table.head(_SHOWN).select(columns).iter_rows()
     ]  # fmt: skip
@@ -121,7 +121,7 @@ def _raters(table: pl.DataFrame) -> Grid:
 
 def _grades(table: pl.DataFrame) -> Grid:
     rows = [
-        (f"{grade:g}", str(count), _number(share, 3), _number(equal, 3))
+        (f"{grade:g}", str(count), number(share, 3), number(equal, 3))
         for grade, count, share, equal in table.iter_rows()
     ]
     return Grid(("grade", "grades\ngiven", "share", "both raters,\nif one"), tuple(rows))
@@ -133,10 +133,10 @@ def _pairs(table: pl.DataFrame) -> Grid:
             first,
             second,
             str(overlap),
-            _number(equal, 2),
-            _number(kappa),
-            _number(linear),
-            _signed(bias),
+            number(equal, 2),
+            number(kappa, 3),
+            number(linear, 3),
+            signed(bias, 2),
         )
         for first, second, overlap, equal, kappa, linear, bias, *_ in table.head(_SHOWN).iter_rows()
     ]
@@ -146,7 +146,7 @@ def _pairs(table: pl.DataFrame) -> Grid:
 
 def _queries(table: pl.DataFrame) -> Grid:
     rows = [
-        (query, str(overlap), _number(equal, 2), _number(spread, 2))
+        (query, str(overlap), number(equal, 2), number(spread, 2))
         for query, overlap, equal, spread in table.head(_SHOWN).iter_rows()
     ]
     return Grid(("query", "pairs", f"agree{SOFT}\nment", "spread"), tuple(rows))
@@ -154,27 +154,11 @@ def _queries(table: pl.DataFrame) -> Grid:
 
 def _periods(table: pl.DataFrame) -> Grid:
     rows = [
-        (month, str(overlap), _number(equal, 2), _number(mean, 2))
+        (month, str(overlap), number(equal, 2), number(mean, 2))
         for month, overlap, equal, mean in table.iter_rows()
     ]
     return Grid(("month", "pairs", f"agree{SOFT}\nment", "mean"), tuple(rows))
 
 
-def _ends(low: float | None, high: float | None) -> str:
-    return UNDEFINED if low is None or high is None else f"[{low:+z.2f}, {high:+z.2f}]"
-
-
 def _first(what: str, table: pl.DataFrame) -> str:
     return what if len(table) <= _SHOWN else f"{what} (the first {_SHOWN} of {len(table)})"
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    return UNDEFINED if value is None or value != value else f"{value:z.{digits}f}"  # noqa: PLR0124
-
-
-def _signed(value: float | None) -> str:
-    return UNDEFINED if value is None else f"{value:+z.2f}"
-
-
-def _finite(value: float) -> float | None:
-    return None if value != value else value  # noqa: PLR0124 - NaN

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
-from rankgate.errors import InputError, UsageError
+from rankgate.errors import UsageError
+from rankgate.judging.resolution.resolution import ResolvedJudgments
 from rankgate.judging.resolution.rules import NO_GRADE, RULES
 from rankgate.judging.standing import PAIR, standing
 from rankgate.judging.transformers import refuse_outside
@@ -21,26 +21,6 @@ if TYPE_CHECKING:
     from rankgate.judging.transformers import Transformer
 
 
-@dataclass(frozen=True)
-class Resolution:
-    """Judgments and what became of the ratings.
-
-    Attributes:
-        qrels: the judgments; None where no pair could be resolved.
-        unresolved: ``query_id``, ``doc_id``, ``why``, ``grades`` (as given): pairs without a
-            judgment.
-        made_by: the rule with its parameters, as recorded in the judgments.
-        counts: ratings, corrected, cannot_tell, beyond_slots, pairs, resolved, ties, unordered
-            (where slots were named: pairs whose first grades are those of the file's order, as
-            times are missing); adjudicated where a rater decides.
-    """
-
-    qrels: Qrels | None
-    unresolved: pl.DataFrame
-    made_by: Mapping[str, Any]
-    counts: Mapping[str, int]
-
-
 def resolve(
     ratings: Ratings,
     rule: str = "majority",
@@ -49,7 +29,7 @@ def resolve(
     transformer: Transformer | None = None,
     scale: Scale | None = None,
     slots: int | None = None,
-) -> Resolution:
+) -> ResolvedJudgments:
     """At most one grade per query and document, by a named rule.
 
     Grades are checked against the scale, carried over by the transformer, one by one, and only
@@ -102,20 +82,7 @@ def resolve(
     if "adjudicator" in options:
         own = given.filter(pl.col("rater") == options["adjudicator"])
         counts["adjudicated"] = own.select(PAIR).n_unique()
-    return Resolution(qrels, _unresolved(every, given), made_by, counts)
-
-
-def judgments(resolution: Resolution, label: str) -> Qrels:
-    """The judgments.
-
-    Raises:
-        InputError: not one pair was resolved.
-    """
-    if resolution.qrels is None:
-        raise InputError(
-            "no pair has a judgment; nobody graded, or all ties.", source=label, code="no-grades"
-        )
-    return resolution.qrels
+    return ResolvedJudgments(ratings.name, qrels, _unresolved(every, given), made_by, counts)
 
 
 def _unresolved(every: pl.DataFrame, given: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import SCALES, scale_of
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics, evaluate
-from rankgate.judging.resolution.apply_rule import judgments, resolve
+from rankgate.judging.resolution.apply_rule import resolve
 from rankgate.judging.resolution.rated import RatedEvaluation, RatedPart
 from rankgate.judging.transformers import TRANSFORMERS
 from rankgate.metrics.names import DEFAULT_METRICS
@@ -140,7 +140,7 @@ def from_ratings(
         carried = _carried(way.scale, graded_on, said)
         result = resolve(said, way.rule, transformer=carried, scale=graded_on)
         found = evaluate(
-            judgments(result, said.place.label),
+            result.judgments(said.place.label),
             runs,
             labels,
             rules,

@@ -10,6 +10,7 @@ import polars as pl
 
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels
+from rankgate.errors import InputError
 from rankgate.present.codec import encoded, frame
 from rankgate.present.result import Notice, Result
 
@@ -34,7 +35,8 @@ class ResolvedJudgments(Result):
             judgment; they can be given out again as a pool.
         made_by: the rule with its parameters, as recorded in the judgments.
         counts: ratings, corrected, cannot_tell, beyond_slots, raters, pairs, resolved, ties;
-            unordered with slots, adjudicated where a rater decides.
+            unordered with slots (pairs whose first grades are those of the file's order, as times
+            are missing), adjudicated where a rater decides.
     """
 
     kind: ClassVar[str] = "resolution"
@@ -59,6 +61,17 @@ class ResolvedJudgments(Result):
             *(Notice("no-times", text) for text in self._order()),
             *(Notice("unlike-strata", text) for text in self._strata()),
         )
+
+    def judgments(self, label: str) -> Qrels:
+        """The judgments.
+
+        Raises:
+            InputError: not one pair was resolved.
+        """
+        if self.qrels is None:
+            problem = "no pair has a judgment; nobody graded, or all ties."
+            raise InputError(problem, source=label, code="no-grades")
+        return self.qrels
 
     def _table(self) -> pl.DataFrame:
         return self.qrels.table if self.qrels else pl.DataFrame(schema=_JUDGED)

@@ -14,15 +14,14 @@ from rankgate.declare import Count
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.pooling.drawing import as_drawn
 from rankgate.judging.rating.pool_tasks import pool_of
-from rankgate.judging.resolution.apply_rule import Resolution, judgments
 from rankgate.judging.resolution.apply_rule import resolve as resolved
-from rankgate.judging.resolution.resolution import ResolvedJudgments
 from rankgate.judging.resolution.rules import RULES
 from rankgate.judging.transformers import TRANSFORMERS, Transformer
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RatingsLike
     from rankgate.judging.rating.pool_tasks import PoolLike
+    from rankgate.judging.resolution.resolution import ResolvedJudgments
 
 
 @dataclass(frozen=True)
@@ -100,21 +99,19 @@ def resolve(
         slots=slots,
     )
     if sample is not None or rest is not None:
-        result = _sampled(result, sample, rest, said.name)
-    return ResolvedJudgments(
-        said.name, result.qrels, result.unresolved, result.made_by, result.counts
-    )
+        result = _sampled(result, sample, rest)
+    return result
 
 
 def _sampled(
-    result: Resolution, sample: PoolLike | None, rest: QrelsLike | None, label: str
-) -> Resolution:
+    result: ResolvedJudgments, sample: PoolLike | None, rest: QrelsLike | None
+) -> ResolvedJudgments:
     if sample is None:
         raise UsageError(
             "the rest of a pool goes with its sample; give both.", code="missing-input"
         )
     left = None if rest is None else read_qrels(rest)
-    return replace(result, qrels=as_drawn(judgments(result, label), pool_of(sample), left))
+    return replace(result, qrels=as_drawn(result.judgments(result.name), pool_of(sample), left))
 
 
 def _parameters(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:

@@ -113,13 +113,13 @@ def collect(
     """
     if not sheets:
         raise UsageError("no sheet to read; name at least one.", code="missing-input")
-    result = filled(
+    ratings, notes = filled(
         [cells.read(path) for path in sheets],
         scale=scale_of(scale) if scale else None,
         rater=rater,
         pool=None if pool is None else pool_of(pool),
     )
-    return CollectedRatings(result.ratings, result.notes)
+    return CollectedRatings(ratings, notes)
 
 
 def _pair(row: Mapping[str, Any]) -> tuple[Any, ...]:

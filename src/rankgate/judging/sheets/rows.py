@@ -34,19 +34,6 @@ _POWER = re.compile(r"^\d([.,]\d+)?E[+-]?\d+$", re.IGNORECASE)
 _DIGITS = re.compile(r"^\d+$")
 
 
-@dataclass(frozen=True)
-class Filled:
-    """What came back in sheets.
-
-    Attributes:
-        ratings: one row a filled row.
-        notes: rows that were left empty, and the like.
-    """
-
-    ratings: Ratings
-    notes: tuple[Note, ...]
-
-
 def sheet(
     tasks: Sequence[Task],
     rater: str,
@@ -102,8 +89,8 @@ def filled(
     scale: Scale | None = None,
     rater: str | None = None,
     pool: pl.DataFrame | None = None,
-) -> Filled:
-    """The ratings in sheets that came back; nothing is guessed.
+) -> tuple[Ratings, tuple[Note, ...]]:
+    """The ratings in sheets that came back, and what was left empty; nothing is guessed.
 
     Args:
         sheets: their cells.
@@ -158,7 +145,7 @@ def filled(
     place = Place(label, lambda i: places[i][1] if len(sheets) == 1 else None)
     table = pl.DataFrame(rows, schema={name: SCHEMA[name] for name in _KEPT})
     result = Ratings(table, "ratings", grades, place)
-    return Filled(result, _notes(empty, sheets, known, table))
+    return result, _notes(empty, sheets, known, table)
 
 
 _KEPT = ("query_id", "doc_id", "rater", "grade", "reason", "comment", "guideline")
