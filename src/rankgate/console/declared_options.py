@@ -148,7 +148,13 @@ def _type(declared: Parameter) -> Any:
     ends = declared.range.low, declared.range.high
     low, high = (None if math.isinf(end) else end for end in ends)
     if declared.kind == "int":
-        return click.INT if low is None else click.IntRange(int(low))
+        return (
+            click.INT
+            if low is None
+            else click.IntRange(int(low), None if high is None else int(high))
+        )
+    if declared.kind == "float" and declared.range.exclusive and high is None:
+        return click.FloatRange(low, min_open=True)
     if declared.kind == "float":
         limited = (low, high) != (None, None) and not declared.range.exclusive
         return click.FloatRange(low, high) if limited else click.FLOAT

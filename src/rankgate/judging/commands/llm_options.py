@@ -11,14 +11,22 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from rankgate.console.declared_options import option
 from rankgate.console.pairs import pairs
+from rankgate.declare import fields_of
 from rankgate.errors import UsageError
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.llm.judge import PARAMETERS, Judge
-from rankgate.judging.llm.protocols import STRUCTURES, WIRES
 
-_DEFAULT = Judge("default")
 _SAID = ", ".join(f"{name}={value}" for name, value in PARAMETERS.items())
+
+
+def _declared(*names: str) -> list[Callable[..., Any]]:
+    """Options that fields of `Judge` declare; a second word is what the value is called."""
+    declared = fields_of(Judge)
+    split = (words.partition(" ") for words in names)
+    return [option(declared[name], metavar=metavar or None) for name, _, metavar in split]
+
 
 _OPTIONS = (
     click.option(
@@ -26,39 +34,15 @@ _OPTIONS = (
         metavar="MODEL",
         help="Rate with this language model; the options below apply to it.",
     ),
-    click.option(
-        "--protocol",
-        type=click.Choice(tuple(WIRES)),
-        default=_DEFAULT.protocol,
-        show_default=True,
-        help="The protocol of the endpoint; most model servers use openai.",
-    ),
-    click.option(
-        "--url",
-        default="",
-        metavar="URL",
-        help="The endpoint, such as http://localhost:11434/v1; by default that of the protocol.",
-    ),
-    click.option(
-        "--key-from",
-        metavar="VARIABLE",
-        help="The environment variable with the API key; the key is never stored.",
-    ),
+    *_declared("protocol", "url URL", "key_from VARIABLE"),
     click.option(
         "--template",
         type=click.Path(),
         metavar="FILE",
         help="The prompt file, with {{query}} and {{document}}; by default a built-in one for "
-        "grades 0 "
-        "to 3, or for 0 and 1.",
+        "grades 0 to 3, or for 0 and 1.",
     ),
-    click.option(
-        "--structure",
-        type=click.Choice(STRUCTURES),
-        default=_DEFAULT.structure,
-        show_default=True,
-        help="How the endpoint enforces JSON answers: by schema, as any object, or not.",
-    ),
+    *_declared("structure"),
     click.option(
         "--parameter",
         "parameters",
@@ -66,59 +50,16 @@ _OPTIONS = (
         metavar="NAME=JSON",
         help=f"A parameter of requests; null removes it. Default: {_SAID}.",
     ),
-    click.option(
-        "--concurrency",
-        "concurrency",
-        type=click.IntRange(1, 256),
-        default=_DEFAULT.concurrency,
-        show_default=True,
-        help="The largest number of requests at the same time.",
-    ),
-    click.option(
-        "--retries",
-        type=click.IntRange(min=0),
-        default=_DEFAULT.retries,
-        show_default=True,
-        help="How often a request is tried again.",
-    ),
-    click.option(
-        "--backoff",
-        "backoff",
-        type=click.FloatRange(min=0),
-        default=_DEFAULT.backoff,
-        show_default=True,
-        help="Seconds to wait before the first retry, doubled each time.",
-    ),
-    click.option(
-        "--timeout",
-        type=click.FloatRange(min=0, min_open=True),
-        default=_DEFAULT.timeout,
-        show_default=True,
-        help="The time limit of a request in seconds.",
-    ),
+    *_declared("concurrency", "retries", "backoff", "timeout"),
     click.option(
         "--prices",
         type=(float, float),
-        default=None,
         metavar="INPUT OUTPUT",
         help="The price of a million tokens of input and of output.",
     ),
-    click.option(
-        "--ceiling",
-        type=click.FloatRange(min=0),
-        metavar="MONEY",
-        help="The cost limit of all requests for this file of ratings; needs --prices.",
-    ),
-    click.option(
-        "--longest",
-        type=click.IntRange(min=1),
-        metavar="CHARACTERS",
-        help="Shorten each field of a document to this length; without it fields are complete.",
-    ),
-    click.option("--again", is_flag=True, help="Ask again for pairs whose answer had no grade."),
+    *_declared("ceiling MONEY", "longest CHARACTERS", "again"),
 )
-_NAMES = ("protocol", "url", "key_from", "template", "structure", "parameters", "concurrency",
-          "retries", "backoff", "timeout", "prices", "ceiling", "longest", "again")  # fmt: skip
+_NAMES = tuple(each for each in fields_of(Judge) if each != "model")
 
 
 def judge(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,8 +70,8 @@ def judge(function: Callable[..., Any]) -> Callable[..., Any]:
         given = {name: rest.pop(name) for name in _NAMES}
         return function(*args, judge=_judge(llm, given), **rest)
 
-    for option in reversed(_OPTIONS):
-        chosen = option(chosen)
+    for each in reversed(_OPTIONS):
+        chosen = each(chosen)
     return chosen
 
 
@@ -139,9 +80,9 @@ def _judge(model: str | None, given: dict[str, Any]) -> Judge | None:
         ctx = click.get_current_context()
         for name in given:
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-                option = next(each.opts[0] for each in ctx.command.params if each.name == name)
+                flag = next(each.opts[0] for each in ctx.command.params if each.name == name)
                 raise UsageError(
-                    f"{option} is for language models; name one with --llm.",
+                    f"{flag} is for language models; name one with --llm.",
                     code="conflicting-options",
                 )
         return None

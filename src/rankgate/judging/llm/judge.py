@@ -7,13 +7,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from rankgate.declare import Count, Range, fields_of
 from rankgate.errors import UsageError
-from rankgate.judging.llm.protocols import STRUCTURES, WIRES, most_tokens, with_parameters
+from rankgate.judging.llm.costs import Prices
+from rankgate.judging.llm.protocols import WIRES, most_tokens, with_parameters
 
 if TYPE_CHECKING:
-    from rankgate.judging.llm.costs import Prices
     from rankgate.judging.llm.prompts import Template
     from rankgate.judging.rating.tasks import Task
 
@@ -42,54 +43,52 @@ class Judge:
 
     Attributes:
         model: its name at the endpoint.
-        protocol: ``openai`` (chat completions, which most servers speak) or ``anthropic``.
-        url: the endpoint's base; the protocol's own where it is empty.
-        key_from: the environment variable that holds the key; None for an endpoint without one.
+        protocol: The protocol of the endpoint; most model servers use openai.
+        url: The endpoint, such as http://localhost:11434/v1; by default that of the protocol.
+        key_from: The environment variable with the API key; the key is never stored.
         template: a file; without it the one that comes with rankgate for grades 0 to 3 or 0 and 1.
-        structure: ``schema``, ``object`` or ``none``: how far the endpoint sees to the JSON.
+        structure: How the endpoint enforces JSON answers: by schema, as any object, or not.
         parameters: of requests, over ``PARAMETERS``; None takes one away.
-        concurrency: the largest number of requests at the same time.
-        retries: how many times a request is tried again.
-        timeout: the time limit of a request in seconds.
-        backoff: seconds before a request is tried again for the first time.
+        concurrency: The largest number of requests at the same time.
+        retries: How often a request is tried again.
+        timeout: The time limit of a request in seconds.
+        backoff: Seconds to wait before the first retry, doubled each time.
         prices: of tokens, by the million.
-        ceiling: the most that all requests of one file of ratings may cost.
-        longest: characters of a field of a document that are shown; all without it.
-        again: ask again where an answer had no grade.
+        ceiling: The cost limit of all requests for this file of ratings; needs --prices.
+        longest: Shorten each field of a document to this length; without it fields are complete.
+        again: Ask again for pairs whose answer had no grade.
 
     Raises:
-        UsageError: a protocol or structure that there is not; a ceiling without prices.
+        UsageError: a protocol or structure that there is not; a number out of its range; a
+            ceiling without prices.
     """
 
     model: str
-    protocol: str = "openai"
+    protocol: Literal["openai", "anthropic"] = "openai"
     url: str = ""
     key_from: str | None = None
     template: str | Path | None = None
-    structure: str = "schema"
+    structure: Literal["schema", "object", "none"] = "schema"
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    concurrency: int = 4
-    retries: int = 5
-    timeout: float = 60.0
-    backoff: float = 1.0
+    concurrency: Annotated[int, Range(1, 256)] = 4
+    retries: Annotated[int, Range(0)] = 5
+    timeout: Annotated[float, Range(0, exclusive=True)] = 60.0
+    backoff: Annotated[float, Range(0)] = 1.0
     prices: Prices | None = None
-    ceiling: float | None = None
-    longest: int | None = None
+    ceiling: Annotated[float, Range(0)] | None = None
+    longest: Count | None = None
     again: bool = False
 
     def __post_init__(self) -> None:
         if not self.model.strip():
             raise UsageError("no model is named.", code="missing-input")
-        if self.protocol not in WIRES:
-            known = " and ".join(WIRES)
-            raise UsageError(
-                f"unknown protocol '{self.protocol}'; there are {known}.", code="unknown-choice"
-            )
-        if self.structure not in STRUCTURES:
-            known = ", ".join(STRUCTURES)
-            raise UsageError(
-                f"unknown structure '{self.structure}'; there are {known}.", code="unknown-choice"
-            )
+        for name, declared in fields_of(Judge).items():
+            if declared.choices or declared.kind in {"int", "float"}:
+                try:
+                    declared.read(getattr(self, name))
+                except ValueError as error:
+                    code = "unknown-choice" if declared.choices else "out-of-range"
+                    raise UsageError(f"{name}={getattr(self, name)!r} {error}", code=code) from None
         if self.ceiling is not None and self.prices is None:
             raise UsageError(
                 "a ceiling needs the prices of tokens; name both.", code="missing-input"

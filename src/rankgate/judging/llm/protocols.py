@@ -11,9 +11,6 @@ from rankgate.errors import UsageError
 if TYPE_CHECKING:
     from rankgate.judging.llm.prompts import Prompt
 
-STRUCTURES = ("schema", "object", "none")
-"""How far the endpoint itself sees to it that the answer is JSON."""
-
 _TASK = "Gives the document its grade."
 _TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _OURS = {"model", "messages", "system", "stream", "n", "tools", "tool_choice", "response_format"}

@@ -22,7 +22,7 @@ CANNOT_TELL = "cannot tell"
 """The reason of a rating without a grade where the rater gave none."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Session:
     """What one rater has done and has yet to do.
 

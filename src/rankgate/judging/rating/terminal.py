@@ -42,7 +42,7 @@ class Screen:
     grades: Mapping[str, tuple[float, str]]
 
 
-class Rating(Closing):
+class Rating(Session, Closing):
     """Rates a pool, one pair after another; nothing that a method acknowledged is ever lost.
 
     Args:
@@ -87,14 +87,13 @@ class Rating(Closing):
         }
         own = seed ^ crc32(rater.encode())
         part = tasks(shuffled(in_batch(pool_of(pool), batch), abs(own)), queries, documents)
-        self._journal = Journal.open(path)
-        self._session = Session(self._journal, rater, grades, guideline)
-        self._session.begin(part)
+        super().__init__(Journal.open(path), rater, grades, guideline)
+        self.begin(part)
 
     @property
     def screen(self) -> Screen | None:
         """The pair to rate now; None when all are rated."""
-        task = self._session.current
+        task = self.current
         if task is None:
             return None
         return Screen(
@@ -110,41 +109,16 @@ class Rating(Closing):
     @property
     def done(self) -> int:
         """Pairs whose rating counts."""
-        return len(self._session.given)
-
-    @property
-    def total(self) -> int:
-        """Pairs in all."""
-        return self._session.total
+        return len(self.given)
 
     @property
     def cut(self) -> int:
         """Bytes of a line that was never finished, which were cut off when the file was opened."""
-        return self._journal.cut
-
-    def rate(self, grade: float) -> None:
-        """Give the pair shown a grade.
-
-        Raises:
-            UsageError: a grade that is not on the scale; the disk is full.
-        """
-        self._session.rate(grade)
-
-    def cannot_tell(self, reason: str = "") -> None:
-        """Say that the pair shown cannot be graded, and why."""
-        self._session.cannot_tell(reason)
-
-    def skip(self) -> None:
-        """Show another pair; this one comes back."""
-        self._session.skip()
-
-    def undo(self) -> bool:
-        """Take the last rating back; False where there is none."""
-        return self._session.undo()
+        return self.journal.cut
 
     def close(self) -> None:
         """Let go of the file."""
-        self._journal.close()
+        self.journal.close()
 
 
 def in_batch(table: pl.DataFrame, batch: int | None) -> pl.DataFrame:
