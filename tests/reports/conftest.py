@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
-from rankgate.reports.pictured import NEEDS, ChartRequest, result_for
+from rankgate.reports.pictured import ChartRequest, result_for
+from rankgate.unjudged.calibration import calibration
 
 QUERIES = [f"q{i}" for i in range(12)]
 QRELS = {q: {"a": 3, "b": 1, "c": 0, "d": 2} for q in QUERIES}
@@ -31,16 +33,31 @@ def collection():
     return SimpleNamespace(qrels=QRELS, runs=(OLD, NEW), takes=RUNS)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def short_calibration():
+    """Charts of calibration need no more than some experiments."""
+    with pytest.MonkeyPatch.context() as patch:
+        few = partial(calibration, experiments=12)
+        patch.setattr("rankgate.reports.pictured.calibration", few)
+        yield
+
+
+class Results(dict):
+    """By the name that kinds have for what they need; each is computed when it is first used."""
+
+    def __init__(self, ratings):
+        super().__init__()
+        self.ratings = ratings
+
+    def __missing__(self, need):
+        qrels = self.ratings if need == "agreed" else QRELS
+        request = ChartRequest(qrels, (OLD, NEW)[: RUNS[need]], query_id="q1")
+        return self.setdefault(need, result_for(need, request))
+
+
 @pytest.fixture(scope="session")
 def results(tmp_path_factory):
-    """By the name that kinds have for what they need."""
+    """The result that each chart is drawn of."""
     ratings = tmp_path_factory.mktemp("ratings") / "ratings.csv"
     ratings.write_text(RATINGS)
-    return {
-        need: result_for(
-            need,
-            ChartRequest(str(ratings) if need == "agreed" else QRELS, (OLD, NEW)[: RUNS[need]],
-                  query_id="q1"),
-        )
-        for need in NEEDS
-    }  # fmt: skip
+    return Results(str(ratings))

@@ -83,14 +83,13 @@ def test_tex_takes_it(run, data, tmp_path):
     assert subprocess.run(words, cwd=tmp_path, check=False).returncode == 0
 
 
-@pytest.mark.parametrize("dangerous", ["=", "+", "-", "@", "\t", "\r"])
-def test_no_cell_of_csv_is_a_formula(run, data, dangerous):
+def test_no_cell_of_csv_is_a_formula(run, data):
     result = run("report", *data, "-m", "RR", "--format", "csv")
     head, *rows = csv.reader(io.StringIO(result.out))
     assert head == ["part", "table", "row", "column", "value"]
     assert any(row[-1] == " =q1" for row in rows)
     words = [cell for row in rows for cell in row if not re.fullmatch(r"[-+]?[\d.]+%?", cell)]
-    assert not [cell for cell in words if cell.startswith(dangerous)]
+    assert not [cell for cell in words if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
 
 
 def test_markdown_says_what_the_page_says(run, data):
@@ -118,7 +117,8 @@ def test_pdf_needs_a_file_and_a_browser(run, data, monkeypatch, tmp_path):
     monkeypatch.setattr("rankgate.reports.printed.BROWSERS", ("chromium", "chrome"))
     result = run("report", *data, "-m", "RR", "--format", "pdf", "-o", "r.pdf")
     assert_refused(result, "no-browser")
-    result = run("report", *data, "--format", "pdf", "-o", "r.pdf", "--browser", "nobrowser")
+    words = ("--format", "pdf", "-o", "r.pdf", "--browser", "nobrowser")
+    result = run("report", *data, "-m", "RR", *words)
     assert_refused(result, "no-browser")
 
 
