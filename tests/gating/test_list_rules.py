@@ -189,7 +189,7 @@ def test_the_command_in_every_form_and_with_a_saved_baseline(place):
     policy = place / "rankgate.toml"
     policy.write_text(policy.read_text().replace("Coverage@5", "Coverage@20"))
     deep = run("gate", "qrels.txt", "main", "wide.run")
-    assert "saved with the first 10; save it anew with --depth 20" in str(deep.exception)
+    assert "saved with the first 10; save it again with --depth 20" in str(deep.exception)
     policy.write_text(policy.read_text().replace('items = "items.csv"\n', ""))
     given = run("gate", "qrels.txt", "popular.run", "wide.run", "--items", "items.csv")
     assert given.exit_code == 0, given.output

@@ -225,8 +225,8 @@ def _deep(metrics: Mapping[str, ListMetric], runs: Sequence[ScoredRun]) -> int:
     for label, metric in metrics.items():
         if metric.cutoff is None:
             raise UsageError(
-                f"{label} is of whole lists, and the first documents of lists are compared; say "
-                f"{label}@10.",
+                f"{label} without a cutoff needs whole lists, but only their first documents are "
+                f"compared; use {label}@10.",
                 code="missing-cutoff",
             )
     wanted = max(metric.cutoff or 1 for metric in metrics.values())
@@ -235,7 +235,7 @@ def _deep(metrics: Mapping[str, ListMetric], runs: Sequence[ScoredRun]) -> int:
         label = next(name for name, each in metrics.items() if each.cutoff == wanted)
         raise UsageError(
             f"{label} looks at the first {wanted}, and the baseline was saved with the first "
-            f"{depth}; save it anew with --depth {wanted}.",
+            f"{depth}; save it again with --depth {wanted}.",
             code="baseline-lacks",
         )
     return wanted
@@ -252,6 +252,6 @@ def _refuse_unsaved(unjudged: int, runs: Sequence[ScoredRun]) -> None:
         name = runs[known.index(False)].name
         raise UsageError(
             f"{name} was saved without the lists of users that have no judgments, and metrics of "
-            f"lists count {unjudged:,} of them; save it anew, or add --judged-users-only.",
+            f"lists count {unjudged:,} of them; save it again, or add --judged-users-only.",
             code="baseline-lacks",
         )

@@ -200,7 +200,7 @@ class Accumulator:
             if found.get(name) != what:
                 word = name.replace("_", " ")
                 raise UsageError(
-                    f"an accumulator with another {word}; merge those of one kind.",
+                    f"the accumulators differ in {word}; merge accumulators of the same kind.",
                     code="accumulators-differ",
                 )
         lists = found["lists"]

@@ -47,8 +47,7 @@ def target_of(
     label, metric = chosen_metrics(wanted, scorer.how, extra)[0]
     if not metric.ideal_order_optimal:
         raise UsageError(
-            f"{label}: the best order of candidates is not known for it; there are "
-            f"{', '.join(RISING)}.",
+            f"{label}: a ceiling is not defined for it; choose one of {', '.join(RISING)}.",
             code="no-ceiling",
         )
     cutoff = cutoff_of(metric)

@@ -151,7 +151,7 @@ def _only(
 def _refuse_unheld(contents: FileContents, writer: Format, label: str) -> None:
     if not set(contents.parts) & set(writer.holds):
         there = ", ".join(part for part in contents.parts if part != "extra") or "nothing"
-        problem = f"there is {there} in it, and {writer.name} holds {', '.join(writer.holds)}"
+        problem = f"it contains {there}, but {writer.name} holds {', '.join(writer.holds)}"
         unresolved = "ratings" in contents.parts and "qrels" in writer.holds
         way = "resolve the ratings first" if unresolved else "choose another format"
         raise InputError(f"{problem}; {way}.", source=label, code="format-cannot-hold")

@@ -36,5 +36,5 @@ def _read(path: Path) -> Admission:
             str(result["verdict"]), str(result["judge"]["name"]), str(result["judge"]["sha256"])
         )
     except (KeyError, TypeError):
-        problem = "no admission; write one: rankgate admit PEOPLE JUDGE --format json -o FILE."
+        problem = "not an admission; write one: rankgate admit PEOPLE JUDGE --format json -o FILE."
         raise InputError(problem, source=str(path), code="wrong-document") from None

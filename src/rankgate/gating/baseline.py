@@ -69,7 +69,7 @@ def loaded(path: Path) -> Baseline:
             f"cannot be read: {error.strerror}.", source=label, code="cannot-read"
         ) from None
     if not isinstance(result, dict) or result.get("schema_version") != SCHEMA_VERSION:
-        problem = f"not a saved baseline of version {SCHEMA_VERSION}; save it anew."
+        problem = f"not a saved baseline of version {SCHEMA_VERSION}; save it again."
         raise InputError(problem, source=label, code="wrong-document")
     try:
         return Baseline(result["name"], _side(result), result["noise"])

@@ -197,7 +197,7 @@ def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> 
     sides = [base, *(scorer.scored(run) for run in runs)]
     if any(side.qrels_sha256 != base.qrels_sha256 for side in sides):
         raise UsageError(
-            f"{name} was scored by other judgments; save it anew first.", code="not-comparable"
+            f"{name} was scored by other judgments; save it again first.", code="not-comparable"
         )
     refuse_mixed({f"the baseline {name}": base.convention, sides[-1].name: sides[-1].convention})
     floor = {metric: spread(metric, sides) for metric in base.metrics}

@@ -140,7 +140,7 @@ def gate(
     given = context.filled(rules.lists, rules.folder)
     if saved is not None and given.drop_seen:
         raise UsageError(
-            "a saved baseline cannot leave out seen items any more; give its run, or save it anew "
+            "a saved baseline cannot leave out seen items any more; give its run, or save it again "
             "from lists without them.",
             code="conflicting-options",
         )
@@ -267,7 +267,7 @@ def _chosen(saved: Saved, metrics: Sequence[str], rules: Policy) -> ScoredRun:
     if side.depth < rules.depth:
         raise UsageError(
             f"the baseline {saved.baseline.name} has lists of {side.depth} documents, and the "
-            f"policy looks at {rules.depth}; save it anew: rankgate baseline save "
+            f"policy looks at {rules.depth}; save it again: rankgate baseline save "
             f"{saved.baseline.name} QRELS RUN --force --depth {rules.depth}.",
             code="baseline-lacks",
         )
@@ -284,7 +284,7 @@ def _stale(saved: Saved, candidate: ScoredRun, rules: Policy) -> Verdict:
         f"{drift.words}"
     )
     after = (
-        f"save it anew by these judgments: rankgate baseline save {saved.baseline.name} QRELS RUN "
+        f"save it again by these judgments: rankgate baseline save {saved.baseline.name} QRELS RUN "
         "--force"
     )
     hashes = {

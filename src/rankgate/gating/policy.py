@@ -212,6 +212,6 @@ def _rule(file: Toml, table: Any, place: str) -> Rule:  # noqa: ANN401 - whateve
         words = "slice is tag=value, as in intent=navigational."
         raise file.error(f"{rule.id}: {words}", *key, "slice")
     if rule.slice is not None and not kind.sliced:
-        words = f"{kind.name} looks at no slice; leave it out."
+        words = f"{kind.name} cannot have a slice; leave it out."
         raise file.error(f"{rule.id}: {words}", *key, "slice")
     return rule

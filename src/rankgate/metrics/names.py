@@ -102,7 +102,7 @@ def known(extra: Sequence[Metric]) -> None:
         if taken:
             ours = _LOOSE[_fold(taken[0])].name
             raise UsageError(
-                f"{taken[0]} is a name of {ours} already; call your metric otherwise.",
+                f"{taken[0]} is already a name of {ours}; choose another name.",
                 code="metric-name-taken",
             )
 

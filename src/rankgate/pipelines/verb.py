@@ -69,7 +69,7 @@ def stages(
 
     Args:
         qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``.
-        runs: the run after each stage, the first first, or ``{name: run}``.
+        runs: the run after each stage, in order, or ``{name: run}``.
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``.
         convention: whose rules the numbers follow.
         target: the metric of the ceiling; by default the first nDCG with a cutoff.
@@ -118,7 +118,7 @@ def stages(
         sides.append(scorer.scored(run, name))
         places.append(run)
     if not sides:
-        problem = "no stage; give the run after each stage, the first first."
+        problem = "no stage; give the run after each stage, in order."
         raise UsageError(problem, code="missing-input")
     sides = sides_apart(sides, places)
     say("computing ceilings")
@@ -231,7 +231,7 @@ def _hidden(scorer: Scorer, aim: tuple[str, Metric]) -> list[str]:
         return []
     words = (
         f"under convention {scorer.how.name} the ideal of {aim[0]} is made of what was retrieved, "
-        f"so that the ceiling says nothing; add --override {aim[1].name}.ideal=judged."
+        f"so that the ceiling is not informative; add --override {aim[1].name}.ideal=judged."
     )
     return [words]
 

@@ -19,6 +19,6 @@ def pandas_frame(table: pl.DataFrame) -> Any:
     try:
         import pandas as pd
     except ImportError:
-        problem = "pandas is not installed; install rankgate[pandas]."
+        problem = "pandas is not installed; pip install 'rankgate[pandas]'."
         raise MissingExtraError(problem) from None
     return pd.DataFrame({name: table[name].to_list() for name in table.columns})

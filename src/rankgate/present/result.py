@@ -170,7 +170,7 @@ class Result:
         name = kind or next(iter(self.charts))
         if name not in self.charts:
             known = ", ".join(self.charts)
-            problem = f"a result of kind {self.kind} has the pictures {known}, not {name!r}."
+            problem = f"a result of kind {self.kind} has the charts {known}, not {name!r}."
             raise UsageError(problem, code="unknown-picture")
         made: Picture = resolved(self.charts[name])(self, **options)
         return made

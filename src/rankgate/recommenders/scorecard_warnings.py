@@ -37,13 +37,13 @@ def _of_judgments(systems: Systems) -> Iterator[str]:
     if without:
         yield (
             f"{are(without, 'user')} without a relevant item: accuracy counts them as the "
-            "convention has it, lists as any other."
+            "convention says, metrics of lists as any other user."
         )
     again = 0 if history is None else int(among(relevant, history).sum())
     if again:
         yield (
-            f"{are(again, 'relevant item')} in their user's training too: the parts leak, and "
-            "who repeats training is rewarded; split anew (rankgate split)."
+            f"{are(again, 'relevant item')} in their user's training too: the split leaks and "
+            "rewards systems that repeat training; split the log again (rankgate split)."
         )
 
 

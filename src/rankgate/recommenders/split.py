@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Kept = TypeVar("Kept")
 
-_AHEAD = "training has interactions that are later than some that are predicted"
+_AHEAD = "training has interactions later than some in the test set"
 _ORDERED = frozenset({"global", "windows"})  # all of training lies before the test, by their making
 
 
@@ -240,13 +240,13 @@ def warnings_of(plan: SplitPlan, candidates: str, folds: Sequence[Fold]) -> tupl
     ahead = sum(fold.leaks.ahead for fold in folds)
     if ahead:
         items.append(
-            f"{_AHEAD} ({ahead:,}): systems learn from what they could not have known "
-            "(Meng et al. 2020; Ji et al. 2023); global is the way without."
+            f"{_AHEAD} ({ahead:,}): systems learn from the future "
+            "(Meng et al. 2020; Ji et al. 2023); the way global avoids that."
         )
     if candidates == "sampled":
         items.append(WARNING)
     if plan.way == "random":
-        items.append("a random split is good for teaching, not for a claim.")
+        items.append("a random split is good for teaching, not for conclusions about systems.")
     unknown = sum(fold.leaks.items_only_test for fold in folds)
     if unknown and not plan.way.startswith("cold"):
         what = "1 item is" if unknown == 1 else f"{unknown:,} items are"

@@ -98,6 +98,6 @@ def kind(name: str) -> PictureKind:
         if each.name == name:
             return each
     raise UsageError(
-        f"no picture is called {name!r}; there are {', '.join(each.name for each in KINDS)}.",
+        f"no chart is called {name!r}; there are {', '.join(each.name for each in KINDS)}.",
         code="unknown-picture",
     )

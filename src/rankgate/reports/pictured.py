@@ -88,7 +88,7 @@ class ChartRequest:
         """
         if len(self.metrics) > 1:
             raise UsageError(
-                f"this picture is of one metric; leave out {self.metrics[1]}.",
+                f"this chart shows one metric; leave out {self.metrics[1]}.",
                 code="several-metrics",
             )
         return (self.metrics or _ONE)[0]
@@ -96,7 +96,7 @@ class ChartRequest:
     @property
     def only(self) -> Any:  # noqa: ANN401 - a run
         """The run of a kind that takes one."""
-        self.need(1, 1, "is of one run")
+        self.need(1, 1, "shows one run")
         return self.runs[0]
 
     def need(self, least: int, most: int | None, words: str) -> None:
@@ -108,7 +108,7 @@ class ChartRequest:
         count = len(self.runs)
         if count < least or (most is not None and count > most):
             raise UsageError(
-                f"this picture {words}; {count or 'no'} run{'s' * (count != 1)} came.",
+                f"this chart {words}; it got {count or 'no'} run{'s' * (count != 1)}.",
                 code="wrong-run-count",
             )
 
@@ -152,12 +152,12 @@ def _comparisons(asked: ChartRequest) -> Comparisons:
 
 
 def _comparison(asked: ChartRequest) -> Comparisons:
-    asked.need(2, 2, "compares two runs: a baseline and a candidate")
+    asked.need(2, 2, "shows two runs: a baseline and a candidate")
     return _comparisons(asked)
 
 
 def _evaluation(asked: ChartRequest, metrics: Sequence[str] = ()) -> Evaluation:
-    asked.need(1, None, "is of one run or more")
+    asked.need(1, None, "shows one run or more")
     return evaluate(
         asked.qrels,
         list(asked.runs),
@@ -197,14 +197,12 @@ def _blindness(asked: ChartRequest) -> BlindSpots:
 
 def _explanation(asked: ChartRequest) -> Explanation:
     if asked.query_id is None:
-        raise UsageError(
-            "this picture is of one query; name it with --query.", code="missing-input"
-        )
+        raise UsageError("this chart shows one query; name it with --query.", code="missing-input")
     return explain(asked.qrels, asked.only, asked.query_id, asked.one, asked.how, extra=asked.extra)
 
 
 def _ranks(asked: ChartRequest) -> GradesByRank:
-    asked.need(1, None, "is of one run or more")
+    asked.need(1, None, "shows one run or more")
     return ranks(
         asked.qrels,
         list(asked.runs),
@@ -216,12 +214,12 @@ def _ranks(asked: ChartRequest) -> GradesByRank:
 
 
 def _tradeoff(asked: ChartRequest) -> Tradeoff:
-    asked.need(2, None, "is of two runs or more")
+    asked.need(2, None, "shows two runs or more")
     return tradeoff(_evaluation(asked, asked.metrics or DEFAULT_METRICS))
 
 
 def _hidden(asked: ChartRequest) -> HoleAnalysis:
-    asked.need(2, 2, "is of two runs: a baseline and a candidate")
+    asked.need(2, 2, "shows two runs: a baseline and a candidate")
     one, two = asked.runs
     return holes(
         asked.qrels,
@@ -236,23 +234,23 @@ def _hidden(asked: ChartRequest) -> HoleAnalysis:
 
 
 def _calibration(asked: ChartRequest) -> Calibration:
-    asked.need(2, 2, "is of two runs: a baseline and a candidate")
+    asked.need(2, 2, "shows two runs: a baseline and a candidate")
     one, two = asked.runs
     return calibration(asked.qrels, one, two, asked.one, asked.how, on_progress=asked.on_progress)
 
 
 def _agreed(asked: ChartRequest) -> RaterAgreement:
-    asked.need(0, 0, "is of ratings alone")
+    asked.need(0, 0, "shows ratings and no run")
     return agree(asked.qrels)
 
 
 def _admitted(asked: ChartRequest) -> JudgeAdmission:
-    asked.need(1, 1, "is of judgments by people and by a judge")
+    asked.need(1, 1, "shows judgments by people and by a judge")
     return admit(asked.qrels, asked.runs[0], on_progress=asked.on_progress)
 
 
 def _pipeline(asked: ChartRequest) -> Pipeline:
-    asked.need(1, None, "is of the run after each stage")
+    asked.need(1, None, "shows the run after each stage")
     return stages(
         asked.qrels,
         list(asked.runs),

@@ -73,7 +73,7 @@ def bootstrap_interval(
     mean, _ = weighted(table, weights)
     result = cautions(table)
     if FEW <= len(table) < _SMALL:
-        words = "bootstrap intervals of fewer than {} queries cover less often than they say"
+        words = "bootstrap intervals of fewer than {} queries cover less often than stated"
         result += (f"{words.format(_SMALL)}; those of t do not.",)
     if len(table) < 2:  # one difference has no spread
         empty = np.full(table.shape[1], np.nan)

@@ -166,15 +166,16 @@ def cautions(table: Floats) -> tuple[str, ...]:
     """Why an interval of these differences may not cover as often as it says."""
     n = len(table)
     if n < 2:
-        return (f"{n} query: no interval can be made of it.",)
+        return (f"{n} query: no interval can be computed.",)
     items = []
     if n < FEW:
         items.append(
-            f"{n} queries are too few: intervals of so few cover less often than they say."
+            f"{n} queries are too few: their intervals cover the true value less often than stated."
         )
     elif n < _MANY and np.abs(skewness(table)).max() > SKEWED:
         items.append(
-            f"differences are skewed and {n} queries are few: intervals may cover too rarely."
+            f"differences are skewed and {n} queries are few: intervals may cover the true value "
+            "less often than stated."
         )
     if (np.ptp(table, axis=0) == 0).any():
         items.append(

@@ -57,7 +57,7 @@ def _named(earlier: tuple[str, ...]) -> dict[str, str] | None:
     alone = [each for each in earlier if "=" not in each or Path(each).exists()]
     if len(alone) > 1:
         raise UsageError(
-            f"--earlier {alone[1]}: say of which system, as in NAME={alone[1]}.",
+            f"--earlier {alone[1]}: name the system, as in NAME={alone[1]}.",
             code="invalid-syntax",
         )
     named = pairs([each for each in earlier if each not in alone], "--earlier", str)

@@ -135,7 +135,7 @@ class LLMRating(Closing):
         if work.problem:
             raise UsageError(
                 f"{work.problem}; {len(self._answered())} of {len(self._asks)} pairs are "
-                "answered, and the same command goes on.",
+                "answered, and the same command continues.",
                 code="model-failed",
             )
         return self._result("the ceiling has no room for another request" if work.poor else "")

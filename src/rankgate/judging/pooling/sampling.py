@@ -193,7 +193,8 @@ def _stratified(
     filled = sum(len(each) > 0 for each in members)
     if count < filled:
         raise UsageError(
-            f"{count} queries cannot be of {filled} strata; ask for more.", code="out-of-range"
+            f"{count} queries cannot fill {filled} strata; ask for more queries.",
+            code="out-of-range",
         )
     quota = _shared(count, [len(each) for each in members])
     chosen, chance = np.zeros(size.size, np.bool_), np.zeros(size.size)

@@ -24,7 +24,7 @@ NEEDS: Mapping[Need, str] = {
     "baseline": "the lists of a simple system, such as the most popular items",
     "earlier": "the lists of the same system at an earlier time",
     "features": "numbers that describe items",
-    "alike": "how alike two items are",
+    "alike": "the similarity of two items",
     "categories": "the categories of items",
     "groups": "the groups of items",
 }

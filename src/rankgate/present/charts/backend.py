@@ -7,7 +7,7 @@ from typing import Any
 
 from rankgate.errors import MissingExtraError
 
-_LACKING = "pictures need Altair and vl-convert; install rankgate[plots]."
+_LACKING = "charts need Altair and vl-convert; pip install 'rankgate[plots]'."
 
 
 def altair() -> Any:
