@@ -122,7 +122,6 @@ def test_judge_next_settles_a_comparison_with_fewer_ratings_than_depth(covid):
     influence, rank = (
         settled(truth, by_name["T5R1"], by_name["sab20"], order) for order in ("influence", "rank")
     )
-    print(influence, rank)
     assert 0 < influence < rank
 
 
