@@ -3,14 +3,17 @@
 import inspect
 import json
 import sys
+from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import _pages  # noqa: E402
+from _navigation import Navigation  # noqa: E402
 from _pages import mirrored  # noqa: E402
 from docutils import nodes  # noqa: E402
+from furo.navigation import get_navigation_tree  # noqa: E402
 
 import rankgate  # noqa: E402, F401 - autodoc documents what is installed
 
@@ -68,9 +71,22 @@ def _described(app, what, name, obj, options, lines):  # noqa: ANN001, ANN202, A
         lines += ["", *found[found.find("Attributes:") :].splitlines()] if found else []
 
 
+@cache
+def _navigation(builder):  # noqa: ANN001, ANN202 - Sphinx's builder
+    tree = builder._get_local_toctree(  # noqa: SLF001 - what pages get as toctree
+        "index", collapse=False, titles_only=True, maxdepth=-1, includehidden=True
+    )
+    return Navigation(get_navigation_tree(tree))
+
+
+def _navigated(app, pagename, templatename, context, doctree):  # noqa: ANN001, ANN202, ARG001 - Sphinx's event
+    """Give the theme no tree to work on; `_reachable` gives the page its own."""
+    context["toctree"] = lambda **_: ""
+
+
 def _reachable(app, pagename, templatename, context, doctree):  # noqa: ANN001, ANN202, ARG001 - Sphinx's event
     """What is wider than its place can be moved with keys; captions of the sidebar have a level."""
-    tree = context.get("furo_navigation_tree", "")
+    tree = _navigation(app.builder).seen_from(app.builder.get_target_uri(pagename))
     context["furo_navigation_tree"] = tree.replace(
         'role="heading"', 'role="heading" aria-level="2"'
     )
@@ -99,6 +115,7 @@ def setup(app):  # noqa: ANN001, ANN201 - Sphinx's hook
     """Make the pages before Sphinx looks for them."""
     app.connect("builder-inited", lambda app: _pages.write(Path(app.srcdir)))
     app.connect("source-read", _turned)
+    app.connect("html-page-context", _navigated, priority=400)  # before the theme
     app.connect("html-page-context", _reachable, priority=900)  # after the theme
     app.connect("build-finished", _texts)
     app.connect("autodoc-process-docstring", _described, priority=400)  # before napoleon
