@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.errors import DuplicateError
+from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +39,26 @@ def hashed_twice(pairs: NDArray[np.uint64]) -> NDArray[np.uint64]:
     ordered = np.sort(pairs)
     twice: NDArray[np.uint64] = ordered[1:][ordered[1:] == ordered[:-1]]
     return twice
+
+
+def refuse_repeated(ids: pl.Series, place: Place, what: str, *, code: str, mend: str = "") -> None:
+    """Check that no id appears twice in a column.
+
+    Args:
+        ids: the column.
+        place: where the rows are.
+        what: what an id is of, as in ``query``.
+        code: of the error.
+        mend: what to do; by default to remove one of the two lines.
+
+    Raises:
+        InputError: with the id and the line of its second row.
+    """
+    again = ~ids.is_first_distinct()
+    if again.any():
+        row = int(again.arg_max() or 0)
+        problem = f"{what} '{ids[row]}' appears twice; {mend or 'remove one of the two lines'}."
+        raise InputError(problem, source=place.label, line=place.line(row), code=code)
 
 
 def refuse_duplicates(

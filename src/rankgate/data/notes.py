@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
 STATES = "states of queries"
 """The loss of the data next to a run; a writer of files can put it next to the new one."""
@@ -26,8 +27,8 @@ class Note:
     examples: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, what: str, found: Iterable[object]) -> tuple[Note, ...]:
-        """One note of everything found, with the first few as examples; none if there is none.
+    def of(cls, what: str, found: Iterable[object]) -> tuple[Self, ...]:
+        """One of everything found, with the first few as examples; none if there is none.
 
         >>> Note.of("queries without ratings", ["a", "b", "c", "d"])
         (Note(what='queries without ratings', count=4, examples=('a', 'b', 'c')),)
@@ -39,21 +40,5 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Loss:
-    """What a writer could not put into its format.
-
-    Attributes:
-        what: the thing, in words that follow a number: ``texts of queries``.
-        count: how many of them.
-        examples: some of them.
-    """
-
-    what: str
-    count: int
-    examples: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, what: str, found: Iterable[object]) -> tuple[Loss, ...]:
-        """One loss of everything found, with the first few as examples; none if there is none."""
-        listed = [str(each) for each in found]
-        return (cls(what, len(listed), tuple(listed[:_EXAMPLES])),) if listed else ()
+class Loss(Note):
+    """What a writer could not put into its format; ``what`` as in ``texts of queries``."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.data.contents import FileContents
+from rankgate.data.duplicates import refuse_repeated
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.tables import csv as delimited
 from rankgate.data.formats.tables import jsonl, jsonl_rows, schemas
@@ -22,8 +23,6 @@ from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgate.data.qrels import Qrels
     from rankgate.data.streams.source import InputFile
 
@@ -165,17 +164,10 @@ def _texts(source: InputFile, head: bytes, part: str | None = None) -> FileConte
     filled = [column.name for column in rows if column.null_count() < len(column)]
     ours = _IDS[part]
     kept = [name for name in rows.columns if name in {*filled, ours, "text"}]
-    _refuse_twins(rows[ours], Place(source.label, partial(jsonl_rows.line_of, source)))
+    place = Place(source.label, partial(jsonl_rows.line_of, source))
+    refuse_repeated(rows[ours], place, "_id", code="duplicate-id")
     found = rows.select(kept)
     return FileContents(queries=found) if part == "queries" else FileContents(documents=found)
-
-
-def _refuse_twins(ids: pl.Series, place: Place) -> None:
-    twice = ~ids.is_first_distinct()
-    if twice.any():
-        row = int(twice.arg_max() or 0)
-        problem = f"_id '{ids[row]}' appears twice; remove one of the two lines."
-        raise InputError(problem, source=place.label, line=place.line(row), code="duplicate-id")
 
 
 def _nested(text: str) -> Any:

@@ -31,6 +31,7 @@ VALUES: dict[str, pl.DataType | type[pl.DataType]] = {
 """The columns of values of metrics."""
 
 _PAIR = ["query_id", "doc_id"]
+_STATES = {"query_id": pl.String, "state": pl.String, "error": pl.String}
 
 
 @dataclass
@@ -203,9 +204,18 @@ def ranked(
     scores: Sequence[float] | None,
     *,
     label: str,
-    queries: pl.DataFrame | None = None,
+    states: Sequence[tuple[str, str, str | None]] = (),
 ) -> Run:
-    """A run from columns; without scores, documents are best first and -rank is the score."""
+    """A run from columns; without scores, documents are best first and -rank is the score.
+
+    Args:
+        name: of the run.
+        query_ids: of each row.
+        doc_ids: of each row.
+        scores: of each row.
+        label: what errors call the file.
+        states: query, state and error of queries without rows.
+    """
     ids = zip(_PAIR, (query_ids, doc_ids), strict=True)
     table = pl.DataFrame([pl.Series(column, values, pl.String) for column, values in ids])
     score = -pl.int_range(1, pl.len() + 1).over("query_id")
@@ -216,7 +226,13 @@ def ranked(
     def pieces() -> Iterator[pl.DataFrame]:
         yield table
 
-    return Run(name, pieces, queries=queries, place=Place(label))
+    known = pl.DataFrame(states, schema=_STATES, orient="row") if states else None
+    return Run(name, pieces, queries=known, place=Place(label))
+
+
+def nothing_for(queries: Iterable[str]) -> list[tuple[str, str, None]]:
+    """The states of queries that returned nothing."""
+    return [(query, "zero", None) for query in queries]
 
 
 def documents_of(rows: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame | None:
@@ -236,10 +252,15 @@ def documents_of(rows: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame | No
 
 def documents_from(rows: Sequence[Mapping[str, str | None]]) -> pl.DataFrame | None:
     """As `documents_of`, from the ``query_id``, ``doc_id`` and fields of each, found one by one."""
-    names = dict.fromkeys(name for row in rows for name in row)
+    table = strings(rows)
+    return documents_of(table, [name for name in table.columns if name not in _PAIR])
+
+
+def strings(rows: Sequence[Mapping[str, str | None]], first: Sequence[str] = ()) -> pl.DataFrame:
+    """Rows as a table of strings: the first columns, then those that any row has."""
+    names = dict.fromkeys([*first, *(name for row in rows for name in row)])
     columns = {name: [row.get(name) for row in rows] for name in names}
-    table = pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
-    return documents_of(table, [name for name in names if name not in _PAIR])
+    return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
 
 
 def _note(what: str, table: pl.DataFrame, rows: pl.Series) -> tuple[Note, ...]:

@@ -10,6 +10,7 @@ import polars as pl
 
 from rankgate.data.columns import named
 from rankgate.data.contents import FileContents
+from rankgate.data.formats.collected import strings
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.writing import known, lost, lost_columns, own, text_of, texts
 from rankgate.data.place import Place
@@ -184,16 +185,11 @@ def _number(value: Any, where: str, label: str) -> float:
 
 def _queries(found: dict[str, dict[str, str]]) -> pl.DataFrame | None:
     rows = [{"query_id": query, **fields} for query, fields in found.items()]
-    if not any(found.values()):
-        return None
-    return pl.DataFrame(rows, schema={"query_id": pl.String, "text": pl.String})
+    return strings(rows, ("query_id", "text")) if any(found.values()) else None
 
 
 def _documents(found: dict[tuple[str, str], dict[str, str]]) -> pl.DataFrame:
-    fields = dict.fromkeys(name for shown in found.values() for name in shown)
-    names = ["query_id", "doc_id", *fields]
-    rows = [{"query_id": q, "doc_id": d, **shown} for (q, d), shown in found.items()]
-    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
+    return strings([{"query_id": q, "doc_id": d, **shown} for (q, d), shown in found.items()])
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import polars as pl
-
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import GrowingQrels
+from rankgate.data.formats.collected import GrowingQrels, strings
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import (
     by_pair,
@@ -26,6 +24,8 @@ from rankgate.data.text.json_text import document
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankgate.data.streams.source import InputFile
 
 _NAME = "rankquest"
@@ -67,13 +67,11 @@ def read(source: InputFile) -> FileContents:
             kept[doc] = {k: v for k, v in rating.items() if k not in {"documentId", "rating"}}
             labels.append({"query_id": query, "doc_id": doc, "label": text_of(rating.get("label"))})
         raw[query] = {"case": rest, "ratings": kept}
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: [row.get(name) for row in rows] for name in names}
     qrels, notes = judged.qrels(source.stem)
-    shown = pl.DataFrame(labels, schema=dict.fromkeys(("query_id", "doc_id", "label"), pl.String))
+    shown = strings(labels, ("query_id", "doc_id", "label"))
     return FileContents(
         qrels=qrels,
-        queries=pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)) if rows else None,
+        queries=strings(rows) if rows else None,
         documents=shown if shown["label"].null_count() < len(shown) else judged.pool(),
         extra={_NAME: {"cases": raw}} if raw else {},
         notes=notes,

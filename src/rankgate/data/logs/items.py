@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from rankgate.data.dataframes import polars_frame
+from rankgate.data.duplicates import refuse_repeated
 from rankgate.data.formats.tables import arrow
 from rankgate.data.logs.columns import ALIASES, mapped
 from rankgate.data.place import Place
@@ -91,11 +92,8 @@ def read_described(table: TableLike, of: Whose = "items") -> Described:
         row = int(ids.is_null().arg_max() or 0)
         problem = f"{_ONE[of]} without an id; give it one, or remove the row."
         raise InputError(problem, source=place.label, line=place.line(row), code="empty-value")
-    twice = ids.is_duplicated() & ~ids.is_first_distinct()
-    if twice.any():
-        row = int(twice.arg_max() or 0)
-        problem = f"{_ONE[of]} '{ids[row]}' appears twice; remove one of its rows."
-        raise InputError(problem, source=place.label, line=place.line(row), code="duplicate-id")
+    mend = "remove one of its rows"
+    refuse_repeated(ids, place, _ONE[of], code="duplicate-id", mend=mend)
     return Described(of, ids, frame.drop(theirs), place)
 
 

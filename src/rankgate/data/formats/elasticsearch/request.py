@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import polars as pl
 
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import GrowingQrels
+from rankgate.data.formats.collected import GrowingQrels, strings
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import by_query, lost, lost_columns, own, put, text_of, texts
 from rankgate.data.text.json_keys import have, matching
@@ -71,9 +71,7 @@ def read(source: InputFile) -> FileContents:
     return FileContents(
         qrels=qrels,
         documents=judged.pool(),
-        queries=pl.DataFrame(rows, schema={"query_id": pl.String, "text": pl.String})
-        if worded
-        else None,
+        queries=strings(rows) if worded else None,
         extra={NAME: extra},
         notes=notes,
     )

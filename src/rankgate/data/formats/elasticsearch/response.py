@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _SCORE = ("metric_score", "quality_level")  # the second is of version 6
 _UNRATED = ("unrated_docs", "unknown_docs")
-_STATES = ("query_id", "state", "error")
 
 
 def sniff(head: bytes, name: str) -> str | None:
@@ -70,9 +69,8 @@ def read(source: InputFile) -> FileContents:
     for query, failure in an_object(found, "failures", "", label).items():
         states.append((query, "failed", text_of(failure)))
     values += _value(found, None, "the document", source)
-    known = pl.DataFrame(states, schema=dict.fromkeys(_STATES, pl.String), orient="row")
     own = [score for score in scores if score is not None] if _falling(queries, scores) else None
-    run = ranked(source.stem, queries, docs, own, label=label, queries=known if states else None)
+    run = ranked(source.stem, queries, docs, own, label=label, states=states)
     qrels, notes = judged.qrels(source.stem)
     partial = "judgments of retrieved documents only; the request has all"
     rated = [] if qrels is None else qrels.table["query_id"].to_list()

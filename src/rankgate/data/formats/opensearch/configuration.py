@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+from functools import partial
+from typing import TYPE_CHECKING
 
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.format import Format, Loss
+from rankgate.data.formats.format import Format
 from rankgate.data.formats.opensearch import search_answer
-from rankgate.data.formats.writing import lost, own, put
 from rankgate.data.text.json_reader import TOP, an_id
 from rankgate.data.text.json_text import member, parsed
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
@@ -39,27 +38,13 @@ def read(source: InputFile) -> FileContents:
     return FileContents(extra={_NAME: {"configuration": found}})
 
 
-def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The configuration as it was read.
-
-    Raises:
-        InputError: it is not from such a file.
-    """
-    found = own(contents, _NAME).get("configuration")
-    if found is None:
-        problem = "no search configuration in it; such a file is written only from one."
-        raise InputError(problem, code="no-such-content")
-    put(out, found)
-    return lost(contents, _NAME)
-
-
 FORMAT = Format(
     name=_NAME,
     title="OpenSearch's search configurations",
     suffixes=(".json",),
     sniff=sniff,
     read=read,
-    write=write,
+    write=partial(search_answer.write_kept, owner=_NAME, key="configuration"),
     holds=("extra",),
     loses="everything but the configuration",
     detail=(

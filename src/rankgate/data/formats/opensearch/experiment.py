@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import VALUES, ranked
-from rankgate.data.formats.format import Format, Loss
+from rankgate.data.formats.collected import VALUES, nothing_for, ranked
+from rankgate.data.formats.format import Format
 from rankgate.data.formats.opensearch import search_answer
-from rankgate.data.formats.writing import lost, own, put
 from rankgate.data.text.json_reader import a_text, an_id, inside
 from rankgate.data.text.json_text import identifier, member, number
 from rankgate.errors import InputError
@@ -67,27 +67,10 @@ def _results(found: list[dict[str, Any]], source: InputFile) -> FileContents:
                 values.append((system, query, name, value, None))
     runs = []
     for system, (queries, docs, zero) in ranking.items():
-        states = pl.DataFrame({"query_id": zero, "state": ["zero"] * len(zero)}) if zero else None
         name = system if len(ranking) > 1 else source.stem
-        runs.append(ranked(name, queries, docs, None, label=label, queries=states))
+        runs.append(ranked(name, queries, docs, None, label=label, states=nothing_for(zero)))
     table = pl.DataFrame(values, schema=VALUES, orient="row") if values else None
     return FileContents(runs=tuple(runs), values=table)
-
-
-def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The experiment as it was read.
-
-    Raises:
-        InputError: it is not from such a file.
-    """
-    found = own(contents, _NAME).get("experiment")
-    if found is None:
-        raise InputError(
-            "no experiment of OpenSearch in it; such a file is written only from one.",
-            code="no-such-content",
-        )
-    put(out, found)
-    return lost(contents, _NAME)
 
 
 FORMAT = Format(
@@ -96,7 +79,7 @@ FORMAT = Format(
     suffixes=(".json",),
     sniff=sniff,
     read=read,
-    write=write,
+    write=partial(search_answer.write_kept, owner=_NAME, key="experiment"),
     holds=("runs", "values", "extra"),
     loses="everything but the experiment's settings",
     detail=(

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import polars as pl
-
 from rankgate.data.contents import FileContents
+from rankgate.data.formats.collected import strings
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.opensearch import search_answer
 from rankgate.data.formats.writing import known, lost, lost_columns, own, put, text_of
@@ -22,6 +21,7 @@ from rankgate.errors import InputError
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
+_FIRST = ("query_id", "text")
 _LIMIT = 64 << 20  # bytes of a file; as Python's strings they take ten times as many
 _NAME = "opensearch-query-set"
 _LIST, _TEXT, _ANSWER = "querySetQueries", "queryText", "referenceAnswer"
@@ -66,11 +66,8 @@ def read(source: InputFile) -> FileContents:
         text = row["query_id"] or ""
         again += [text] if text in once else []
         once.setdefault(text, row)
-    names = dict.fromkeys(["query_id", "text", *(name for row in rows for name in row)])
-    columns = {name: [row.get(name) for row in once.values()] for name in names}
-    table = pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
     return FileContents(
-        queries=table if once else None,
+        queries=strings(list(once.values()), _FIRST) if once else None,
         extra={_NAME: {"set": rest}} if rest else {},
         notes=Note.of("queries that appear twice, read once", again),
     )

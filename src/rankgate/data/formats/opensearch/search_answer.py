@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rankgate.data.formats.writing import lost, own, put
 from rankgate.data.text.json_keys import keys
 from rankgate.data.text.json_reader import an_object, each, whole_object
 from rankgate.data.text.json_text import document
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
+    from rankgate.data.contents import FileContents
+    from rankgate.data.notes import Loss
     from rankgate.data.streams.source import InputFile
 
 _AROUND = "hits.hits[]._source."
@@ -46,3 +49,23 @@ def only(source: InputFile, what: str) -> dict[str, Any]:
         problem = f"{len(found)} {what}, where one is needed; save one of them alone."
         raise InputError(problem, source=source.label, code="several-candidates")
     return found[0]
+
+
+def write_kept(contents: FileContents, out: BinaryIO, owner: str, key: str) -> tuple[Loss, ...]:
+    """Write a document as it was read, of a format that is written only from itself.
+
+    Args:
+        contents: what a file held.
+        out: where to.
+        owner: the format.
+        key: the document's name among what only this format knows, and in the error.
+
+    Raises:
+        InputError: it is not from such a file.
+    """
+    found = own(contents, owner).get(key)
+    if found is None:
+        problem = f"no {key} of OpenSearch in it; such a file is written only from one."
+        raise InputError(problem, code="no-such-content")
+    put(out, found)
+    return lost(contents, owner)

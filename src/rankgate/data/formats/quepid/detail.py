@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import polars as pl
 
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import documents_of, ranked
+from rankgate.data.formats.collected import documents_of, nothing_for, ranked
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.query_texts import by_text
 from rankgate.data.formats.tables import schemas
@@ -84,13 +84,12 @@ def retrieved(
         raise InputError(problem, source=label, code="duplicate-position")
     empty = asked.unique(maintain_order=True)
     empty = empty.filter(~empty.is_in(content["query_id"].unique().implode()))
-    states = pl.DataFrame({"query_id": empty, "state": ["zero"] * len(empty)})
     columns = (
         content["query_id"].to_list(),
         content["doc_id"].to_list(),
         (-content["position"]).to_list(),
     )
-    run = ranked(name, *columns, label=label, queries=states if len(empty) else None)
+    run = ranked(name, *columns, label=label, states=nothing_for(empty))
     rest = rows.filter(pl.col("position").is_null())["doc_id"].to_list()
     return run, Note.of("documents without a position, which were not retrieved", rest)
 

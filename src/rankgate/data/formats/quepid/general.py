@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import polars as pl
 
 from rankgate.data.contents import FileContents
+from rankgate.data.duplicates import refuse_repeated
 from rankgate.data.formats.collected import VALUES
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import known, lost, lost_columns, own
@@ -49,13 +50,7 @@ def read(source: InputFile) -> FileContents:
     """
     found = sheet.sheet(source, _COLUMNS, numbers=("value",), filled=("query_id",))
     rows = found.rows
-    twice = rows["query_id"].is_duplicated()
-    if twice.any():
-        row = int((~rows["query_id"].is_first_distinct()).arg_max() or 0)
-        problem = f"query '{rows['query_id'][row]}' appears twice; remove one of the two lines."
-        raise InputError(
-            problem, source=source.label, line=found.place.line(row), code="duplicate-query"
-        )
+    refuse_repeated(rows["query_id"], found.place, "query", code="duplicate-query")
     at = [
         text and moment(text, "Date Last Scored", source.label, found.place.line(row))
         for row, text in enumerate(rows["at"].to_list())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import polars as pl
 
 from rankgate.data.contents import FileContents
+from rankgate.data.duplicates import refuse_repeated
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import lost, lost_columns
 from rankgate.data.text import sheet
@@ -39,13 +40,7 @@ def read(source: InputFile) -> FileContents:
         names = ", ".join(found.others)[:200]
         problem = f"no column information_need among query, {names}."
         raise InputError(problem, source=source.label, line=1, code="missing-column")
-    again = ~rows["query_id"].is_first_distinct()
-    if again.any():
-        row = int(again.arg_max() or 0)
-        problem = f"query '{rows['query_id'][row]}' appears twice; remove one of the two lines."
-        raise InputError(
-            problem, source=source.label, line=found.place.line(row), code="duplicate-query"
-        )
+    refuse_repeated(rows["query_id"], found.place, "query", code="duplicate-query")
     text = pl.col("query_id").alias("text")
     return FileContents(queries=rows.select("query_id", text, "information_need", *found.others))
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import polars as pl
 
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import VALUES, GrowingQrels, documents_from, ranked
+from rankgate.data.formats.collected import (
+    VALUES,
+    GrowingQrels,
+    documents_from,
+    nothing_for,
+    ranked,
+)
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.quepid.case import NOTED, noted
 from rankgate.data.formats.quepid.detail import score_losses
@@ -110,8 +116,7 @@ def _retrieved(
         if len(ids) == before:
             empty.append(query)
     documents = documents_from(fields)
-    states = pl.DataFrame({"query_id": empty, "state": ["zero"] * len(empty)}) if empty else None
-    run = ranked(source.stem, queries, ids, None, label=label, queries=states)
+    run = ranked(source.stem, queries, ids, None, label=label, states=nothing_for(empty))
     return run, documents, Note.of("documents that are rated only, which were not retrieved", only)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import polars as pl
 
-from rankgate.data.columns import ALIASES, is_header, named
+from rankgate.data.columns import is_header, named
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import run_columns, schemas
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _BETWEEN = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 _MARK = "\ufeff"
-_NEEDED = {"qrels": ("query_id", "doc_id", "grade"), "runs": ("query_id", "doc_id", "score")}
 
 
 def separator_of(head: bytes) -> str | None:
@@ -76,7 +75,7 @@ def read_qrels(source: InputFile) -> Qrels:
         DuplicateError: a document judged twice for one query.
     """
     header = _header(source)
-    rows = _whole(source, header, _asked(source, header, "qrels"))
+    rows = _whole(source, header, schemas.asked(header.names, "qrels", source.label))
     with schemas.ratings_named(header.names):
         return schemas.judgments(rows, source.stem, _place(source))[0]
 
@@ -88,7 +87,7 @@ def read_run(source: InputFile) -> Run:
         InputError: a missing column.
     """
     header = _header(source)
-    table = _asked(source, header, "runs")
+    table = schemas.asked(header.names, "runs", source.label)
     refuse_twins(header, table, source)
     layout = records.ColumnChoice(header, table.kept, table.numbers, table.empty)
 
@@ -152,20 +151,6 @@ def _header(source: InputFile) -> records.Header:
     if separator is None and b"\r" in first.split(b"\n", 1)[0].rstrip(b"\r"):
         raise InputError(RETURNS, source=source.label, line=1, code="carriage-returns")
     return records.header_in(first, separator or ",")
-
-
-def _asked(source: InputFile, header: records.Header, part: str) -> TableSchema:
-    """The table as judgments or as a run."""
-    table = schemas.table_of(header.names, part)
-    found = {"score" if ours == "rank" else ours for ours in table.kept} if table else set()
-    for ours in _NEEDED[part]:
-        if table is None or ours not in found:
-            names = ", ".join(header.names[:10])
-            wanted = ", ".join(ALIASES[ours][:4])
-            problem = f"no column for {ours} among {names}; name one {wanted}."
-            raise InputError(problem, source=source.label, line=1, code="missing-column")
-    assert table is not None
-    return table
 
 
 def refuse_twins(header: records.Header, table: TableSchema, source: InputFile) -> None:

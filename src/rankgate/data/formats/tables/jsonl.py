@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from rankgate.data.columns import ALIASES, named
+from rankgate.data.columns import named
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import run_columns, schemas
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from rankgate.data.formats.tables.schemas import TableSchema
     from rankgate.data.qrels import Qrels
     from rankgate.data.streams.source import InputFile
-
-_NEEDED = {"qrels": "grade", "runs": "score"}
 
 
 def sniff(head: bytes, name: str) -> str | None:
@@ -65,7 +63,7 @@ def read_qrels(source: InputFile) -> Qrels:
         InputError: a line that is no such object, with its number.
         DuplicateError: a document judged twice for one query.
     """
-    rows = whole(source, _asked(source, "qrels"))
+    rows = whole(source, schemas.asked(names_of(source), "qrels", source.label, "key"))
     place = Place(source.label, partial(line_of, source))
     with schemas.ratings_named(names_of(source)):
         return schemas.judgments(rows, source.stem, place)[0]
@@ -77,7 +75,7 @@ def read_run(source: InputFile) -> Run:
     Raises:
         InputError: the first line is no such object.
     """
-    table = _asked(source, "runs")
+    table = schemas.asked(names_of(source), "runs", source.label, "key")
 
     def pieces() -> Iterator[pl.DataFrame]:
         for frame in frames(source, table):
@@ -153,19 +151,6 @@ def names_of(source: InputFile) -> list[str]:
         problem = "the file is empty; check whether it was written completely."
         raise InputError(problem, source=source.label, code="empty-file")
     return list(first)
-
-
-def _asked(source: InputFile, part: str) -> TableSchema:
-    names = names_of(source)
-    table = schemas.table_of(names, part)
-    needed = {"query_id", "doc_id", _NEEDED[part]}
-    found = {"score" if ours == "rank" else ours for ours in table.kept} if table else set()
-    if table is None or not needed <= found:
-        ours = min(needed - found)
-        wanted = ", ".join(ALIASES[ours][:4])
-        problem = f"no key for {ours} among {', '.join(names[:10])}; name one {wanted}."
-        raise InputError(problem, source=source.label, line=1, code="missing-column")
-    return table
 
 
 FORMAT = Format(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.columns import graded, named
+from rankgate.data.columns import ALIASES, graded, named
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Loss, Note
 from rankgate.data.notes import STATES
@@ -81,6 +81,30 @@ def table_of(names: Sequence[str], part: str | None = None) -> TableSchema | Non
     lower = {name.strip().lower() for name in names}
     words = "doc_id" in names or lower & _FIELDS  # ids alone are of many other things
     return _rest("documents", ids, names) if "doc_id" in ids and words else None
+
+
+def asked(names: Sequence[str], part: str, label: str, noun: str = "column") -> TableSchema:
+    """The schema of a table that is to be read as ``qrels`` or ``runs``.
+
+    Args:
+        names: its columns.
+        part: what to read it as.
+        label: the file.
+        noun: what errors call a column.
+
+    Raises:
+        InputError: a column that is missing.
+    """
+    table = table_of(names, part)
+    found = {"score" if ours == "rank" else ours for ours in table.kept} if table else set()
+    needed = ("query_id", "doc_id", "grade" if part == "qrels" else "score")
+    lacking = [ours for ours in needed if ours not in found]
+    if table is None or lacking:
+        wanted = ", ".join(ALIASES[lacking[0]][:4])
+        shown = ", ".join(names[:10])
+        problem = f"no {noun} for {lacking[0]} among {shown}; name one {wanted}."
+        raise InputError(problem, source=label, line=1, code="missing-column")
+    return table
 
 
 def part_of(table: TableSchema | None) -> Part | None:

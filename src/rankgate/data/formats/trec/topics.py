@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from html import unescape
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from rankgate.data.contents import FileContents
+from rankgate.data.formats.collected import strings
 from rankgate.data.formats.format import Format
 from rankgate.data.notes import Note
 from rankgate.data.text.utf8 import BOM, decoded
@@ -68,8 +67,7 @@ def read(source: InputFile) -> FileContents:
             problem = f"topic '{row['query_id']}' appears twice; remove one of them."
             raise InputError(problem, source=source.label, code="duplicate-query")
         seen.add(row["query_id"])
-    names = dict.fromkeys(["query_id", "text", *(name for row in rows for name in row)])
-    table = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
+    table = strings(rows, ("query_id", "text"))
     without = [row["query_id"] for row in rows if not row["text"]]
     return FileContents(queries=table, notes=Note.of("topics without a text", without))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import polars as pl
 
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import documents_of, ranked
+from rankgate.data.formats.collected import documents_from, nothing_for, ranked
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables.schemas import run_losses
 from rankgate.data.formats.writing import (
@@ -159,16 +159,13 @@ def _contents(
     given = scores if len(scores) == len(pairs) else None
     with_candidates = {query for query, *_ in pairs}
     empty = [query for query in queries if query not in with_candidates]
-    states = pl.DataFrame({"query_id": empty, "state": ["zero"] * len(empty)}) if empty else None
     ids = [query for query, *_ in pairs], [document for _, document, _ in pairs]
-    run = ranked(source.stem, *ids, given, label=source.label, queries=states)
+    run = ranked(source.stem, *ids, given, label=source.label, states=nothing_for(empty))
     items = [(query, text) for query, text in queries.items() if text is not None]
-    names = list(dict.fromkeys(name for row in fields for name in row))
-    table = pl.DataFrame(fields, schema=dict.fromkeys(names, pl.String)) if fields else None
     return FileContents(
         runs=(run,),
         queries=pl.DataFrame(items, schema=["query_id", "text"], orient="row") if items else None,
-        documents=None if table is None else documents_of(table, names[2:]),
+        documents=documents_from(fields) if fields else None,
     )
 
 
