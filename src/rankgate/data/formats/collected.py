@@ -31,7 +31,7 @@ VALUES: dict[str, pl.DataType | type[pl.DataType]] = {
 """The columns of values of metrics."""
 
 _PAIR = ["query_id", "doc_id"]
-_STATES = {"query_id": pl.String, "state": pl.String, "error": pl.String}
+_STATES = ("query_id", "state", "error")
 
 
 @dataclass
@@ -204,7 +204,7 @@ def ranked(
     scores: Sequence[float] | None,
     *,
     label: str,
-    states: Sequence[tuple[str, str, str | None]] = (),
+    states: Sequence[tuple[str | None, ...]] = (),
 ) -> Run:
     """A run from columns; without scores, documents are best first and -rank is the score.
 
@@ -214,7 +214,7 @@ def ranked(
         doc_ids: of each row.
         scores: of each row.
         label: what errors call the file.
-        states: query, state and error of queries without rows.
+        states: query and state, or also the error, of queries without rows.
     """
     ids = zip(_PAIR, (query_ids, doc_ids), strict=True)
     table = pl.DataFrame([pl.Series(column, values, pl.String) for column, values in ids])
@@ -226,13 +226,14 @@ def ranked(
     def pieces() -> Iterator[pl.DataFrame]:
         yield table
 
-    known = pl.DataFrame(states, schema=_STATES, orient="row") if states else None
+    columns = dict.fromkeys(_STATES[: len(states[0])] if states else (), pl.String)
+    known = pl.DataFrame(states, schema=columns, orient="row") if states else None
     return Run(name, pieces, queries=known, place=Place(label))
 
 
-def nothing_for(queries: Iterable[str]) -> list[tuple[str, str, None]]:
+def nothing_for(queries: Iterable[str]) -> list[tuple[str, str]]:
     """The states of queries that returned nothing."""
-    return [(query, "zero", None) for query in queries]
+    return [(query, "zero") for query in queries]
 
 
 def documents_of(rows: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame | None:
