@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -128,3 +128,10 @@ def shaped(frame: pl.LazyFrame, number: str, label: str) -> pl.LazyFrame:
         pl.col(found[number]).cast(pl.Float64).alias(number),
         *(pl.col(optional[ours]).cast(OPTIONAL[ours]).alias(ours) for ours in optional),
     )
+
+
+def strings(rows: Sequence[Mapping[str, str | None]], first: Sequence[str] = ()) -> pl.DataFrame:
+    """Rows as a table of strings: the first columns, then those that any row has."""
+    names = dict.fromkeys([*first, *(name for row in rows for name in row)])
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))

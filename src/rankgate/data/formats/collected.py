@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.data.columns import strings
 from rankgate.data.formats.format import Note
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
@@ -255,13 +256,6 @@ def documents_from(rows: Sequence[Mapping[str, str | None]]) -> pl.DataFrame | N
     """As `documents_of`, from the ``query_id``, ``doc_id`` and fields of each, found one by one."""
     table = strings(rows)
     return documents_of(table, [name for name in table.columns if name not in _PAIR])
-
-
-def strings(rows: Sequence[Mapping[str, str | None]], first: Sequence[str] = ()) -> pl.DataFrame:
-    """Rows as a table of strings: the first columns, then those that any row has."""
-    names = dict.fromkeys([*first, *(name for row in rows for name in row)])
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
 
 
 def _note(what: str, table: pl.DataFrame, rows: pl.Series) -> tuple[Note, ...]:

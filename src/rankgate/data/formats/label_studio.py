@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
-from rankgate.data.columns import named
+from rankgate.data.columns import named, strings
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import strings
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.writing import known, lost, lost_columns, own, text_of, texts
 from rankgate.data.place import Place

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rankgate.data.columns import strings
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import GrowingQrels, strings
+from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import (
     by_pair,

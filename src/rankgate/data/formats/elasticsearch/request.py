@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from rankgate.data.columns import strings
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import GrowingQrels, strings
+from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import by_query, lost, lost_columns, own, put, text_of, texts
 from rankgate.data.text.json_keys import have, matching

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rankgate.data.columns import strings
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import strings
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.opensearch import search_answer
 from rankgate.data.formats.writing import known, lost, lost_columns, own, put, text_of

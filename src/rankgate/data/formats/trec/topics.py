@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from html import unescape
 from typing import TYPE_CHECKING
 
+from rankgate.data.columns import strings
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import strings
 from rankgate.data.formats.format import Format
 from rankgate.data.notes import Note
 from rankgate.data.text.utf8 import BOM, decoded
