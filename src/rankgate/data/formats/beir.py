@@ -53,10 +53,6 @@ def read(source: InputFile) -> FileContents:
     """Queries, documents and judgments, those that are there.
 
     Of several files of judgments in a folder, ``test.tsv`` is read, and the others are noted.
-
-    Raises:
-        InputError: lines without _id, or as of JSONL and TSV; several files of judgments and
-            none of them ``test.tsv``.
     """
     if source.path and source.content is None and source.path.is_dir():
         return _folder(source.path)
@@ -67,11 +63,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def read_qrels(source: InputFile) -> Qrels:
-    """The judgments alone.
-
-    Raises:
-        InputError: there are none, or as `read`.
-    """
+    """The judgments alone."""
     if source.path and source.content is None and source.path.is_dir():
         splits = _splits(source.path)
         if not splits:
@@ -82,11 +74,7 @@ def read_qrels(source: InputFile) -> Qrels:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The judgments if there are any, else the queries, else the documents.
-
-    Raises:
-        UsageError: none of these is there.
-    """
+    """The judgments if there are any, else the queries, else the documents."""
     part, _ = schemas.chosen(contents, ("qrels", *_IDS))
     kept = lost(contents, _NAME, part)
     if part == "qrels" and contents.qrels:

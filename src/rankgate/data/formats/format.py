@@ -1,4 +1,10 @@
-"""What a format is: how it is known, what it reads and writes, what it cannot hold."""
+"""What a format is: how it is known, what it reads and writes, what it cannot hold.
+
+Readers raise an `InputError` with the line, or the place in JSON, for what is of another shape: a
+missing column or key, an id or a number that is not valid; and a `DuplicateError` for a document
+with two grades for one query. Writers raise an `InputError` or a `UsageError` where there is
+nothing that the format holds. A function's own docstring says only what goes beyond that.
+"""
 
 from __future__ import annotations
 

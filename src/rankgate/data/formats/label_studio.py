@@ -52,10 +52,6 @@ def read(source: InputFile) -> FileContents:
 
     A task's data names the query and the document; its other fields are texts of both. The grade
     is the one ``rating``, ``number`` or ``choices`` of an annotation; a choice must be a number.
-
-    Raises:
-        InputError: no such list, a task without query or document, a grade that is not a number,
-            several grades in one annotation; with the place.
     """
     rows: list[dict[str, Any]] = []
     queries: dict[str, dict[str, str]] = {}
@@ -192,11 +188,7 @@ def _documents(found: dict[tuple[str, str], dict[str, str]]) -> pl.DataFrame:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """A task a pair, with an annotation a rating; tasks without ratings are there to be done.
-
-    Raises:
-        InputError: neither ratings nor documents of queries.
-    """
+    """A task a pair, with an annotation a rating; tasks without ratings are there to be done."""
     tasks = _tasks(contents)
     if not tasks:
         raise InputError(

@@ -41,12 +41,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Judgments by the ids of test cases, and their search contexts as queries.
-
-    Raises:
-        InputError: something of another shape, a rating that is not a number; with the place.
-        DuplicateError: a document with two ratings in one test case.
-    """
+    """Judgments by the ids of test cases, and their search contexts as queries."""
     label = source.label
     judged, rows, raw, labels = GrowingQrels(label), [], {}, []
     for where, case in each(document(source), "", label):
@@ -94,11 +89,7 @@ def _tags(context: Mapping[str, Any]) -> dict[str, str | None]:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The test cases, with ratings as they are now.
-
-    Raises:
-        InputError: there are no judgments.
-    """
+    """The test cases, with ratings as they are now."""
     grades, text = pooled_by_query(contents), texts(contents)
     raw, labels = own(contents, _NAME).get("cases", {}), _labels(contents.documents)
     cases = []

@@ -62,10 +62,6 @@ def read(source: InputFile) -> FileContents:
 
     A query is called by its placeholder ``$query``. Where the same words are asked again with
     other judgments (another template, a filter), a number is added.
-
-    Raises:
-        InputError: something of another shape, a gain that is not a number; with the place.
-        DuplicateError: a document with two gains for one query.
     """
     label = source.label
     found = whole_object(document(source), source)

@@ -39,12 +39,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Judgments of each request, called by its id; its parameters as columns of the query.
-
-    Raises:
-        InputError: something of another shape, a rating that is not a number; with the place.
-        DuplicateError: a document with two ratings for one request.
-    """
+    """Judgments of each request, called by its id; its parameters as columns of the query."""
     label = source.label
     found = whole_object(document(source), source)
     judged, raw, indices, rows = GrowingQrels(label), {}, {}, []

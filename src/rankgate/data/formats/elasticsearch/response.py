@@ -36,10 +36,6 @@ def read(source: InputFile) -> FileContents:
     """A run from the hits, judgments of the hits that are rated, and the metric's values.
 
     Scores are the hits' own where every hit has one and they never rise; otherwise -rank.
-
-    Raises:
-        InputError: something of another shape; with the place.
-        DuplicateError: one document with two ratings for one query.
     """
     label = source.label
     found = whole_object(document(source), source)

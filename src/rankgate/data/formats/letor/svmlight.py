@@ -57,10 +57,6 @@ def read(source: InputFile) -> FileContents:
 
     Without qid, ``NAME.query`` next to the file says how many lines each query has, as LightGBM
     has it. A document without an id in its comment has the number of its line.
-
-    Raises:
-        InputError: a malformed line, a grade that is not a number, no queries; with the line.
-        DuplicateError: a document judged twice for one query.
     """
     rows, at, notes = _rows(source)
     numbered = rows["given"].null_count()
@@ -78,11 +74,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def read_qrels(source: InputFile) -> Qrels:
-    """The judgments alone, without the features, which are nearly all of a file.
-
-    Raises:
-        InputError, DuplicateError: as `read`.
-    """
+    """The judgments alone, without the features, which are nearly all of a file."""
     rows, at, _ = _rows(source, ("features",))
     place = Place(source.label, _line_of(at))
     return Qrels(rows.select(list(SCHEMA)), source.stem, place=place)

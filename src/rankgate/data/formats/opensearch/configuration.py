@@ -26,11 +26,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """The configuration, for its own sake; the query in it must be JSON.
-
-    Raises:
-        InputError: something of another shape; with the place.
-    """
+    """The configuration, for its own sake; the query in it must be JSON."""
     found = search_answer.only(source, "search configurations")
     an_id(found, "index", "", source.label)
     query = member(found, "query", str, TOP, source.label)

@@ -32,11 +32,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """The experiment's settings; or runs and values from the results of evaluations.
-
-    Raises:
-        InputError: something of another shape; with the place.
-    """
+    """The experiment's settings; or runs and values from the results of evaluations."""
     found = search_answer.sources(source)
     if all("documentIds" in each for each in found) and found:
         return _results(found, source)

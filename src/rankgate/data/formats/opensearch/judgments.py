@@ -34,12 +34,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Judgments; entries of one query are one.
-
-    Raises:
-        InputError: something of another shape, a rating that is not a number; with the place.
-        DuplicateError: a document with two ratings for one query.
-    """
+    """Judgments; entries of one query are one."""
     label = source.label
     found = search_answer.only(source, "judgment lists")
     judged, merged = GrowingQrels(label), []
@@ -83,11 +78,7 @@ def _listed(ratings: Any, where: str, label: str) -> Iterator[_Rating]:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """A list to import; ratings are strings with three decimals, or with as many as they need.
-
-    Raises:
-        InputError: there are no judgments.
-    """
+    """A list to import; ratings are strings with three decimals, or with as many as they need."""
     rest: Mapping[str, Any] = own(contents, _NAME).get("list", {})
     if contents.qrels is None and rest:
         put(out, rest)

@@ -34,11 +34,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Values; the search configuration is the run. Lines of a bulk request's actions are kept.
-
-    Raises:
-        InputError: something of another shape, a value that is not a number; with the line.
-    """
+    """Values; the search configuration is the run. Lines of a bulk request's actions are kept."""
     label = source.label
     rows: list[tuple[Any, ...]] = []
     actions: list[Any] = []
@@ -75,11 +71,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """A line a value, in the generation it was read from; the newer one otherwise.
-
-    Raises:
-        InputError: there are no values.
-    """
+    """A line a value, in the generation it was read from; the newer one otherwise."""
     values, kept = contents.values, own(contents, _NAME)
     if values is None:
         raise InputError(

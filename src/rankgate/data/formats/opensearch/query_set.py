@@ -46,11 +46,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Queries; any line that is neither JSON nor ``query: "...", answer: "..."`` is one itself.
-
-    Raises:
-        InputError: something of another shape; with place or line.
-    """
+    """Queries; any line that is neither JSON nor ``query: "...", answer: "..."`` is one itself."""
     data = source.everything(_LIMIT)
     begin = data.removeprefix(BOM).lstrip()[:1]
     rest: dict[str, Any] = {}
@@ -130,9 +126,6 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The set: queries by their texts, with their expected answers.
 
     Without queries of their own, those of judgments or of a run are written.
-
-    Raises:
-        InputError: there are no queries at all.
     """
     rest = own(contents, _NAME).get("set", {})
     queries = contents.queries

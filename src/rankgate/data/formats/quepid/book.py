@@ -34,11 +34,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Ratings with their raters, judgments where each pair has one, queries and documents.
-
-    Raises:
-        InputError: something of another shape, a rating that is not a number; with the place.
-    """
+    """Ratings with their raters, judgments where each pair has one, queries and documents."""
     label = source.label
     found = whole_object(document(source), source)
     rated, raw, noted_of, documents = GrowingRatings(label), {}, [], []
@@ -173,11 +169,7 @@ def _as_book(
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The book, with the judgements as they are now.
-
-    Raises:
-        InputError: there are neither ratings nor judgments.
-    """
+    """The book, with the judgements as they are now."""
     kept = own(contents, _NAME)
     found = judgements(contents, explained=kept.get("explained", True))
     raw, text = kept.get("pairs", {}), texts(contents)

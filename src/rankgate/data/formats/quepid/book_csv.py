@@ -47,11 +47,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Ratings of each judge; judgments where no pair has two grades. Empty is unrated.
-
-    Raises:
-        InputError: a rating that is not a number, a pair that appears twice; with the line.
-    """
+    """Ratings of each judge; judgments where no pair has two grades. Empty is unrated."""
     header = first_fields(source.head(), ",")
     judges = [name for name in header if name and name.lower() not in _IDS]
     raters = {f"judge {i}": name for i, name in enumerate(judges)}  # no judge's name is one of ours
@@ -88,9 +84,6 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """A row a pair, a column a judge; judgments without raters are of 'Anonymous'.
 
     A rater's last rating of a pair counts.
-
-    Raises:
-        InputError: there are neither ratings nor judgments.
     """
     contents, called = by_text(contents)
     ratings = contents.ratings

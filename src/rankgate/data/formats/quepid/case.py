@@ -43,11 +43,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Ratings with their raters, judgments where each pair has one rating, and the queries.
-
-    Raises:
-        InputError: something of another shape, a rating that is not a number; with the place.
-    """
+    """Ratings with their raters, judgments where each pair has one rating, and the queries."""
     label = source.label
     found = whole_object(document(source), source)
     rated, raw, rows = GrowingRatings(label), {}, []
@@ -113,11 +109,7 @@ def rated_by(contents: FileContents) -> dict[str, list[dict[str, Any]]]:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The case, with the ratings as they are now.
-
-    Raises:
-        InputError: there are neither ratings nor judgments.
-    """
+    """The case, with the ratings as they are now."""
     kept, ratings, noted_of = (
         own(contents, _NAME),
         rated_by(contents),

@@ -132,11 +132,7 @@ def with_fields(rows: pl.DataFrame, documents: pl.DataFrame | None) -> pl.DataFr
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """One row a document that was retrieved or rated, with all its fields.
-
-    Raises:
-        InputError: there are neither rankings nor judgments.
-    """
+    """One row a document that was retrieved or rated, with all its fields."""
     if not contents.runs:
         contents.judgments("")
     contents, called = by_text(contents)

@@ -43,11 +43,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Queries with their notes, and the value of the case's metric for each.
-
-    Raises:
-        InputError: a score that is not a number, an invalid date, an empty or repeated query.
-    """
+    """Queries with their notes, and the value of the case's metric for each."""
     found = sheet.sheet(source, _COLUMNS, numbers=("value",), filled=("query_id",))
     rows = found.rows
     refuse_repeated(rows["query_id"], found.place, "query", code="duplicate-query")
@@ -72,11 +68,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """One row a query.
-
-    Raises:
-        InputError: there are no queries.
-    """
+    """One row a query."""
     queries = contents.queries
     if queries is None:
         raise InputError(

@@ -29,11 +29,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Queries with their information needs.
-
-    Raises:
-        InputError: an empty or repeated query, with its line.
-    """
+    """Queries with their information needs."""
     found = sheet.sheet(source, _COLUMNS, filled=("query_id",))
     rows = found.rows
     if "information_need" in found.absent:
@@ -46,11 +42,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Two columns; a query is called by its text.
-
-    Raises:
-        InputError: there are no queries.
-    """
+    """Two columns; a query is called by its text."""
     queries = contents.queries
     if queries is None or "text" not in queries.columns:
         raise InputError(

@@ -34,12 +34,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Judgments, and the texts of queries from the comments or from a header of ``# qid:1: text``.
-
-    Raises:
-        InputError: a line of another shape, a grade that is not a number; with the line.
-        DuplicateError: a document judged twice for one query.
-    """
+    """Judgments, and the texts of queries from the comments or a header of ``# qid:1: text``."""
     found = graded_lines(source, _LINE, "3 qid:1 # 1370 star trek")
     place = Place(source.label, lambda row: int(found.at[row]))
     qrels = Qrels(found.rows.select(*SCHEMA), source.stem, place=place)

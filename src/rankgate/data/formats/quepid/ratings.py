@@ -28,11 +28,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Judgments.
-
-    Raises:
-        InputError: something of another shape, a rating that is not a number; with the place.
-    """
+    """Judgments."""
     found = whole_object(document(source), source)
     judged = GrowingQrels(source.label)
     for where, query in inside(found, "queries", "", source.label):
@@ -45,11 +41,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The queries with their ratings.
-
-    Raises:
-        InputError: there are no judgments.
-    """
+    """The queries with their ratings."""
     contents, called = by_text(contents)
     grades = pooled_by_query(contents)
     put(out, {"queries": [{"query": query, "ratings": found} for query, found in grades.items()]})

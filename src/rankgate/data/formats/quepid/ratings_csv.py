@@ -28,21 +28,12 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Judgments; a row without a rating is an unrated document, one without a document a query.
-
-    Raises:
-        InputError: a rating that is not a number, a rating without a document; with the line.
-        DuplicateError: a document rated twice for one query.
-    """
+    """Judgments; a row without a rating is an unrated document, one without a document a query."""
     return judged(source, _COLUMNS, guard=True)
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Three columns, no newline at the end; unrated documents and queries have empty fields.
-
-    Raises:
-        InputError: there are no judgments.
-    """
+    """Three columns, no newline at the end; unrated documents and queries have empty fields."""
     contents, called = by_text(contents)
     rows = pool_of(contents).with_columns(sheet.grade())
     sheet.write(

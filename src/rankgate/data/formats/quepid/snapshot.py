@@ -47,9 +47,6 @@ def read(source: InputFile) -> FileContents:
 
     Queries are called by their texts, as in all of Quepid's files, unless two have the same
     text; then by their numbers. Documents that are ``rated_only`` were not retrieved.
-
-    Raises:
-        InputError: something of another shape, a rating that is not a number; with the place.
     """
     label = source.label
     found = whole_object(document(source), source)
@@ -135,11 +132,7 @@ def _values(
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The snapshot, with ranking and ratings as they are now.
-
-    Raises:
-        InputError: there are no rankings.
-    """
+    """The snapshot, with ranking and ratings as they are now."""
     if not contents.runs:
         contents.ranking("")
     run, kept = contents.runs[0], own(contents, _NAME)

@@ -37,11 +37,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """A run of every snapshot in the file, and the fields of documents.
-
-    Raises:
-        InputError: a position that is not a number, an empty query; with the line.
-    """
+    """A run of every snapshot in the file, and the fields of documents."""
     found = sheet.sheet(source, _COLUMNS, numbers=("position",), filled=("query_id",))
     rows = found.rows
     runs: list[Run] = []
@@ -65,11 +61,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    r"""All runs, one after the other, with ``\\r\\n`` as Quepid has it.
-
-    Raises:
-        InputError: there are no rankings.
-    """
+    r"""All runs, one after the other, with ``\\r\\n`` as Quepid has it."""
     if not contents.runs:
         contents.ranking("")
     contents, called = by_text(contents)

@@ -58,20 +58,12 @@ def read(source: InputFile) -> FileContents:
 
 
 def read_qrels(source: InputFile) -> Qrels:
-    """Judgments, regardless of their numbers.
-
-    Raises:
-        InputError: as `read`.
-    """
+    """Judgments, regardless of their numbers."""
     return memory.qrels_of(numbers(json_text.document(source), source), source.stem, source.label)
 
 
 def read_run(source: InputFile) -> Run:
-    """A run, even if all of its scores are whole.
-
-    Raises:
-        InputError: as `read`.
-    """
+    """A run, even if all of its scores are whole."""
     return memory.run_of(numbers(json_text.document(source), source), source.stem, source.label)
 
 
@@ -110,11 +102,7 @@ def numbers(value: Any, source: InputFile) -> dict[str, dict[str, float]]:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The judgments if there are any, else the first run.
-
-    Raises:
-        UsageError: neither is there.
-    """
+    """The judgments if there are any, else the first run."""
     table, losses = table_of(contents)
     out.write(b"{")
     for index, (query, row) in enumerate(table.items()):

@@ -41,20 +41,12 @@ def read(source: InputFile) -> FileContents:
 
 
 def read_qrels(source: InputFile) -> Qrels:
-    """Judgments, regardless of their numbers.
-
-    Raises:
-        InputError, MissingExtraError: as `read`.
-    """
+    """Judgments, regardless of their numbers."""
     return memory.qrels_of(ranx.numbers(_value(source), source), source.stem, source.label)
 
 
 def read_run(source: InputFile) -> Run:
-    """A run, even if all of its scores are whole.
-
-    Raises:
-        InputError, MissingExtraError: as `read`.
-    """
+    """A run, even if all of its scores are whole."""
     return memory.run_of(ranx.numbers(_value(source), source), source.stem, source.label)
 
 

@@ -31,12 +31,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Judgments, and the position of each document.
-
-    Raises:
-        InputError: something else than such a list; with the place.
-        DuplicateError: a document with two grades for one keyword.
-    """
+    """Judgments, and the position of each document."""
     found = document(source)
     if not isinstance(found, list):
         problem = f"{kind(found)}, where a list of judgments is needed."
@@ -79,11 +74,7 @@ def _fields(each: Any, where: str, label: str) -> tuple[str, Any, Any, str | Non
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """A list of judgments; whole grades as integers, others with two decimals, as the API does.
-
-    Raises:
-        InputError: there are no judgments.
-    """
+    """A list of judgments; whole grades as integers, others with two decimals, as the API does."""
     contents, called = by_text(contents)
     table = contents.documents
     positions = _positions(table)

@@ -54,11 +54,7 @@ def sniff_parquet(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """What the columns say: judgments, a run, ratings, queries, documents or metric values.
-
-    Raises:
-        InputError: a damaged file, no such columns, or as of the readers.
-    """
+    """What the columns say: judgments, a run, ratings, queries, documents or metric values."""
     scan = scanned(source)
     table = table_in(scan)
     if table is None:
@@ -88,21 +84,12 @@ def table_in(scan: pl.LazyFrame) -> TableSchema | None:
 
 
 def read_qrels(source: InputFile) -> Qrels:
-    """Judgments from columns for query, document and grade; a null grade is not a judgment.
-
-    Raises:
-        InputError: a damaged file, a missing column.
-        DuplicateError: a document judged twice for one query.
-    """
+    """Judgments from columns for query, document and grade; a null grade is not a judgment."""
     return schemas.judgments(_judged(source), source.stem, Place(source.label))[0]
 
 
 def read_run(source: InputFile) -> Run:
-    """A run from columns for query, document and score, or rank; rows are read when needed.
-
-    Raises:
-        InputError: a damaged file, a missing column.
-    """
+    """A run from columns for query, document and score, or rank; rows are read when needed."""
     scan = shaped(scanned(source), "score", source.label)
     place = Place(source.label)
 
@@ -115,11 +102,7 @@ def read_run(source: InputFile) -> Run:
 
 
 def rows(source: InputFile) -> FileRows | None:
-    """The rows with their defects, with the rank; None where they are neither kind.
-
-    Raises:
-        InputError: a damaged file.
-    """
+    """The rows with their defects, with the rank; None where they are neither kind."""
     scan = scanned(source)
     part = schemas.part_of(table_in(scan))
     if part is None:
@@ -135,11 +118,7 @@ def rows(source: InputFile) -> FileRows | None:
 def write(
     contents: FileContents, out: BinaryIO, sink: Callable[..., object] = pl.LazyFrame.sink_ipc
 ) -> tuple[Loss, ...]:
-    """One part as a table, a run in its own order.
-
-    Raises:
-        UsageError: no part that is a table.
-    """
+    """One part as a table, a run in its own order."""
     part, lost = schemas.chosen(contents)
     with _disk_errors():
         sink(_batches(contents, part), out)

@@ -51,11 +51,7 @@ def sniff_tabs(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """What the columns say: judgments, a run, ratings, queries, documents or metric values.
-
-    Raises:
-        InputError: no such columns, or as of the readers.
-    """
+    """What the columns say: judgments, a run, ratings, queries, documents or metric values."""
     header = _header(source)
     table = schemas.table_of(header.names)
     if table is None:
@@ -68,12 +64,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def read_qrels(source: InputFile) -> Qrels:
-    """Judgments from columns for query, document and grade; pairs without a grade are unrated.
-
-    Raises:
-        InputError: a missing column, a grade that is not a number, with its line.
-        DuplicateError: a document judged twice for one query.
-    """
+    """Judgments from columns for query, document and grade; pairs without a grade are unrated."""
     header = _header(source)
     rows = _whole(source, header, schemas.asked(header.names, "qrels", source.label))
     with schemas.ratings_named(header.names):
@@ -81,11 +72,7 @@ def read_qrels(source: InputFile) -> Qrels:
 
 
 def read_run(source: InputFile) -> Run:
-    """A run from columns for query, document and score, or rank; rows are read when needed.
-
-    Raises:
-        InputError: a missing column.
-    """
+    """A run from columns for query, document and score, or rank; rows are read when needed."""
     header = _header(source)
     table = schemas.asked(header.names, "runs", source.label)
     refuse_twins(header, table, source)
@@ -129,11 +116,7 @@ def _queries(source: InputFile, header: records.Header) -> pl.DataFrame | None:
 
 
 def write(contents: FileContents, out: BinaryIO, separator: str = ",") -> tuple[Loss, ...]:
-    """One part as a table, a run in its own order.
-
-    Raises:
-        UsageError: no part that is a table.
-    """
+    """One part as a table, a run in its own order."""
     part, lost = schemas.chosen(contents)
     first = True
     for frame in schemas.rows(contents, part):

@@ -40,11 +40,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """What the keys say: judgments, a run, ratings, queries, documents or metric values.
-
-    Raises:
-        InputError: no such keys, or as of the readers.
-    """
+    """What the keys say: judgments, a run, ratings, queries, documents or metric values."""
     names = names_of(source)
     table = schemas.table_of(names)
     if table is None:
@@ -57,12 +53,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def read_qrels(source: InputFile) -> Qrels:
-    """Judgments from objects with a query, a document and a grade; null is unrated.
-
-    Raises:
-        InputError: a line that is no such object, with its number.
-        DuplicateError: a document judged twice for one query.
-    """
+    """Judgments from objects with a query, a document and a grade; null is unrated."""
     rows = whole(source, schemas.asked(names_of(source), "qrels", source.label, "key"))
     place = Place(source.label, partial(line_of, source))
     with schemas.ratings_named(names_of(source)):
@@ -86,11 +77,7 @@ def read_run(source: InputFile) -> Run:
 
 
 def rows(source: InputFile) -> FileRows | None:
-    """The rows, with the rank if every one is a number; None where they are neither kind.
-
-    Raises:
-        InputError: a line that is no such object; a number that cannot be read.
-    """
+    """The rows, with the rank if every one is a number; None where they are neither kind."""
     names = names_of(source)
     table = schemas.table_of(names)
     part = schemas.part_of(table)
@@ -115,11 +102,7 @@ def _queries(source: InputFile) -> pl.DataFrame | None:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """One part, an object a row, a run in its own order.
-
-    Raises:
-        UsageError: no part that is a table.
-    """
+    """One part, an object a row, a run in its own order."""
     part, lost = schemas.chosen(contents)
     for frame in schemas.rows(contents, part):
         frame.write_ndjson(out)

@@ -34,21 +34,12 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Judgments; S, A, B, C are 3, 2, 1, 0, and L2 is 2.
-
-    Raises:
-        InputError: another number of fields, an invalid label; with the line.
-        DuplicateError: a document judged twice for one query.
-    """
+    """Judgments; S, A, B, C are 3, 2, 1, 0, and L2 is 2."""
     return FileContents(qrels=read_qrels(source))
 
 
 def read_qrels(source: InputFile) -> Qrels:
-    """As `read`.
-
-    Raises:
-        InputError, DuplicateError: as `read`.
-    """
+    """As `read`."""
     first = first_fields(source)
     at = _place([line.split() for line in source.head().splitlines()]) or 2
     if len(first) not in _WIDTHS or (at == 1 and len(first) != max(_WIDTHS)):

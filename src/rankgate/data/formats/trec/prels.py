@@ -40,10 +40,6 @@ def read(source: InputFile) -> FileContents:
     """Judgments with the probability with which each document was drawn.
 
     A probability of 0, or one that is missing, means the document was chosen, not drawn.
-
-    Raises:
-        InputError: another number of fields, an invalid grade or probability, with the line.
-        DuplicateError: a document judged twice for one query.
     """
     qrels = read_qrels(source)
     without = qrels.table.filter(pl.col("inclusion").is_null())
@@ -54,11 +50,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def read_qrels(source: InputFile) -> Qrels:
-    """As `read`.
-
-    Raises:
-        InputError, DuplicateError: as `read`.
-    """
+    """As `read`."""
     first = first_fields(source)
     if len(first) != len(_FIELDS):
         problem = f"{len(first)} fields, expected 5 (query_id doc_id grade method probability)."

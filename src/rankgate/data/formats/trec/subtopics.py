@@ -42,12 +42,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Judgments, each for a subtopic of a query.
-
-    Raises:
-        InputError: another number of fields, a grade that is not a number; with the line.
-        DuplicateError: a document judged twice for one subtopic.
-    """
+    """Judgments, each for a subtopic of a query."""
     first = first_fields(source)
     if len(first) != len(_FIELDS):
         problem = f"{len(first)} fields, expected 4 (query_id subtopic doc_id grade)."

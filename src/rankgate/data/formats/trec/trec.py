@@ -47,11 +47,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Judgments from 4 fields, a run from 6 or 2; 3 are judgments if all numbers are whole.
-
-    Raises:
-        InputError: as of the two readers.
-    """
+    """Judgments from 4 fields, a run from 6 or 2; 3 are judgments if all numbers are whole."""
     if holds_judgments(source):
         return FileContents(qrels=trec_qrels.read(source))
     return FileContents(runs=(trec_run.read(source),))

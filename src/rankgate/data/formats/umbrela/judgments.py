@@ -42,9 +42,6 @@ def read(source: InputFile) -> FileContents:
 
     ``result_status`` 0 says that the answer could not be parsed and that the 0 in ``judgment``
     was put in its place: it is not a grade. Texts are ids where ``qid`` and ``docid`` are missing.
-
-    Raises:
-        InputError: a line that is no such object, with its number.
     """
     found = GrowingRatings(source.label)
     queries: dict[str, str | None] = {}
@@ -96,11 +93,7 @@ def _succeeded(value: dict[str, Any], source: InputFile, line: int) -> bool:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """An object a rating; one without a grade has status 0. Judgments are of the model rankgate.
-
-    Raises:
-        InputError: neither ratings nor judgments, or a grade that is not 0, 1, 2 or 3.
-    """
+    """An object a rating; one without a grade has status 0. Judgments are of the model rankgate."""
     content = contents.ratings
     rows = (
         content.table

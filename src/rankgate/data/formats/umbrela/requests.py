@@ -43,10 +43,6 @@ def read(source: InputFile) -> FileContents:
     """A run of the candidates in their order (or by their scores), their texts, the queries.
 
     A query or candidate that is a string is its own id.
-
-    Raises:
-        InputError: a line that is no such object, with its number.
-        DuplicateError: a candidate twice for one query.
     """
     pairs: list[tuple[str, str, float | None]] = []
     queries: dict[str, str | None] = {}
@@ -77,11 +73,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """An object a query with its candidates, best first, from the first run.
-
-    Raises:
-        InputError: there is no run.
-    """
+    """An object a query with its candidates, best first, from the first run."""
     run = contents.runs[0] if contents.runs else contents.ranking("")
     text, fields = texts(contents), known(contents.documents, "doc_id")
     for query, rows in ranking_by_query(run).items():
