@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import rankgate
 from rankgate.gating import baselines
 
 POLICY = """
@@ -25,6 +26,17 @@ def trec(ranked):
     return "\n".join(lines) + "\n"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def imported():
+    """Import what a gate needs, which pytester would remove after each of its runs."""
+    one, two = (
+        {f"q{i}": {"good": 1.0 + (i % odd > 0), "x": 1.5} for i in range(12)} for odd in (2, 3)
+    )
+    qrels = {query: {"good": 1} for query in one}
+    for verdict in (rankgate.gate(qrels, one, two), rankgate.gate(qrels, two, one)):
+        str(verdict)
+
+
 @pytest.fixture
 def project(pytester):
     """A project with judgments, a policy and three runs: as good, worse, and undecided."""
@@ -39,8 +51,9 @@ def project(pytester):
 
 
 def result(project, test, *options):
+    """What pytest prints for a test, in this process: it begins at once."""
     project.makepyfile(test)
-    return project.runpytest_subprocess("-p", "no:cacheprovider", *options)
+    return project.runpytest_inprocess("-p", "no:cacheprovider", *options)
 
 
 @pytest.mark.parametrize(
