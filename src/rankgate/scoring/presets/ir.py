@@ -25,6 +25,14 @@ IR_MEASURES = Convention(
         "Compat puts documents of equal grade and score into the order of the judgments",
         "an empty run scores 0 on everything; here it is an error",
         "of two judgments of one document the later counts; here they are an error",
+        (
+            "NumQ and NumRel are 0 for a single query that the run lacks, though it has relevant "
+            "documents; here they have no value for it, and their sums are the same"
+        ),
+        (
+            "IPrec(judged_only=True) and its mean are NaN where a query has nothing relevant and "
+            "nothing judged was retrieved; here such a query counts 0"
+        ),
     ),
     precision="float32",
     duplicates="last",
