@@ -38,16 +38,26 @@ def test_a_document_twice_is_exit_code_4(tmp_path, qrels, run, words, measure):
         (("-x", "q", "r"), 1, None),
         (("-m", "nosuch", "q", "r"), 1, None),
         (("--te9", "-m", "rbp", "q", "r"), 1, None),
+        (("-m", "ndcg_cut.", "q", "r"), 1, None),
         (("-m", "ndcg_cut.0", "q", "r"), 2, None),
         (("-R", "prefs", "q", "r"), 2, None),
         (("none", "r"), 2, "trec_eval: Quit in file 'none'"),
+        (("-m", "utility.1", "q", "r"), 4, "trec_eval: Can't calculate measure 'utility'"),
+        (("-m", "all_prefs", "q", "r"), 4, "trec_eval: Can't calculate measure 'all_prefs'"),
+        (("--te9", "blank", "r"), 2, "trec_eval: Quit in file 'blank'"),
         (("q", "bad"), 2, "trec_eval: Quit in file 'bad'"),
         (("q", "other"), 7, "trec_eval: No queries with both results and relevance info"),
     ],
 )
 def test_exit_codes_are_those_of_trec_eval(run, tmp_path, monkeypatch, words, code, line):
     monkeypatch.chdir(tmp_path)
-    for name, text in (("q", QRELS), ("r", RUN), ("bad", "1 Q0 a\n"), ("other", "9 Q0 a 1 2 x\n")):
+    for name, text in (
+        ("q", QRELS),
+        ("blank", QRELS + "\n"),
+        ("r", RUN),
+        ("bad", "1 Q0 a\n"),
+        ("other", "9 Q0 a 1 2 x\n"),
+    ):
         (tmp_path / name).write_text(text)
     done = run("trec_eval", *words)
     assert (done.code, done.out) == (code, "")

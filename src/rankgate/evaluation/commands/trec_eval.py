@@ -62,7 +62,9 @@ _FORMATS = {"R": "qrels", "T": "trec_results"}
 _CANNOT_CALCULATE, _NOTHING = 4, 7  # trec_eval's exit codes
 _USAGE = frozenset({"wrong-arguments", "unknown-measure"})  # its exit code 1
 _APART = "queries-differ"  # exit code 7
+_INCALCULABLE = frozenset({"wrong-coefficients", "unsupported-metric"})  # exit code 4
 _WITHOUT_RANKING = frozenset({"runid", "num_q"})  # it calculates these before it sees documents
+_MEASURE = re.compile(r"^-m ([^.:]+)")
 _DOCUMENT = re.compile(r"^document '(.*?)' is (?:ranked|judged) twice")
 
 
@@ -118,9 +120,12 @@ def evaluate(words: Sequence[str]) -> None:
 
 
 def _end(error: InputError | UsageError) -> NoReturn:
-    """End with trec_eval's exit code, after its line where it has one: 1, 2 or 7."""
+    """End with trec_eval's exit code, after its line where it has one: 1, 2, 4 or 7."""
     code = 1 if error.code in _USAGE else _NOTHING if error.code == _APART else 2
-    if error.code == _APART:
+    if error.code in _INCALCULABLE and (measure := _MEASURE.match(str(error))):
+        code = _CANNOT_CALCULATE
+        click.echo(f"trec_eval: Can't calculate measure '{measure[1]}'", err=True)
+    elif error.code == _APART:
         click.echo("trec_eval: No queries with both results and relevance info", err=True)
     elif isinstance(error, InputError) and error.source:
         click.echo(f"trec_eval: Quit in file '{error.source}'", err=True)

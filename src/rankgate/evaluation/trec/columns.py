@@ -109,7 +109,7 @@ def columns(
         if dot and not parameters:
             raise UsageError(
                 f"-m {word}: nothing follows the dot; give parameters or no dot.",
-                code="invalid-parameter",
+                code="unknown-measure",
             )
         for each in NICKNAMES.get(name, (name,)):
             if not (te9 and each in SINCE_10):
@@ -121,7 +121,7 @@ def columns(
                 )
     unknown = next((name for name in wanted if name not in ORDER), None)
     if unknown is not None:
-        raise UsageError(_unknown(unknown), code="unknown-measure")
+        raise _unknown(unknown)
     found: list[Column] = []
     for name in ORDER:
         if name in wanted:
@@ -130,15 +130,20 @@ def columns(
     return tuple(found)
 
 
-def _unknown(name: str) -> str:
+def _unknown(name: str) -> UsageError:
     if name in _OTHER_FORMATS or name.startswith("prefs") or name.endswith("_avgjg"):
-        return f"-m {name}: needs preferences or several judges, and only qrels are read here."
+        return UsageError(
+            f"-m {name}: needs preferences or several judges, and only qrels are read here.",
+            code="unsupported-metric",
+        )
     near = get_close_matches(name, (*NICKNAMES, *ORDER), n=1, cutoff=0.6)
     several = ", ".join(NICKNAMES)
     hint = (
         f"did you mean {near[0]}?" if near else f"there are {several}, map, P, ndcg_cut and more."
     )
-    return f"-m {name}: trec_eval has no metric of that name; {hint}"
+    return UsageError(
+        f"-m {name}: trec_eval has no metric of that name; {hint}", code="unknown-measure"
+    )
 
 
 def _bound(metric: Metric, *, level: int, documents: int) -> Metric:
@@ -198,7 +203,7 @@ def _special(name: str, written: str, metric: Metric) -> tuple[Metric, ...] | No
         if len(values) != len(_UTILITY):
             raise UsageError(
                 f"-m utility.{written}: give four numbers, as in utility.1,-1,0,0.",
-                code="invalid-parameter",
+                code="wrong-coefficients",
             )
         return (metric(**dict(zip(_UTILITY, values, strict=True))),)
     if name == "11pt_avg":

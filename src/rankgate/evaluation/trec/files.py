@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _END = 1 << 16  # bytes at the end of a file in which its last line is sought first
 _TAG = 5
+_BLANK = re.compile(rb"^\s*$\n", re.MULTILINE)
 
 
 def judgments(qrels: QrelsLike, *, te9: bool = False) -> Qrels:
@@ -39,6 +41,7 @@ def judgments(qrels: QrelsLike, *, te9: bool = False) -> Qrels:
     place = source(qrels)
     if te9:
         _refuse_comments(place)
+        _refuse_blank_lines(place)
     return trec_qrels.read(place, loose=True)
 
 
@@ -75,6 +78,17 @@ def _refuse_comments(place: InputFile) -> None:
                 line=line + piece.count(b"\n", 0, at),
                 code="comment-line",
             )
+        line += piece.count(b"\n")
+
+
+def _refuse_blank_lines(place: InputFile) -> None:
+    """Check that no line of judgments is empty: trec_eval 9 calls such lines malformed."""
+    line = 1
+    for piece in place.chunks():
+        if found := _BLANK.search(piece):
+            problem = "an empty line, which trec_eval 9 cannot read; remove it, or leave out --te9."
+            count = line + piece.count(b"\n", 0, found.start())
+            raise InputError(problem, source=place.label, line=count, code="blank-line")
         line += piece.count(b"\n")
 
 
