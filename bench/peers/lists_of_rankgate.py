@@ -11,7 +11,9 @@ from lists_clock import timed
 from rankgate.data.memory.matrices import Lists
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import evaluate
+from rankgate.evaluation.lists.builder import ListBuilder  # loaded before the clock starts
 
+assert ListBuilder
 ITEMS = 50_000
 ACCURACY = ["P@10", "R@100", "nDCG@10", "AP", "RR", "Success@10", "F1@10", "Rprec"]
 LISTS = ["Coverage", "Gini", "Entropy", "Personalization", "Novelty", "Popularity"]

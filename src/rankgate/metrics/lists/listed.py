@@ -153,25 +153,20 @@ class Sums:
 
     @classmethod
     def _of(cls, listed: Listed, weight: Floats, looked: Floats | None) -> Sums:
-        shown, full = listed.shown, listed.lengths > 0
-        first = firsts_of(listed.items)
-        root = weight / np.sqrt(np.maximum(first.sum(axis=-1), 1))
-
-        def added(worth: Floats, places: Flags) -> Floats:
-            spread = np.broadcast_to(worth, places.shape)[places]
-            codes = listed.items[places]
-            whole = np.bincount(codes, weights=spread, minlength=listed.catalogue)
-            return whole.astype(np.float64)
-
-        counts = added(weight[:, None], shown)
-        same = np.array_equal(first, shown)
+        shown, first = listed.shown, firsts_of(listed.items)
+        every = _Places.of(listed, shown)
+        once = every if np.array_equal(first, shown) else _Places.of(listed, first)
+        root, full = weight / np.sqrt(np.maximum(once.lengths, 1)), every.lengths > 0
+        exposure = None
+        if looked is not None:
+            worth = np.broadcast_to(weight[:, None] * looked, shown.shape)[shown]
+            exposure = np.stack([every.sums(part) for part in _halves(worth)])
+        counts = every.of_lists(weight)
         return cls(
             counts,
-            counts if same else added(weight[:, None], first),
-            np.stack([added(part[:, None], first) for part in _halves(root)]),
-            None
-            if looked is None
-            else np.stack([added(part, shown) for part in _halves(weight[:, None] * looked)]),
+            counts if once is every else once.of_lists(weight),
+            np.stack([once.of_lists(part) for part in _halves(root)]),
+            exposure,
             float(weight.sum()),
             float(weight[full].sum()),
             float((weight[full] ** 2).sum()),
@@ -191,6 +186,41 @@ class Sums:
             self.squares + other.squares,
             self.known,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """Some places of lists.
+
+    Attributes:
+        codes: ``(n,)``, the items there, list by list.
+        lengths: ``(T,)``, how many places of each list.
+        counts: ``(I,)``, places by item.
+    """
+
+    codes: Codes
+    lengths: Codes
+    counts: Codes
+
+    @classmethod
+    def of(cls, listed: Listed, chosen: Flags) -> _Places:
+        """The places of lists that are chosen, ``(T, K)``."""
+        codes = listed.items[chosen]
+        counts = np.bincount(codes, minlength=listed.catalogue)
+        return cls(codes, np.count_nonzero(chosen, axis=-1), counts)
+
+    def of_lists(self, worth: Floats) -> Floats:
+        """By item the sum of what each list is worth, ``(T,)``; exact for few binary digits."""
+        there = worth[self.lengths > 0]
+        if len(there) and (there == there[0]).all():
+            alike: Floats = self.counts * there[0]
+            return alike
+        return self.sums(np.repeat(worth, self.lengths))
+
+    def sums(self, worth: Floats) -> Floats:
+        """By item the sum of what each place is worth, ``(n,)``."""
+        found = np.bincount(self.codes, weights=worth, minlength=len(self.counts))
+        return found.astype(np.float64, copy=False)
 
 
 def _halves(worth: Floats) -> tuple[Floats, Floats]:
@@ -224,11 +254,15 @@ def firsts_of(items: Codes) -> Flags:
         for step in range(1, width):
             first[:, step:] &= items[:, step:] != items[:, :-step]
         return first
-    by = np.argsort(items, axis=-1, kind="stable")
-    ordered = np.take_along_axis(items, by, axis=-1)
-    again = np.zeros(items.shape, bool)
-    np.put_along_axis(again, by[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=-1)
-    return first & ~again
+    ordered = np.sort(items, axis=-1)
+    again = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NONE)
+    rows = np.flatnonzero(again.any(axis=-1))
+    if len(rows):
+        by = np.argsort(items[rows], axis=-1, kind="stable")
+        same = np.zeros(by.shape, bool)
+        np.put_along_axis(same, by[:, 1:], again[rows], axis=-1)
+        first[rows] &= ~same
+    return first
 
 
 def among(items: Codes, others: Codes) -> Flags:
