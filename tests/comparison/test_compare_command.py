@@ -154,7 +154,7 @@ def test_nothing_changed(run):
     result = run("compare", "qrels.txt", "old.run", "again.run", "-m", "RR")
     assert result.code == 0
     assert "1.000" in result.out
-    assert "no query moved" in result.out
+    assert "no query changed its value" in result.out
     assert "nan" not in result.out.lower()
 
 

@@ -96,9 +96,9 @@ def test_it_tells_verdict_metrics_worst_queries_and_how_to_make_it_again(run, da
     page = read(result.out)
     text = " ".join("".join(page.words).split())
     assert "inconclusive new against old" in text
-    assert "3 of 4 that lost RR@10, most first" in text
+    assert "3 of 4 queries that lost RR@10, the largest change first" in text
     assert "What the metrics do not see" in text
-    assert "What unjudged documents could hide" in text
+    assert "What unjudged documents could change" in text
     assert "rankgate report qrels.txt old.run new.run -m RR@10 --gate --worst 3" in text
     assert len([each for each in page.ids if each.startswith("q1-0-")]) == 3 + 4  # and gained
     assert "0.5" in text  # a grade keeps its decimals

@@ -39,7 +39,7 @@ MADE = {
     "compare": (["compare", *TWO], "new against old"),
     "gate": (["gate", *TWO], "Rules: new against old"),
     "blindspots": (["blindspots", *TWO, "-m", "RR@10"], "What the metrics do not see"),
-    "holes": (["holes", *TWO, "-m", "nDCG@10"], "What unjudged documents could hide"),
+    "holes": (["holes", *TWO, "-m", "nDCG@10"], "What unjudged documents could change"),
     "reconcile": (["reconcile", *TWO[:2], "-m", "nDCG@10"], "nDCG@10 of old under all conventions"),
     "bridge": (
         ["reconcile", *TWO[:2], "-m", "nDCG@10", "--from", "trec", "--to", "esci"],

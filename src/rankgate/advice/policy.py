@@ -92,7 +92,7 @@ def _further(advice: Advice) -> list[str]:
                 "judged",
                 "judged",
                 f"at_least = {_COMPLETE}\nk = {page}\n",
-                "unjudged documents count as worthless",
+                "unjudged documents count as not relevant",
             ),
         )
     if advice.facts.latency and advice.answers.stage == "final":

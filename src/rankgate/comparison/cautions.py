@@ -38,7 +38,8 @@ def cautions(result: Figures, values: PairedValues, test: Test) -> tuple[str, ..
             continue
         if not own.any():
             found.append(
-                f"{metric}: no query moved; it may be blind to what changed (see blindspots)."
+                f"{metric}: no query changed its value; the metric may not detect the change (see "
+                "rankgate blindspots)."
             )
             continue
         found += [f"{metric}: {words}" for words in result.warnings[j]]

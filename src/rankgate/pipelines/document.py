@@ -154,8 +154,8 @@ def notes(result: Pipeline) -> str:
     drawn = way(result.interval, result.test, result.resamples, result.seed, errors)
     return (
         f"Means are over queries; the ceiling is over the {result.queries} that have a value at "
-        f"every stage. Relevant is a grade above 0; unjudged documents count as worthless, in the "
-        f"ceiling too. A stage reranks if all of its first {result.depth} "
+        f"every stage. Relevant is a grade above 0; unjudged documents count as not "
+        f"relevant, in the ceiling too. A stage reranks if all of its first {result.depth} "
         f"documents are among those of the stage before. {drawn[0].upper()}{drawn[1:]}, "
         f"{corrected(result.correction)}."
     )

@@ -111,7 +111,8 @@ def uneven(mixed: pl.DataFrame, k: int) -> list[str]:
     holes = mixed.filter(pl.col("label") == "unjudged").select("stage", "share").rows()
     return [
         f"of the first {k} documents {one:.0%} are unjudged at {before} and {two:.0%} at {after}: "
-        f"they count as worthless, so {before if one > two else after} may look worse than it is."
+        f"they count as not relevant, so {before if one > two else after} may look worse than it "
+        "is."
         for (before, one), (after, two) in pairwise(holes)
         if one is not None and two is not None and abs(one - two) > _UNEVEN
     ]

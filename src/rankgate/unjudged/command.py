@@ -1,4 +1,4 @@
-"""``rankgate holes``: what unjudged documents could hide, and what to judge next."""
+"""``rankgate holes``: what unjudged documents could change, and what to judge next."""
 
 from __future__ import annotations
 

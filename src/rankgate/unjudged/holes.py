@@ -89,7 +89,7 @@ class HoleAnalysis(Result):
     @property
     def heading(self) -> str:
         """The title of its part in a report."""
-        return "What unjudged documents could hide"
+        return "What unjudged documents could change"
 
     def _table(self) -> pl.DataFrame:
         return self.metrics

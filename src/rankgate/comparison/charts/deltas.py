@@ -20,7 +20,7 @@ _FEW, _WIDE_BAR = 12, 24  # queries, and the width of their bars in a panel with
 _FINE = 680  # queries whose bars are still a point wide
 
 HOW = (
-    "One bar a query, the best for the candidate first: blue gained, orange lost. "
+    "One bar per query, the largest gain of the candidate first: blue gained, orange lost. "
     "Dashed: the mean difference, with its interval in brackets."
 )
 

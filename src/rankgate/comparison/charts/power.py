@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def draw(results: Comparisons) -> Picture:
-    """A curve a metric: the smallest difference shown; a ring for what was measured."""
+    """A curve a metric: the detectable difference; a ring for what was measured."""
     result = planned(results.only)
     rows = [
         {"series": row["metric"], "n": row["n"], "detectable": row["detectable"]}
@@ -31,13 +31,14 @@ def draw(results: Comparisons) -> Picture:
     ticks = tuple(n for n in counts if str(n).rstrip("0") in {"1", "2", "5"})
     x = ChartAxis("n", "queries", (counts[0], counts[-1]), ticks, log=True)
     high = max(row["detectable"] for row in (*rows, *measured)) * 1.04
-    y = ChartAxis("detectable", "smallest difference shown", (0, high), form=".2f")
+    y = ChartAxis("detectable", "detectable difference", (0, high), form=".2f")
     return Picture(
         "power",
-        f"What more queries would show: {short(result.candidate)} against {short(result.baseline)}",
-        f"The smallest true difference that so many queries show with a power of "
-        f"{result.power:.0%} at level {1 - result.level:.2g}. A ring is the measured difference; "
-        "above its line it is large enough to be shown.",
+        f"Detectable difference by queries: {short(result.candidate)} against "
+        f"{short(result.baseline)}",
+        f"The smallest true difference that a number of queries detects with a power of "
+        f"{result.power:.0%} at level {1 - result.level:.2g}. Ring: the measured difference; "
+        "above the line it is large enough to be detected.",
         f"{queries(*(row['n'] for row in measured))} measured",
         result.convention,
         (*rows, *({**row, "series": f"{row['series']} measured"} for row in measured)),

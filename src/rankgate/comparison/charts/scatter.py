@@ -23,8 +23,8 @@ _ALIKE = 8  # queries at one place that get the largest point, or more
 _MANY, _FINE, _COARSE = 1500, 6, 2  # points, and decimals of places that count as one
 
 HOW = (
-    "A point is a query, a larger one several; blue: the candidate is better, orange: worse. "
-    "The furthest from the diagonal have names."
+    "Each point is a query, larger points are several; blue: the candidate is better, orange: "
+    "worse. The queries furthest from the diagonal are labelled."
 )
 
 

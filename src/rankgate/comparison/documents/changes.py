@@ -176,7 +176,7 @@ class _Queries:
         for word, some, count in (("lost", lost, worst), ("gained", gained, GAINED)):
             if some and count:
                 several = f"{min(count, len(some))} of {len(some):,}"
-                heading = f"{several} that {word} {metric}, most first"
+                heading = f"{several} queries that {word} {metric}, the largest change first"
                 blocks.append(
                     Opened(heading, tuple(self._query(row, lists) for row in some[:count]))
                 )

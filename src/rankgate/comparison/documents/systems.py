@@ -68,7 +68,7 @@ def of_many(result: Many) -> list[tuple[str, Grid]]:
                  tuple(pairs), frozenset({0, 1, 2}), keys=3),
         ),
         (
-            "how alike metrics order the systems",
+            "how much metrics agree on the order of systems",
             Grid(("metric", "metric ", "tau", "tau AP", "RBO (.9)"), tuple(orders),
                  frozenset({0, 1})),
         ),

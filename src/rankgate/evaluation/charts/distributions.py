@@ -43,7 +43,7 @@ def draw(result: Evaluation) -> Picture:
         f"Values of {short(result.runs[0].run)}, query by query"
         if len(result.runs) == 1
         else f"Values of {len(result.runs)} runs, query by query",
-        f"{stroke}; the box spans the middle half, the line in it is the median; "
+        f"{stroke}; the shaded box spans the middle half, the line in it is the median; "
         "the orange diamond is the mean"
         + ("." if len(result.runs) == 1 else "; the best mean is on top."),
         counted(result),

@@ -42,7 +42,7 @@ def draw(result: Explanation) -> Picture:
     return Picture(
         "explain",
         f"{result.metric} = {value} for query {short(result.query_id)} of {short(result.run)}",
-        about + (f" {left} documents behind these are not drawn." if left > 0 else ""),
+        about + (f" {left} further documents are not drawn." if left > 0 else ""),
         f"1 of {result.queries:,} queries, whose mean is {decimal(result.mean)}",
         result.convention,
         tuple(rows),

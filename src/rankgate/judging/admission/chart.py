@@ -22,10 +22,10 @@ def draw(result: JudgeAdmission) -> Picture:
     rows = _rows(result)
     return Picture(
         "admission",
-        f"What {short(result.people[0])} says where {short(result.judge[0])} gives each grade",
-        "Predicted against measured relevance: each bar is of the pairs that the judge gave one "
-        "grade, by the grades that people gave them, with how many pairs and the mean of people's "
-        "grades. A judge that is right has its own grade alone in each bar.",
+        f"Grades of {short(result.people[0])} for each grade of {short(result.judge[0])}",
+        "Each bar: the pairs to which the judge gave one grade, by the grade that people gave. "
+        "Right of it: the number of pairs and the mean of people's grades. If judge and people "
+        "always agree, each bar has one colour.",
         f"{result.pairs:,} pairs of {queries(result.queries)}",
         {},
         tuple(rows),

@@ -50,8 +50,8 @@ def draw(result: RaterAgreement) -> Picture:
     return Picture(
         "agreement",
         f"Agreement of {len(raters)} raters in {short(result.found.name)}",
-        "Cohen's kappa of each two raters on the pairs that both graded: 1 is agreement, 0 is "
-        "what chance gives; empty: no pair in common.",
+        "Cohen's kappa of each pair of raters on the documents that both graded: 1 is perfect "
+        "agreement, 0 is agreement by chance; empty: nothing in common.",
         f"{result.found.counts['overlap']:,} pairs graded twice or more",
         {},
         tuple(rows),

@@ -294,7 +294,7 @@ nDCG = Metric(  # noqa: N816 the field's own name
     steps=ndcg_steps,
     source=_SOURCE,
     sees="the grade and the rank of every judged document above the cutoff",
-    blind_to="unjudged documents, which count as worthless (see Judged@k), and how many good "
+    blind_to="unjudged documents, which count as not relevant (see Judged@k), and how many good "
     "documents lie below the cutoff; rel has no effect on it",
     prefix_only=True,
     whole_list_when=(("ideal", "retrieved"),),

@@ -88,7 +88,7 @@ nDCGRel = Metric(  # noqa: N816 after nDCG
     at=None,
     source=_SOURCE,
     sees="grades and ranks of all judged documents, as AP sees ranks",
-    blind_to="unjudged documents, which count as worthless; rel has no effect on it",
+    blind_to="unjudged documents, which count as not relevant; rel has no effect on it",
 )
 RnDCG = Metric(
     "RnDCG",

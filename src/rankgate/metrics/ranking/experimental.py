@@ -105,7 +105,7 @@ G = Metric(
     at=None,
     source="trec_eval (experimental)",
     sees="grades, and how much a reader had to go through in vain before each",
-    blind_to="unjudged documents, which count as worthless; rel has no effect on it. Not every "
+    blind_to="unjudged documents, which count as not relevant; rel has no effect on it. Not every "
     "improvement raises it: grades 1, 1, 2, 3 score more than 1, 1, 3, 2",
 )
 BinG = Metric(

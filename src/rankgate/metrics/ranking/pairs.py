@@ -57,5 +57,5 @@ OPA = Metric(
     "doi:10.1148/radiology.143.1.7063747",
     sees="the order of all documents of different grades, at the end of the list as at its head",
     blind_to="ranks: an exchange at the top costs what one at the bottom does; how far apart two "
-    "grades are; and unjudged documents, which count as worthless",
+    "grades are; and unjudged documents, which count as not relevant",
 )

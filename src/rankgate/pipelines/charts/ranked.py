@@ -45,9 +45,9 @@ def judged(source: GradesByRank | Comparisons) -> Picture:
     ]
     return Picture(
         "judged",
-        f"How far the first {result.depth} documents are judged",
-        "Mean share of documents that have a judgment; what is missing to 100 % are holes, which "
-        "most metrics count as worthless.",
+        f"Judged share of the first {result.depth} documents",
+        "Mean share of documents that have a judgment; the others are unjudged (holes), which "
+        "most metrics count as not relevant.",
         queries(result.queries),
         result.convention,
         tuple(rows),

@@ -44,7 +44,7 @@ def draw(result: Pipeline) -> Picture:
         f"{result.target} by stage, and the ceiling that each leaves",
         f"Bar: the value. Mark: the ceiling, the best that any reranker of its first "
         f"{result.depth} documents could reach{best if result.best is not None else ''}."
-        f"{neck} Below: what the first {result.k} documents are.",
+        f"{neck} Below: grades of the first {result.k} documents.",
         queries(result.queries),
         result.convention,
         (*({"what": "ceiling", **row} for row in rows), *mixed),

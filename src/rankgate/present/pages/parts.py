@@ -102,7 +102,7 @@ def of_grid(
     """
     flat = grid.flat
     kinds = ["" if i in flat.left else ' class="n"' for i in range(len(flat.head))]
-    drawn = ['<th scope="col">drawn</th>'] if spans else []
+    drawn = ['<th scope="col">chart</th>'] if spans else []
     head = [
         f'<th scope="col"{kind}>{safe(name)}</th>' if name else "<td></td>"
         for name, kind in zip(flat.head, kinds, strict=True)

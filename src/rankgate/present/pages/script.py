@@ -44,7 +44,7 @@ const find = (table, words, output) => {
 const fields = new Map();
 for (const table of document.querySelectorAll("table.sort")) {
   [...table.tHead.rows[0].cells].forEach((head, i) => {
-    if (head.tagName !== "TH" || head.textContent === "drawn") return;
+    if (head.tagName !== "TH" || head.textContent === "chart") return;
     const button = document.createElement("button");
     button.type = "button";
     button.append(...head.childNodes);

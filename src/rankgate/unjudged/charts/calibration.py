@@ -29,11 +29,12 @@ def draw(result: Calibration) -> Picture:
     shown = [(what, title, rows) for what, title, rows in parts if rows]
     return Picture(
         "calibration",
-        f"Hidden judgments guessed: {short(result.candidate)} against {short(result.baseline)}",
-        "Judged documents were hidden and guessed: across what was predicted, up the share that "
-        "came true, with its 95% interval and how many. On the diagonal predictions hold. A flip: "
-        "the interval of the difference says something else when all are judged again; trials "
-        "share queries, so that their intervals are too narrow.",
+        f"Predictions for hidden judgments: {short(result.candidate)} against "
+        f"{short(result.baseline)}",
+        "Judgments were hidden and predicted. Across: the predicted probability; up: the observed "
+        "share, with its 95% interval and the number of cases. On the diagonal, predictions are "
+        "right. A flip: with all judgments the interval of the difference leads to another "
+        "conclusion; trials share queries, so their intervals are too narrow.",
         queries(result.queries),
         result.convention,
         tuple({"what": what, **row} for what, _, rows in shown for row in rows),
@@ -51,7 +52,7 @@ def _panel(rows: list[dict[str, Any]], title: str) -> Any:
     scale = alt.Scale(domain=[0, 1], nice=False)
     axis = alt.Axis(format=".0%", tickCount=6)
     x = alt.X("predicted:Q", title="predicted", scale=scale, axis=axis)
-    y = alt.Y("measured:Q", title="came true", scale=scale, axis=axis)
+    y = alt.Y("measured:Q", title="observed", scale=scale, axis=axis)
     line = (
         alt.Chart(table([{"predicted": end, "measured": end} for end in (0, 1)]))
         .mark_line(color=GREY, strokeDash=[4, 3], strokeWidth=1)

@@ -37,7 +37,7 @@ def draw(result: HoleAnalysis) -> Picture:
         )
     return Picture(
         "holes",
-        f"What unjudged documents could hide: {short(result.candidate)} against "
+        f"What unjudged documents could change: {short(result.candidate)} against "
         f"{short(result.baseline)}",
         f"Mean differences. Thin line: the range that grades of the unjudged documents among the "
         f"first {result.depth} can give. Thick line: 95% interval of the estimate; ring: the "
