@@ -16,7 +16,7 @@ from rankgate.fusion.fuser import Fused, Fuser, Setting
 from rankgate.fusion.fusion import SOURCES, Fusion, Learned
 from rankgate.fusion.layout import RankedRun
 from rankgate.fusion.learning import Learner, settings_of
-from rankgate.fusion.lesson import Lesson, lesson_of
+from rankgate.fusion.lesson import Learning, Lesson, lesson_of
 from rankgate.fusion.normalise import NORMALISATIONS
 from rankgate.fusion.training import TrainingData
 from rankgate.scoring.alignment.ranked import systems_of
@@ -83,8 +83,8 @@ def fuse(
     names, given = _named(runs)
     chosen = METHODS.named(method)
     setting = Setting(_parameters(chosen, parameters), _weights(chosen, weights, len(given)))
-    lesson = lesson_of(chosen, train, tune=tune, metric=metric, folds=folds, relevant=relevant,
-                     seed=seed, convention=convention)  # fmt: skip
+    how = Learning(tune, metric, folds, relevant, seed, convention)
+    lesson = lesson_of(chosen, train, how)
     normalisation = NORMALISATIONS.named(_norm(chosen, norm))
     systems = systems_of(given)
     names = names or tuple(run.name for run in systems)
@@ -133,8 +133,8 @@ def _learned(
     data = None
     if method.train:
         queries = pl.DataFrame({"query_id": fuser.queries}).with_row_index("query")
-        data = TrainingData.of(fuser.runs, queries, lesson.qrels.table, lesson.relevant)
-    tried = settings_of(method, given, len(fuser.runs)) if lesson.tune else (given,)
+        data = TrainingData.of(fuser.runs, queries, lesson.qrels.table, lesson.how.relevant)
+    tried = settings_of(method, given, len(fuser.runs)) if lesson.how.tune else (given,)
     learner = Learner(
         fuser, tried, data, ends, lambda table: lesson.values(table, fuser.queries), report
     )
@@ -145,8 +145,8 @@ def _learned(
     seen = lesson.values(same.table, fuser.queries[: ends[-1]])
     rest = fuser.fuse(setting, trained, int(ends[-1]))
     learned = Learned(
-        metric=lesson.metric, qrels=lesson.qrels.name, qrels_sha256=lesson.qrels.sha256,
-        seed=lesson.seed, tried=len(tried), setting=setting,
+        metric=lesson.how.metric, qrels=lesson.qrels.name, qrels_sha256=lesson.qrels.sha256,
+        seed=lesson.how.seed, tried=len(tried), setting=setting,
         held_out=float(np.nanmean(own)), in_sample=float(np.nanmean(seen)),
         queries=int(np.isfinite(own).sum()), unjudged=len(fuser.queries) - int(ends[-1]),
         folds=chosen,

@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """What is learned from judgments, and how.
+class Learning:
+    """How fusion learns from judgments.
 
     Attributes:
-        qrels: the judgments.
         tune: whether settings that were not given are chosen.
         metric: that a choice maximises, and that results are measured by.
         folds: the number of parts of the queries; each is fused by what the others teach.
@@ -35,7 +34,6 @@ class Lesson:
         convention: by which the metric is computed.
     """
 
-    qrels: Qrels
     tune: bool
     metric: str
     folds: int
@@ -43,9 +41,17 @@ class Lesson:
     seed: int
     convention: str | Convention
 
+
+@dataclass(frozen=True)
+class Lesson:
+    """Judgments, and how fusion learns from them."""
+
+    qrels: Qrels
+    how: Learning
+
     def values(self, run: RunLike, queries: pl.Series) -> NDArray[np.float64]:
         """The metric's value of each query, NaN where it is undefined."""
-        scores = evaluate(self.qrels, run, [self.metric], self.convention).runs[0]
+        scores = evaluate(self.qrels, run, [self.how.metric], self.how.convention).runs[0]
         known = scores.per_query(next(iter(scores.values)))
         return np.array([known.get(each) for each in queries], np.float64)
 
@@ -56,43 +62,33 @@ class Lesson:
             UsageError: fewer judged queries than folds.
         """
         judged = queries.is_in(self.qrels.table["query_id"].unique().implode()).to_numpy()
-        drawn = np.random.default_rng(self.seed).permutation(np.flatnonzero(judged))
-        if len(drawn) < self.folds:
+        drawn = np.random.default_rng(self.how.seed).permutation(np.flatnonzero(judged))
+        if len(drawn) < self.how.folds:
             raise UsageError(
-                f"{len(drawn)} queries of the runs have judgments, and {self.folds} folds need "
+                f"{len(drawn)} queries of the runs have judgments, and {self.how.folds} folds need "
                 "one each at least; add --folds, or judge more queries.",
                 code="few-queries",
             )
-        parts = [np.sort(part) for part in np.array_split(drawn, self.folds)]
+        parts = [np.sort(part) for part in np.array_split(drawn, self.how.folds)]
         ends = np.cumsum([0, *map(len, parts)])
         return queries.gather(np.concatenate([*parts, np.flatnonzero(~judged)])), ends
 
 
-def lesson_of(
-    method: Method,
-    train: QrelsLike | None,
-    *,
-    tune: bool,
-    metric: str,
-    folds: int,
-    relevant: float,
-    seed: int,
-    convention: str | Convention,
-) -> Lesson | None:
+def lesson_of(method: Method, train: QrelsLike | None, how: Learning) -> Lesson | None:
     """What is learned; None where nothing is."""
     if train is None:
-        if method.train or tune:
+        if method.train or how.tune:
             what = f"{method.name} learns" if method.train else "tuning learns"
             raise UsageError(
                 f"{what} from judgments; give them with --train.", code="missing-input"
             )
         return None
-    if not (method.train or tune):
+    if not (method.train or how.tune):
         raise UsageError(
             f"{method.name} learns nothing from judgments; add --tune to choose its settings, or "
             "leave --train out.",
             code="unused-option",
         )
-    if folds < 2:
-        raise UsageError(f"folds={folds}: at least 2 are needed.", code="invalid-parameter")
-    return Lesson(read_qrels(train), tune, metric, folds, relevant, seed, convention)
+    if how.folds < 2:
+        raise UsageError(f"folds={how.folds}: at least 2 are needed.", code="invalid-parameter")
+    return Lesson(read_qrels(train), how)

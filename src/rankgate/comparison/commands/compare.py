@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,10 +20,6 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.commands.list_options import context
 from rankgate.present.forms.documents import text
 from rankgate.present.write import FORMS
-
-if TYPE_CHECKING:
-    from rankgate.comparison.inference import Test
-    from rankgate.evaluation.context import Context
 
 
 @click.command("compare")
@@ -67,14 +63,10 @@ def command(
     baseline: str,
     candidates: tuple[str, ...],
     *,
-    test: Test,
-    unequal: str,
-    slices: tuple[str, ...],
     tags: str | None,
     query_id: str | None,
     worst: int,
     lists: bool,
-    context: Context,
     form: str,
     output: str | None,
     **chosen: Any,
@@ -104,11 +96,7 @@ def command(
             qrels,
             baseline,
             list(candidates),
-            test=test,
-            unequal=unequal,
-            slices=slices,
             tags=tags_from(tags) if tags else None,
-            context=context,
             on_progress=progress,
             **chosen,
         )

@@ -141,8 +141,7 @@ class GrowingRatings:
 
     def add(
         self,
-        query: str,
-        document: str,
+        pair: tuple[str, str],
         rater: str,
         grade: Any,
         where: str,
@@ -156,8 +155,8 @@ class GrowingRatings:
             InputError: a grade that is not a finite number.
         """
         value = None if grade is None else number(grade, where, self.label)
-        self._rows.append((query, document, rater, value, reason, comment))
-        self.asked[query] = None
+        self._rows.append((*pair, rater, value, reason, comment))
+        self.asked[pair[0]] = None
 
     def ratings(self, name: str, scale: Scale | None = None) -> Ratings | None:
         """The ratings; None where there are none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,9 +16,6 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.commands.list_options import context
 from rankgate.gating.documents.verdict import FORMS, render
 from rankgate.gating.gate import gate
-
-if TYPE_CHECKING:
-    from rankgate.evaluation.context import Context
 
 
 @click.command("gate")
@@ -57,7 +54,6 @@ def command(
     qrels: str,
     baseline: str,
     candidate: str,
-    context: Context,
     form: str,
     output: str | None,
     also: tuple[str, ...],
@@ -77,7 +73,7 @@ def command(
     for _, place in more:
         refuse_clashes(inputs(), place)
     with Progress(3) as progress:
-        result = gate(qrels, baseline, candidate, context=context, on_progress=progress, **chosen)
+        result = gate(qrels, baseline, candidate, on_progress=progress, **chosen)
     for name, place in more:  # before any verdict is printed: a full disk is an error
         deliver(render(result, name), place)
     deliver(styled(render(result, form, width(output)), form, output), output)

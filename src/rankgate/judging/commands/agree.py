@@ -15,7 +15,6 @@ from rankgate.errors import UsageError
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.rater_resampling import rerated
 from rankgate.present.write import FORMS
-from rankgate.scoring import Convention
 
 
 @click.command("agree")
@@ -38,10 +37,6 @@ def command(
     ratings: str,
     baseline: str | None,
     candidate: str | None,
-    metrics: tuple[str, ...],
-    convention: Convention,
-    rule: str,
-    draws: int,
     form: str,
     output: str | None,
     **chosen: Any,
@@ -62,12 +57,12 @@ def command(
             "a comparison takes two runs: rankgate agree RATINGS BASELINE CANDIDATE.",
             code="missing-input",
         )
+    drawn = {name: chosen.pop(name) for name in ("metrics", "rule", "draws")}
+    how = chosen.pop("convention")
     result = agree(ratings, **chosen)
     if baseline and candidate:
-        drawn = {"rule": rule, "draws": draws, "seed": chosen["seed"], "from_": chosen["from_"]}
-        with Progress(draws) as progress:
-            effect = rerated(
-                ratings, baseline, candidate, metrics, convention, **drawn, on_progress=progress
-            )
+        drawn |= {"how": how, "seed": chosen["seed"], "from_": chosen["from_"]}
+        with Progress(drawn["draws"]) as progress:
+            effect = rerated(ratings, baseline, candidate, **drawn, on_progress=progress)
         result = replace(result, effect=effect)
     print_result(result, form, output)

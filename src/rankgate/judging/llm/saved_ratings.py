@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from rankgate.judging.rating.session import rating_row
+from rankgate.judging.rating.session import GivenRating, rating_row
 
 if TYPE_CHECKING:
     from rankgate.data.streams.journal import Journal
@@ -69,9 +69,10 @@ class SavedRatings:
         """
         answer = outcome.answer
         seconds = round(outcome.seconds, 3)
+        given = GivenRating(answer.grade, answer.reason, answer.comment, seconds)
         self.journal.add(
             {
-                **self._rating(ask, answer.grade, answer.reason, answer.comment, seconds),
+                **self._rating(ask, given),
                 "answered": outcome.answered,
                 "input_tokens": outcome.input_tokens,
                 "output_tokens": outcome.output_tokens,
@@ -98,9 +99,10 @@ class SavedRatings:
         return total
 
     def _repeat(self, ask: Ask, row: Mapping[str, Any]) -> None:
+        given = GivenRating(row["grade"], row.get("reason"), row.get("comment"))
         self.journal.add(
             {
-                **self._rating(ask, row["grade"], row.get("reason"), row.get("comment"), None),
+                **self._rating(ask, given),
                 "answered": True,
                 "input_tokens": 0,
                 "output_tokens": 0,
@@ -110,22 +112,7 @@ class SavedRatings:
             }
         )
 
-    def _rating(
-        self,
-        ask: Ask,
-        grade: float | None,
-        reason: str | None,
-        comment: str | None,
-        seconds: float | None,
-    ) -> Row:
-        row = rating_row(
-            ask.task,
-            self.rater,
-            grade,
-            reason,
-            at=datetime.now(UTC),
-            seconds=seconds,
-            comment=comment,
-            guideline=self.guideline,
-        )
+    def _rating(self, ask: Ask, given: GivenRating) -> Row:
+        at = datetime.now(UTC)
+        row = rating_row(ask.task, self.rater, given, at=at, guideline=self.guideline)
         return {**row, "model": self.model, "request": ask.request}

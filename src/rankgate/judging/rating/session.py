@@ -97,7 +97,7 @@ class Session:
         if not self.given:
             return False
         task = self.given[-1]
-        self.journal.add(self._row(task, None, WITHDRAWN, None))
+        self.journal.add(self._row(task, GivenRating(None, WITHDRAWN)))
         self.given.pop()
         self.left.appendleft(task)
         self._shown = self.clock()
@@ -110,35 +110,27 @@ class Session:
                 "everything is rated; there is nothing to give a grade to.", code="nothing-to-rate"
             )
         seconds = round(self.clock() - self._shown, 3)
-        self.journal.add(self._row(task, grade, reason, seconds))
+        self.journal.add(self._row(task, GivenRating(grade, reason, seconds=seconds)))
         self.left.popleft()
         self.given.append(task)
         self._shown = self.clock()
 
-    def _row(
-        self, task: Task, grade: float | None, reason: str | None, seconds: float | None
-    ) -> dict[str, Any]:
-        return rating_row(
-            task,
-            self.rater,
-            grade,
-            reason,
-            at=self.now(),
-            seconds=seconds,
-            guideline=self.guideline,
-        )
+    def _row(self, task: Task, given: GivenRating) -> dict[str, Any]:
+        return rating_row(task, self.rater, given, at=self.now(), guideline=self.guideline)
+
+
+@dataclass(frozen=True)
+class GivenRating:
+    """What a rater said of a pair: a grade, or the reason why there is none."""
+
+    grade: float | None
+    reason: str | None = None
+    comment: str | None = None
+    seconds: float | None = None
 
 
 def rating_row(
-    task: Task,
-    rater: str,
-    grade: float | None,
-    reason: str | None,
-    *,
-    at: datetime,
-    seconds: float | None = None,
-    comment: str | None = None,
-    guideline: str = "",
+    task: Task, rater: str, given: GivenRating, *, at: datetime, guideline: str = ""
 ) -> dict[str, Any]:
     """A rating as its line in a journal."""
     moment = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -146,11 +138,11 @@ def rating_row(
         "query_id": task.query_id,
         "doc_id": task.doc_id,
         "rater": rater,
-        "grade": grade,
-        "reason": reason,
+        "grade": given.grade,
+        "reason": given.reason,
         "at": moment,
-        "seconds": seconds,
-        "comment": comment,
+        "seconds": given.seconds,
+        "comment": given.comment,
         "guideline": guideline or None,
     }
 

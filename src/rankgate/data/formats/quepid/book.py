@@ -52,7 +52,7 @@ def read(source: InputFile) -> FileContents:
         documents.append({"query_id": query, "doc_id": doc, **_fields(pair, where, label)})
         for at, judgement in inside({"judgements": [], **pair}, "judgements", where, label):
             explained |= "explanation" in judgement
-            _judgement(rated, query, doc, judgement, at)
+            _judgement(rated, (query, doc), judgement, at)
     book = {key: value for key, value in found.items() if key != "query_doc_pairs"}
     scale = _scale(found, label)
     qrels, ratings = rated.qrels(source.stem, scale), rated.ratings(source.stem, scale)
@@ -66,7 +66,9 @@ def read(source: InputFile) -> FileContents:
     )
 
 
-def _judgement(rated: GrowingRatings, query: str, doc: str, found: dict[str, Any], at: str) -> None:
+def _judgement(
+    rated: GrowingRatings, pair: tuple[str, str], found: dict[str, Any], at: str
+) -> None:
     label = rated.label
     rater = a_text(found, "user_email", at, label) or NAMELESS
     reason = (
@@ -80,7 +82,7 @@ def _judgement(rated: GrowingRatings, query: str, doc: str, found: dict[str, Any
             source=label,
             code="contradiction",
         )
-    rated.add(query, doc, rater, grade, f"{at}.rating", reason=reason, comment=comment)
+    rated.add(pair, rater, grade, f"{at}.rating", reason=reason, comment=comment)
 
 
 def _fields(pair: Mapping[str, Any], where: str, label: str) -> dict[str, str | None]:

@@ -55,7 +55,7 @@ def read(source: InputFile) -> FileContents:
         for at, rating in inside({"ratings": [], **query}, "ratings", where, label):
             rater = a_text(rating, "user_email", at, label) or NAMELESS
             doc = an_id(rating, "doc_id", at, label)
-            rated.add(text, doc, rater, rating.get("rating"), f"{at}.rating")
+            rated.add((text, doc), rater, rating.get("rating"), f"{at}.rating")
     case = {key: value for key, value in found.items() if key != "queries"}
     qrels = rated.qrels(source.stem)
     return FileContents(

@@ -57,7 +57,7 @@ def read(source: InputFile) -> FileContents:
         grade, reason = (None, _FAILED) if lacks else (value["judgment"], None)
         comment = a_text(value, "reasoning", where, source.label)
         at = f"the judgment of {where}"
-        found.add(query, document, model, grade, at, reason=reason, comment=comment)
+        found.add((query, document), model, grade, at, reason=reason, comment=comment)
         failed += [f"line {line}"] if lacks else []
         queries.setdefault(query, text)
         documents.setdefault(document, passage)
