@@ -21,6 +21,7 @@ from rankgate.gating.policy import default
 from rankgate.judging.llm.model_ratings import ModelRatings
 from rankgate.judging.resolution.from_ratings import from_ratings
 from rankgate.pipelines.ranks import ranks
+from rankgate.present.codec import Named
 from rankgate.present.forms import documents as forms
 from rankgate.present.pages.notebook import html
 from rankgate.present.pages.page import page
@@ -154,7 +155,20 @@ def made(folder, ratings):
         "checklist": checklist,
         "collected": lambda: collected(folder),
         "model_ratings": lambda: ModelRatings(
-            "llm", "m", ("graded", "0" * 64), 9, 5, 2, 4, {"no answer": 2}, 2, 2, 900, 30, 0.5, 1.5
+            "llm",
+            "m",
+            Named("graded", "0" * 64),
+            9,
+            5,
+            2,
+            4,
+            {"no answer": 2},
+            2,
+            2,
+            900,
+            30,
+            0.5,
+            1.5,
         ),
         "rating_accuracy": lambda: rankgate.rating_accuracy(QRELS, OLD),
         "sheets": lambda: rankgate.sheets(rankgate.pool([OLD, NEW], depth=3), ["ann", "bob"]),

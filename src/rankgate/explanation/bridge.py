@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from rankgate.explanation.convention_path import Step  # noqa: TC001 - read by its type
+from rankgate.explanation.convention_path import Step
 from rankgate.present.result import Result
 
 

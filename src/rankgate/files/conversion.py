@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from rankgate.data.notes import Loss, Note  # noqa: TC001 - from_dict reads the types
+from rankgate.data.notes import Loss, Note
 from rankgate.present.result import Notice, Result
 
 _LOSSES: dict[str, Any] = {

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from rankgate.gating.rule import Outcome, Rule
+from rankgate.comparison.comparison import Comparison
+from rankgate.gating.rule import Outcome, Rule, Status
 from rankgate.present.result import Notice, Result
-
-if TYPE_CHECKING:
-    from rankgate.comparison.comparison import Comparison
-    from rankgate.gating.rule import Status
 
 
 @dataclass(frozen=True)

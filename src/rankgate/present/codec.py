@@ -2,7 +2,8 @@
 
 Known types: text, numbers, booleans, None, tuples, mappings, frozen dataclasses and Polars frames
 (a list of rows). A frame's columns and their types are in the class as ``SCHEMAS[field]``; a
-frame without one keeps the types that its values have.
+frame without one keeps the types that its values have. A field that has another name in JSON is in
+the class as ``KEYS[field]``.
 """
 
 from __future__ import annotations
@@ -13,10 +14,26 @@ import types
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+class Named(NamedTuple):
+    """What was read, by its name and its SHA-256."""
+
+    name: str
+    sha256: str
 
 
 def encoded(value: Any) -> Any:
@@ -30,7 +47,9 @@ def encoded(value: Any) -> Any:
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: encoded(getattr(value, each.name)) for each in fields(value)}
+        return fields_of(value)
+    if isinstance(value, Named):
+        return value._asdict()
     if isinstance(value, Mapping):
         return {str(key): encoded(each) for key, each in value.items()}
     if isinstance(value, tuple | list | frozenset):
@@ -38,6 +57,14 @@ def encoded(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def fields_of(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass as plain values, by their keys in JSON."""
+    keys = getattr(value, "KEYS", {})
+    return {
+        keys.get(each.name, each.name): encoded(getattr(value, each.name)) for each in fields(value)
+    }
 
 
 def _is_frame(value: object) -> bool:
@@ -52,13 +79,15 @@ def decoded(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
         TypeError, ValueError: a value that its field cannot hold.
     """
     schemas: Mapping[str, Mapping[str, Any]] = getattr(cls, "SCHEMAS", {})
+    keys: Mapping[str, str] = getattr(cls, "KEYS", {})
     hints = _hints(cls)
+    places = {each.name: keys.get(each.name, each.name) for each in fields(cls) if each.init}
     return {
-        each.name: frame(values[each.name], schemas[each.name])
-        if each.name in schemas
-        else _decoded(hints[each.name], values[each.name])
-        for each in fields(cls)
-        if each.name in values and each.init
+        name: frame(values[key], schemas[name])
+        if name in schemas
+        else _decoded(hints[name], values[key])
+        for name, key in places.items()
+        if key in values
     }
 
 
@@ -94,6 +123,8 @@ def _decoded(hint: Any, value: Any) -> Any:
     if isinstance(hint, type) and is_dataclass(hint):
         make = getattr(hint, "from_dict", None)
         return make(value) if make else hint(**decoded(hint, value))
+    if hint is Named:
+        return Named(**value)
     if origin is tuple:
         several = len(inside) == 2 and inside[1] is Ellipsis  # tuple[X, ...]
         kinds = [inside[0]] * len(value) if several else inside

@@ -17,12 +17,12 @@ Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.errors import UsageError
-from rankgate.present.codec import decoded, encoded
+from rankgate.present.codec import decoded, fields_of
 from rankgate.present.resolve import resolved
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: undefined numbers are None, numbers keep full precision."""
-        own = {each.name: encoded(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
-        return {**self.head(), **own}
+        return {**self.head(), **fields_of(self)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

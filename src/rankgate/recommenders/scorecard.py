@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import polars as pl
+
 from rankgate.declare import Count
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
@@ -24,8 +26,6 @@ from rankgate.recommenders.scorecard_warnings import warnings_of
 from rankgate.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, TableLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.metrics.declare import Metric

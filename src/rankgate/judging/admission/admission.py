@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import polars as pl
 
 from rankgate.judging.admission.bias import Bias
 from rankgate.judging.admission.demands import Answer, Demand, Demands
 from rankgate.judging.admission.judged_pairs import AnsweredShare
 from rankgate.judging.admission.order import SYSTEMS, SystemOrder
-from rankgate.present.codec import decoded, encoded, frame
+from rankgate.present.codec import Named
 from rankgate.present.result import Notice, Result
 from rankgate.stats.agreement.intervals import Agreement
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _LEVEL = 0.95
 
@@ -44,8 +43,10 @@ class JudgeAdmission(Result):
     document_from: ClassVar[str] = "rankgate.judging.admission.document:document"
     charts: ClassVar[Mapping[str, str]] = {"admission": "rankgate.judging.admission.chart:draw"}
 
-    people: tuple[str, str]
-    judge: tuple[str, str]
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {"systems": SYSTEMS}
+
+    people: Named
+    judge: Named
     pairs: int
     queries: int
     answers: AnsweredShare
@@ -81,49 +82,15 @@ class JudgeAdmission(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            **self.head(),
-            "verdict": self.verdict,
-            "people": {"name": self.people[0], "sha256": self.people[1]},
-            "judge": {"name": self.judge[0], "sha256": self.judge[1]},
-            "pairs": self.pairs,
-            "queries": self.queries,
-            "answers": encoded(self.answers),
-            "demands": [asdict(each) for each in self.demands],
-            "coefficients": {
-                name: encoded({"value": each.value, "low": each.low, "high": each.high})
-                for name, each in self.coefficients.items()
-            },
-            "bias": encoded(self.bias),
-            "systems": encoded(self.systems),
-            "orders": [asdict(each) for each in self.orders],
-            "asked": asdict(self.asked),
-            "convention": self.convention,
-            "resamples": self.resamples,
-            "seed": self.seed,
-            "cautions": list(self.cautions),
-        }
+        values = {**self.head(), "verdict": self.verdict, **super().to_dict()}
+        for each in values["coefficients"].values():  # the level is that of all admissions
+            del each["level"], each["undefined"]
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The result that ``to_dict`` was called on."""
-        return cls(
-            people=(values["people"]["name"], values["people"]["sha256"]),
-            judge=(values["judge"]["name"], values["judge"]["sha256"]),
-            pairs=values["pairs"],
-            queries=values["queries"],
-            answers=AnsweredShare(**decoded(AnsweredShare, values["answers"])),
-            demands=tuple(Demand(**each) for each in values["demands"]),
-            coefficients={
-                name: Agreement.from_dict({"level": _LEVEL, **each})
-                for name, each in values["coefficients"].items()
-            },
-            bias=Bias(**decoded(Bias, values["bias"])),
-            systems=frame(values["systems"], SYSTEMS),
-            orders=tuple(SystemOrder(**each) for each in values["orders"]),
-            asked=Demands(**values["asked"]),
-            convention=values["convention"],
-            resamples=values["resamples"],
-            seed=values["seed"],
-            cautions=tuple(values["cautions"]),
-        )
+        known = {name: {"level": _LEVEL, **e} for name, e in values["coefficients"].items()}
+        # a count stays a whole number, though figures are floats otherwise
+        demands = tuple(Demand(**each) for each in values["demands"])
+        return replace(super().from_dict({**values, "coefficients": known}), demands=demands)

@@ -16,6 +16,7 @@ from rankgate.judging.agreement.figures import agreements
 from rankgate.judging.agreement.grade_alarms import stray
 from rankgate.judging.agreement.rated_pairs import rated_pairs
 from rankgate.judging.rating.pool_tasks import pool_of
+from rankgate.present.codec import Named
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike
@@ -84,8 +85,8 @@ def admit(
     bias, queries = bias_of(both), both["query_id"].n_unique()
     coefficient = found.coefficients[AGREEMENT]
     return JudgeAdmission(
-        people=(ours.name, ours.sha256),
-        judge=(theirs.name, theirs.sha256),
+        people=Named(ours.name, ours.sha256),
+        judge=Named(theirs.name, theirs.sha256),
         pairs=len(both),
         queries=queries,
         answers=answers,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
+from rankgate.present.codec import Named
 from rankgate.present.result import Result
 
 
@@ -36,7 +37,7 @@ class ModelRatings(Result):
 
     rater: str
     model: str
-    template: tuple[str, str]
+    template: Named
     pairs: int
     graded: int
     known: int
@@ -54,17 +55,3 @@ class ModelRatings(Result):
     def status(self) -> int:
         """The exit code: 0 all pairs are answered; 3 some are not."""
         return 3 if self.left or self.unanswered else 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        name, sha256 = self.template
-        own = {each.name: getattr(self, each.name) for each in fields(self)}
-        template = {"name": name, "sha256": sha256}
-        return {**self.head(), **own, "template": template, "reasons": dict(self.reasons)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The result that ``to_dict`` was called on."""
-        own = {each.name: values[each.name] for each in fields(cls)}
-        template = (values["template"]["name"], values["template"]["sha256"])
-        return cls(**{**own, "template": template})

@@ -24,6 +24,7 @@ from rankgate.judging.llm.work import Work
 from rankgate.judging.rating.pool_tasks import pool_of, tasks
 from rankgate.judging.rating.session import grades_of
 from rankgate.judging.rating.terminal import in_batch
+from rankgate.present.codec import Named
 
 if TYPE_CHECKING:
     import polars as pl
@@ -158,7 +159,7 @@ class LLMRating(Closing):
         return ModelRatings(
             rater=self._rater,
             model=self._judge.model,
-            template=(self._template.name, self._template.sha256),
+            template=Named(self._template.name, self._template.sha256),
             pairs=len(self._asks),
             graded=sum(row["grade"] is not None for row in rows),
             known=len(self._asks) - len(self._left),

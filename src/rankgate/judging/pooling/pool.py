@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
@@ -16,7 +16,6 @@ from rankgate.errors import UsageError
 from rankgate.judging.pooling.candidates import ORDERS, in_order, pooled, shuffled
 from rankgate.judging.pooling.sampling import QuerySampling, queries_drawn, sampled
 from rankgate.judging.pooling.sampling import strata_of as strata_in
-from rankgate.present.codec import encoded, frame
 from rankgate.present.result import Result
 from rankgate.scoring.alignment.ranked import ranked, systems_of
 from rankgate.scoring.chosen import chosen_convention
@@ -42,12 +41,12 @@ class Pool(Result):
     """Documents to judge, in order.
 
     Attributes:
-        table: ``query_id``, ``doc_id``, ``why``, ``best_rank``, ``systems``, ``stratum``,
-            ``inclusion``, ``query_inclusion`` and ``batch``, in the order in which to judge.
-        rest: ``query_id``, ``doc_id`` of the pool that were not drawn into the sample.
         systems: the names of the runs.
         counts: pool (documents of all lists), judged (of them, left out), sampled, queries.
         made_by: depth, order, strata, seed and anything else that made it.
+        table: ``query_id``, ``doc_id``, ``why``, ``best_rank``, ``systems``, ``stratum``,
+            ``inclusion``, ``query_inclusion`` and ``batch``, in the order in which to judge.
+        rest: ``query_id``, ``doc_id`` of the pool that were not drawn into the sample.
     """
 
     kind: ClassVar[str] = "pool"
@@ -68,36 +67,16 @@ class Pool(Result):
         "rest": {"query_id": pl.String, "doc_id": pl.String},
     }
 
-    table: pl.DataFrame
-    rest: pl.DataFrame
+    KEYS: ClassVar[Mapping[str, str]] = {"table": "documents"}
+
     systems: tuple[str, ...]
     counts: Mapping[str, int]
     made_by: Mapping[str, Any]
+    table: pl.DataFrame
+    rest: pl.DataFrame
 
     def _table(self) -> pl.DataFrame:
         return self.table
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            **self.head(),
-            "systems": list(self.systems),
-            "counts": dict(self.counts),
-            "made_by": dict(self.made_by),
-            "documents": encoded(self.table),
-            "rest": encoded(self.rest),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The result that ``to_dict`` was called on."""
-        return cls(
-            frame(values["documents"], cls.SCHEMAS["table"]),
-            frame(values["rest"], cls.SCHEMAS["rest"]),
-            tuple(values["systems"]),
-            values["counts"],
-            values["made_by"],
-        )
 
 
 def order_facts() -> tuple[tuple[str, str], ...]:
@@ -199,7 +178,7 @@ def pool(
         "to_judge": len(result),
         "queries": result["query_id"].n_unique(),
     }
-    return Pool(_columns(result), rest, tuple(names), counts, made_by)
+    return Pool(tuple(names), counts, made_by, _columns(result), rest)
 
 
 def _in_batches(result: pl.DataFrame, size: int | None) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,6 @@ from rankgate.evaluation.evaluate import chosen_metrics
 from rankgate.judging.pooling.pool import DEPTH
 from rankgate.judging.standing import PAIR
 from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.present.codec import encoded, frame
 from rankgate.present.result import Result
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.alignment.ranked import ranked, systems_of
@@ -61,6 +60,8 @@ class Reusability(Result):
                   "run": pl.String},
     }  # fmt: skip
 
+    KEYS: ClassVar[Mapping[str, str]] = {"table": "runs"}
+
     qrels: str
     convention: Mapping[str, Any]
     depth: int
@@ -69,28 +70,6 @@ class Reusability(Result):
 
     def _table(self) -> pl.DataFrame:
         return self.table
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            **self.head(),
-            "qrels": self.qrels,
-            "convention": dict(self.convention),
-            "depth": self.depth,
-            "runs": encoded(self.table),
-            "means": encoded(self.means),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The result that ``to_dict`` was called on."""
-        return cls(
-            values["qrels"],
-            values["convention"],
-            values["depth"],
-            frame(values["runs"], cls.SCHEMAS["table"]),
-            frame(values["means"], cls.SCHEMAS["means"]),
-        )
 
 
 def reusability(
