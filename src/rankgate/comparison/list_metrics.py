@@ -18,6 +18,7 @@ from rankgate.evaluation.lists.catalogue import catalogue_notice, unjudged_users
 from rankgate.evaluation.lists.resampled import redrawn
 from rankgate.evaluation.lists.top import TopLists
 from rankgate.evaluation.lists.unusual import odd_lists
+from rankgate.present.frames import frame
 from rankgate.scoring.catalogue import places
 from rankgate.scoring.lists import measured_lists
 
@@ -198,7 +199,7 @@ def with_wholes(result: Comparison, wholes: Wholes, warnings: Sequence[str]) -> 
                     "correction": "none",
                 }
             )
-    more = pl.DataFrame(rows, schema=METRICS).with_columns(pl.col(pl.Float64).fill_nan(None))
+    more = frame(rows, METRICS)
     return replace(
         result, metrics=pl.concat([result.metrics, more]), warnings=(*result.warnings, *warnings)
     )

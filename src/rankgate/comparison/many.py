@@ -12,6 +12,7 @@ import polars as pl
 
 from rankgate.comparison.systems import Many
 from rankgate.comparison.values import signs_of
+from rankgate.present.frames import frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,5 +178,4 @@ def _reliable(metric: str, table: NDArray[np.float64], level: float) -> dict[str
 
 
 def _frame(rows: list[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
-    table = pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema)
-    return table.with_columns(pl.col(pl.Float64).fill_nan(None))
+    return frame([{name: row[name] for name in schema} for row in rows], schema)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from rankgate.comparison import compared as parts
 from rankgate.comparison.cautions import cautions
@@ -21,9 +20,12 @@ from rankgate.data.comparison import ScoredRun
 from rankgate.data.logs.candidates import warned
 from rankgate.errors import UsageError
 from rankgate.evaluation.lists.catalogue import zero_grades_notice
+from rankgate.present.frames import frame
 from rankgate.scoring.chosen import refuse_mixed
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankgate.comparison.paired import Figures
 
 UNEQUAL = ("refuse", "zero", "drop")
@@ -208,7 +210,7 @@ def _plans(names: Sequence[str], test: Test, queries: Sequence[float]) -> pl.Dat
         {"metric": name, "wanted": test.wanted, "queries": each}
         for name, each in zip(names, queries, strict=False)
     ]
-    return pl.DataFrame(rows, schema=PLANS).with_columns(pl.col("queries").fill_nan(None))
+    return frame(rows, PLANS)
 
 
 def _tests(result: Figures, method: str) -> list[str]:
@@ -224,7 +226,7 @@ def _metrics(
     test: Test,
     correction: str,
 ) -> pl.DataFrame:
-    table = pl.DataFrame(
+    return frame(
         {
             "metric": names, "n": result.n, "baseline": result.baseline,
             "candidate": result.candidate, "delta": result.delta,
@@ -235,6 +237,5 @@ def _metrics(
             "wins": result.wins, "ties": result.ties, "losses": result.losses, "sd": result.sd,
             "mde": result.mde, "needed": result.needed,
         },
-        schema=METRICS,
+        METRICS,
     )  # fmt: skip
-    return table.with_columns(pl.col(pl.Float64).fill_nan(None))

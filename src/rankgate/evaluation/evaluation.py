@@ -17,6 +17,7 @@ from rankgate.evaluation.lists.catalogue import (
     unjudged_users_notice,
     zero_grades_notice,
 )
+from rankgate.present.frames import frame
 from rankgate.present.numbers import known
 from rankgate.present.result import Notice, Result
 from rankgate.scoring.chosen import refuse_mixed
@@ -149,7 +150,7 @@ class Evaluation(Result):
         """One row a run: ``run`` and a column for each metric; undefined means are null."""
         rows = [{"run": run.run, **run.means} for run in self.runs]
         schema = {"run": pl.String, **dict.fromkeys(self.metrics, pl.Float64)}
-        return pl.DataFrame(rows, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
+        return frame(rows, schema)
 
     @property
     def values(self) -> pl.DataFrame:
@@ -173,9 +174,7 @@ class Evaluation(Result):
         ]
         numbers = dict.fromkeys(["value", "low", "high"], pl.Float64)
         schema = {"run": pl.String, "metric": pl.String, **numbers}
-        return pl.DataFrame(rows, schema, orient="row").with_columns(
-            pl.col(pl.Float64).fill_nan(None)
-        )
+        return frame(rows, schema)
 
     def __len__(self) -> int:
         """How many runs there are."""

@@ -1,13 +1,25 @@
-"""Frames of other libraries."""
+"""Frames of results, and those of other libraries."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
 
 from rankgate.errors import MissingExtraError
 
-if TYPE_CHECKING:
-    import polars as pl
+
+def frame(rows: Sequence[Any] | Mapping[str, Any], schema: Mapping[str, Any]) -> pl.DataFrame:
+    """Rows, or columns by name, as a schema has them; an undefined number is null.
+
+    >>> frame([("t1", 0.5), ("t2", float("nan"))], {"query_id": pl.String, "value": pl.Float64})[
+    ...     "value"
+    ... ].to_list()
+    [0.5, None]
+    """
+    table = pl.DataFrame(rows, schema=dict(schema), orient="row")
+    return table.with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 def pandas_frame(table: pl.DataFrame) -> Any:

@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.data import read_qrels, read_run
 from rankgate.errors import InputError, UsageError
 from rankgate.metrics.ratings import RATING_METRICS, RatingMetric
+from rankgate.present.frames import frame
 from rankgate.present.result import Notice, Result
 
 if TYPE_CHECKING:
@@ -63,8 +64,7 @@ class RatingAccuracy(Result):
 
     def _table(self) -> pl.DataFrame:
         rows = {"metric": list(self.values), "value": list(self.values.values())}
-        schema = {"metric": pl.String, "value": pl.Float64}
-        return pl.DataFrame(rows, schema=schema).with_columns(pl.col("value").fill_nan(None))
+        return frame(rows, {"metric": pl.String, "value": pl.Float64})
 
 
 def rating_accuracy(

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.evaluation.lists.resampled import redrawn
 from rankgate.metrics.lists.declare import lists_apart
+from rankgate.present.frames import frame
 from rankgate.recommenders.dominance import dominators
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def figures(
             rows.append((card.name, label, about, value, *within, users, wanted))
             if at:
                 differences.append((card.name, label, delta, *apart, (delta > 0) == wanted))
-    return _frame(rows, FIGURES), _corrected(differences), taken
+    return frame(rows, FIGURES), _corrected(differences), taken
 
 
 def _within(metric: Metric, value: float, ends: tuple[float, ...]) -> tuple[float, ...]:
@@ -141,9 +142,4 @@ def _corrected(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     if known.any():
         p[known] = correct(raw[known], "holm")
     items = [(*row[:6], float(each), row[6]) for row, each in zip(rows, p, strict=True)]
-    return _frame(items, DIFFERENCES)
-
-
-def _frame(rows: list[tuple[object, ...]], schema: Mapping[str, object]) -> pl.DataFrame:
-    frame = pl.DataFrame(rows, schema=schema, orient="row")  # type: ignore[arg-type]
-    return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
+    return frame(items, DIFFERENCES)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.comparison.values import values_of
+from rankgate.present.frames import frame
 from rankgate.scoring.bounds import best_grade
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def figures(
         at = column[label]
         gains = Gains(values.gains[:, at], rows, values.signs[at] * deltas[j], pooled)
         parts.append({"metric": label, **gains.figures(margins[label], values.signs[at])})
-    return pl.DataFrame(parts, schema=FIGURES).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return frame(parts, FIGURES)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import polars as pl
 
 from rankgate.data.memory.devices import home
 from rankgate.data.memory.ids import Ids
-from rankgate.data.memory.matrices import Padded, source_of
+from rankgate.data.memory.matrices import Padded, numbers, refuse_shape, source_of
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels, refuse_holes
 from rankgate.data.run import SCHEMA as RUN
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.memory.matrices import Flat, MatrixInput
-
-_MATRIX = 2
 
 
 def from_arrays(
@@ -171,16 +169,7 @@ def _dense(table: Any, name: str) -> NDArray[np.float64]:
             "a sparse matrix, in which missing values and zeros look the same; give a dense array."
         )
         raise InputError(problem, source=name, code="wrong-type")
-    array = _numbers(home(table, name), name)
+    array = numbers(home(table, name), name).astype(np.float64)
     array = array[None, :] if array.ndim == 1 else array
-    if array.ndim != _MATRIX:
-        problem = f"shape {array.shape}, where (queries, documents) is needed; reshape it."
-        raise InputError(problem, source=name, code="wrong-shape")
+    refuse_shape(array, name, "(queries, documents)")
     return array
-
-
-def _numbers(array: NDArray[Any], name: str) -> NDArray[np.float64]:
-    if array.dtype.kind not in "biuf":
-        problem = f"an array of {array.dtype}, where numbers are needed; turn it into floats."
-        raise InputError(problem, source=name, code="wrong-type")
-    return array.astype(np.float64)

@@ -77,7 +77,7 @@ class Dense:
 
     def flat(self, rows: slice) -> Flat:
         """Row (from 0), item and number of what is there in some rows."""
-        block = _numbers(home(self.values[rows], self.name), self.name)
+        block = numbers(home(self.values[rows], self.name), self.name)
         owner, item = np.nonzero(~np.isnan(block))
         return _real(owner, item, block[owner, item])
 
@@ -212,19 +212,19 @@ def source_of(table: Any, name: str) -> MatrixInput:
         values = home(values, name)
     if len(values.shape) == 1 and not hasattr(values, "tocoo"):
         values = values[None, :]
-    _refuse_shape(values, name, "(users, items)")
+    refuse_shape(values, name, "(users, items)")
     users = Ids.of(given.query_ids, int(values.shape[0]), f"{name}: query_ids")
     items = Ids.of(given.doc_ids, int(values.shape[1]), f"{name}: doc_ids")
     if hasattr(values, "tocoo"):
         return _sparse(values, users, items, name)
     if isinstance(values, np.ndarray):
-        _numbers(values[:0], name)
+        numbers(values[:0], name)
     return Dense(name, users, items, values)
 
 
 def _sparse(values: Any, users: Ids, items: Ids, name: str) -> Sparse:
     rows = values.tocsr()
-    _numbers(rows.data[:0], name)
+    numbers(rows.data[:0], name)
     if rows.nnz == values.nnz and not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()  # sorts too
@@ -237,11 +237,11 @@ def _sparse(values: Any, users: Ids, items: Ids, name: str) -> Sparse:
 def _padded(table: Lists, name: str) -> Padded:
     codes = home(table.items, name)
     codes = codes[None, :] if codes.ndim == 1 else codes
-    _refuse_shape(codes, name, "(users, places)")
+    refuse_shape(codes, name, "(users, places)")
     if codes.dtype.kind not in "iu":
         problem = f"items of {codes.dtype}, where whole numbers are needed; cast them to int64."
         raise InputError(problem, source=name, code="wrong-type")
-    values = None if table.values is None else _numbers(home(table.values, name), name)
+    values = None if table.values is None else numbers(home(table.values, name), name)
     values = values[None, :] if values is not None and values.ndim == 1 else values
     if values is not None and values.shape != codes.shape:
         words = f"values of shape {values.shape}, where items have {codes.shape}; give both alike."
@@ -278,13 +278,15 @@ def _ends(codes: NDArray[Any], padding: int) -> tuple[int, int]:
     return least, greatest
 
 
-def _refuse_shape(array: Any, name: str, needed: str) -> None:
+def refuse_shape(array: Any, name: str, needed: str) -> None:
+    """Refuse an array that is no matrix."""
     if len(array.shape) != _MATRIX:
         problem = f"shape {tuple(array.shape)}, where {needed} is needed; reshape it."
         raise InputError(problem, source=name, code="wrong-shape")
 
 
-def _numbers(array: NDArray[Any], name: str) -> NDArray[Any]:
+def numbers(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """An array, which holds numbers."""
     if array.dtype.kind not in "biuf":
         problem = f"an array of {array.dtype}, where numbers are needed; turn it into floats."
         raise InputError(problem, source=name, code="wrong-type")

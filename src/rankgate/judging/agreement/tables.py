@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.judging.standing import PAIR
+from rankgate.present.frames import frame
 from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS, jackknife
 from rankgate.stats.agreement.kappa import cohen_values
 
@@ -145,10 +146,7 @@ def by_pair(pairs: RatedPairs) -> pl.DataFrame:
         bias = float((table.sum(axis=1) - table.sum(axis=0)) @ grades / n)
         rows.append((pairs.raters[i], pairs.raters[j], int(n), float(np.trace(table) / n), kappa,
                      linear, bias, result.low, min(result.high, 1.0)))  # fmt: skip
-    table_ = pl.DataFrame(rows, schema=_PAIRS, orient="row")
-    return table_.with_columns(pl.col(pl.Float64).fill_nan(None)).sort(
-        "overlap", "first", "second", descending=[True, False, False]
-    )
+    return frame(rows, _PAIRS).sort("overlap", "first", "second", descending=[True, False, False])
 
 
 def by_consensus(given: pl.DataFrame) -> pl.DataFrame:
