@@ -33,13 +33,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.manual]
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory):
-    """The wheel, built once from this source tree."""
+    """What is in the wheel, which is built once from this source tree."""
     place = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", place, ROOT]
     if importlib.util.find_spec("hatchling"):
         command.append("--no-build-isolation")
     subprocess.run(command, check=True)
-    return next(place.glob("*.whl"))
+    with zipfile.ZipFile(next(place.glob("*.whl"))) as packed:
+        packed.extractall(place / "wheel")
+    return place / "wheel"
 
 
 @pytest.fixture(scope="session")
@@ -56,11 +58,11 @@ def environment(wheel, tmp_path_factory):
 
 
 def _environment(place, wheel, names):
-    """A virtual environment with links to the installed distributions that are required."""
+    """A virtual environment with links to the wheel and the distributions that it requires."""
     venv.create(place, symlinks=True)
     packages = next(place.glob("lib/python*/site-packages"))
-    with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(packages)
+    for top in wheel.iterdir():
+        (packages / top.name).symlink_to(top)  # what is compiled is compiled once
     for name in _closure(names):
         found = metadata.distribution(name)
         for top in {Path(*file.parts[:1]) for file in found.files or () if file.parts[0] != ".."}:

@@ -14,10 +14,12 @@ import math
 import re
 from collections import defaultdict
 from dataclasses import fields, replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from rankgate.data import read_qrels, read_run
 from rankgate.errors import RankgateError
 from rankgate.evaluation.evaluate import evaluate, known_metrics
 from rankgate.metrics.lists import LIST_METRICS
@@ -90,14 +92,19 @@ ROWS = collections()
 def values(how, given, metrics):
     """The value of each metric; None where the data cannot be taken."""
     try:
-        qrels, run = given
-        if isinstance(qrels, str):
-            qrels, run = numbers(qrels, "="), numbers(run, "@")
-        if qrels is None or run is None:
-            return None
+        qrels, run = tables(*given) if isinstance(given[0], str) else given
         return evaluate(qrels, run, list(metrics), how).runs[0].means
     except (RankgateError, ValueError):
         return None
+
+
+@cache
+def tables(qrels, run):
+    """The data of a row, read once for all choices."""
+    qrels, run = numbers(qrels, "="), numbers(run, "@")
+    if qrels is None or run is None:
+        raise ValueError("a pair repeats")
+    return read_qrels(qrels), read_run(run)
 
 
 def agrees(got, wanted):

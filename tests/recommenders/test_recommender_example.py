@@ -94,13 +94,13 @@ def test_its_log_is_made_by_its_script(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_amazon_beauty(example, capsys, shared, tmp_path):
-    """Every fourth user of the log."""
+    """Every eighth user of the log."""
     log = gzip.decompress((shared / "amazon-beauty-selfrec" / "train.txt.gz").read_bytes())
     place = tmp_path / "train.txt"
-    place.write_bytes(b"\n".join(log.splitlines()[::4]))
+    place.write_bytes(b"\n".join(log.splitlines()[::8]))
     assert example.main([str(place), "--way", "leave-last"]) == 0
     result = capsys.readouterr().out
-    assert "5,591 users of test" in result
+    assert "2,796 users of test" in result
     assert "PASS: neighbours against popular" in result
 
 
