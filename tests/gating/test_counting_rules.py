@@ -260,7 +260,7 @@ def test_a_baseline_that_is_saved_without_a_word_fits_the_gate_without_a_word(he
     text += '[[rules]]\nkind = "judged"\nk = 12\nat_least = 0.1\n'
     (here / "rankgate.toml").write_text(text)
     saved = baseline.save("next", "qrels.txt", "old.run")
-    assert saved.baseline.side.depth == 12
+    assert saved.baseline.system.depth == 12
     assert gate("qrels.txt", "next", "old.run").verdict == "pass"
 
 

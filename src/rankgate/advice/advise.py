@@ -19,7 +19,7 @@ from rankgate.evaluation.ceilings import cutoff_of
 from rankgate.evaluation.metric import metric_details
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.metrics.names import parse
-from rankgate.scoring.run_names import sides_apart
+from rankgate.scoring.run_names import systems_apart
 
 if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
@@ -92,23 +92,23 @@ def advise(
     scorer = Scorer.of(
         judgments, _every(said, top), convention, overrides=overrides, depth=said.depth
     )
-    sides, places = [], []
+    systems, places = [], []
     for name, run in parts.named(runs):
         say(f"scoring {name or run if isinstance(run, str) else 'a run'}")
-        sides.append(scorer.scored(run, name))
+        systems.append(scorer.scored(run, name))
         places.append(run)
-    sides = sides_apart(sides, places)
-    facts = facts_of(judgments, len(scorer.index.query_ids), sides, said)
-    return _advice(said, facts, scorer, tuple(sides))
+    systems = systems_apart(systems, places)
+    facts = facts_of(judgments, len(scorer.index.query_ids), systems, said)
+    return _advice(said, facts, scorer, tuple(systems))
 
 
 def _advice(
-    said: Answers, facts: DataFacts, scorer: Scorer | None, sides: tuple[ScoredRun, ...]
+    said: Answers, facts: DataFacts, scorer: Scorer | None, systems: tuple[ScoredRun, ...]
 ) -> Advice:
     every = choices(facts)
     chosen = tuple(
         replace(
-            each, carrying=None if _about_judgments(each) else carrying(each.metric, sides, said)
+            each, carrying=None if _about_judgments(each) else carrying(each.metric, systems, said)
         )
         for each in every
         if each.role != "avoid"
@@ -125,7 +125,7 @@ def _advice(
         facts,
         scorer.qrels.name if scorer else "",
         scorer.qrels.sha256 if scorer else "",
-        tuple(side.name for side in sides),
+        tuple(system.name for system in systems),
         scorer.how.to_dict() if scorer else {},
         chosen,
         avoided,

@@ -55,7 +55,7 @@ class Carrying:
     high: float | None
 
 
-def carrying(metric: str, sides: Sequence[ScoredRun], said: Answers) -> Carrying | None:
+def carrying(metric: str, systems: Sequence[ScoredRun], said: Answers) -> Carrying | None:
     """Hold the differences of each run to the first against what a gate shall show.
 
     The sd is that of a paired comparison; n queries detect t-wise what Cohen (1988) and Sakai
@@ -63,19 +63,19 @@ def carrying(metric: str, sides: Sequence[ScoredRun], said: Answers) -> Carrying
 
     Args:
         metric: its label.
-        sides: the runs, all scored by it; the first is the baseline.
+        systems: the runs, all scored by it; the first is the baseline.
         said: margin, alpha, power, page.
 
     Returns:
         None without runs.
     """
-    if not sides:
+    if not systems:
         return None
-    means = tuple((side.name, _mean(side, metric)) for side in sides)
-    deltas = [_delta(metric, sides[0], side) for side in sides[1:]]
+    means = tuple((system.name, _mean(system, metric)) for system in systems)
+    deltas = [_delta(metric, systems[0], system) for system in systems[1:]]
     usable = [delta for delta in deltas if len(delta) > 1 and np.ptp(delta) > _CLOSE]
-    unmoved = _unmoved(metric, sides, said.page)
-    rho = _reliable(metric, sides)
+    unmoved = _unmoved(metric, systems, said.page)
+    rho = _reliable(metric, systems)
     if not usable:
         n = max((len(delta) for delta in deltas), default=0)
         return Carrying(means, n, None, None, None, None, None, unmoved, *rho)
@@ -97,8 +97,8 @@ def carrying(metric: str, sides: Sequence[ScoredRun], said: Answers) -> Carrying
     )
 
 
-def _mean(side: ScoredRun, metric: str) -> float | None:
-    mean = side.scores.filter(pl.col("metric") == metric)["value"].mean()
+def _mean(system: ScoredRun, metric: str) -> float | None:
+    mean = system.scores.filter(pl.col("metric") == metric)["value"].mean()
     return mean if isinstance(mean, float) else None
 
 
@@ -109,14 +109,14 @@ def _delta(metric: str, before: ScoredRun, after: ScoredRun) -> Floats:
     return delta[~np.isnan(delta)]
 
 
-def _unmoved(metric: str, sides: Sequence[ScoredRun], page: int) -> float | None:
+def _unmoved(metric: str, systems: Sequence[ScoredRun], page: int) -> float | None:
     """Over all runs against the first: of the queries whose page changed, where it is still."""
     changed = still = 0
-    first = _pages(sides[0], page)
-    for side in sides[1:]:
-        both = first.join(_pages(side, page), on="query_id", how="full", coalesce=True)
+    first = _pages(systems[0], page)
+    for system in systems[1:]:
+        both = first.join(_pages(system, page), on="query_id", how="full", coalesce=True)
         other = both.filter(pl.col("docs").ne_missing(pl.col("docs_right")))["query_id"]
-        values = values_of(sides[0], side, "zero")
+        values = values_of(systems[0], system, "zero")
         j, asked = values.metrics.index(metric), set(other.to_list())
         delta = values.candidate[:, j] - values.baseline[:, j]
         own = [d for q, d in zip(values.query_ids, delta, strict=True) if q in asked]
@@ -125,20 +125,20 @@ def _unmoved(metric: str, sides: Sequence[ScoredRun], page: int) -> float | None
     return still / changed if changed else None
 
 
-def _pages(side: ScoredRun, page: int) -> pl.DataFrame:
-    top = side.lists.filter(pl.col("rank") <= page).sort("query_id", "rank")
+def _pages(system: ScoredRun, page: int) -> pl.DataFrame:
+    top = system.lists.filter(pl.col("rank") <= page).sort("query_id", "rank")
     return top.group_by("query_id", maintain_order=True).agg(pl.col("doc_id").alias("docs"))
 
 
 def _reliable(
-    metric: str, sides: Sequence[ScoredRun]
+    metric: str, systems: Sequence[ScoredRun]
 ) -> tuple[float | None, float | None, float | None]:
     """Eρ² with its interval; nothing of fewer than three runs."""
-    if len(sides) < 3:  # of two systems no variance is worth estimating
+    if len(systems) < 3:  # of two systems no variance is worth estimating
         return None, None, None
     from rankgate.stats.reliability import reliability
 
-    values = reliability(matrix_of(sides, metric))
+    values = reliability(matrix_of(systems, metric))
     ends = (values.e_rho2, values.e_rho2_low, values.e_rho2_high)
     one, low, high = (None if np.isnan(each) else float(each) for each in ends)
     return one, low, high

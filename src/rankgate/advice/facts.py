@@ -158,13 +158,13 @@ class DataFacts:
         return {**asdict(self), "judged": dict(self.judged), "complete": self.complete}
 
 
-def facts_of(qrels: Qrels, queries: int, sides: Sequence[ScoredRun], said: Answers) -> DataFacts:
+def facts_of(qrels: Qrels, queries: int, systems: Sequence[ScoredRun], said: Answers) -> DataFacts:
     """Look at judgments and at the first documents of each run.
 
     Args:
         qrels: the judgments.
         queries: how many have judgments.
-        sides: the runs, with lists of a page or more.
+        systems: the runs, with lists of a page or more.
         said: the answers.
     """
     known = qrels.table.filter(pl.col("grade") >= 0)
@@ -187,9 +187,9 @@ def facts_of(qrels: Qrels, queries: int, sides: Sequence[ScoredRun], said: Answe
         without=(queries - len(counts)) / whole,
         over_page=int((counts > said.page).sum()) / whole,
         over_depth=int((counts > said.depth).sum()) / whole,
-        runs=len(sides),
-        judged=tuple((side.name, _judged(side, said.page)) for side in sides),
-        latency=any(side.queries["latency_ms"].is_not_null().any() for side in sides),
+        runs=len(systems),
+        judged=tuple((system.name, _judged(system, said.page)) for system in systems),
+        latency=any(system.queries["latency_ms"].is_not_null().any() for system in systems),
     )
 
 
@@ -213,7 +213,7 @@ def facts_supposed(said: Answers) -> DataFacts:
     )  # fmt: skip
 
 
-def _judged(side: ScoredRun, page: int) -> float | None:
-    top = side.lists.filter(pl.col("rank") <= page)
+def _judged(system: ScoredRun, page: int) -> float | None:
+    top = system.lists.filter(pl.col("rank") <= page)
     share = top.group_by("query_id").agg(pl.col("grade").is_not_null().mean())["grade"].mean()
     return share if isinstance(share, float) else None

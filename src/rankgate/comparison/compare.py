@@ -15,7 +15,7 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.scored_system import DEPTH, Scorer
 from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.scoring.run_names import refuse_baseline_again, sides_apart
+from rankgate.scoring.run_names import refuse_baseline_again, systems_apart
 
 if TYPE_CHECKING:
     import polars as pl
@@ -157,21 +157,21 @@ def compare(
     refuse_baseline_again(baseline, [run for _, run in others])
     say("scoring the baseline")
     base = baseline if isinstance(baseline, ScoredRun) else scorer.scored(baseline)
-    sides, places = [base], [baseline]
+    systems, places = [base], [baseline]
     for name, run in others:
         say(f"scoring {name or 'a candidate'}")
-        sides.append(run if isinstance(run, ScoredRun) else scorer.scored(run, name))
+        systems.append(run if isinstance(run, ScoredRun) else scorer.scored(run, name))
         places.append(run)
-    if len(sides) == 1:
+    if len(systems) == 1:
         raise UsageError(
             "no candidate; give one run or more besides the baseline.", code="missing-input"
         )
     say("comparing")
-    sides = sides_apart(sides, places, names)
+    systems = systems_apart(systems, places, names)
     if scorer.builder is not None and scorer.builder.metrics:
-        return _with_lists(scorer, sides, rules)
-    found = compared(sides[0], sides[1:], rules)
-    return Comparisons(found, many(sides, rules.test) if len(sides) > 2 else None)
+        return _with_lists(scorer, systems, rules)
+    found = compared(systems[0], systems[1:], rules)
+    return Comparisons(found, many(systems, rules.test) if len(systems) > 2 else None)
 
 
 def _with_lists(scorer: Scorer, runs: Sequence[ScoredRun], rules: Rules) -> Comparisons:

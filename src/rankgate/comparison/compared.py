@@ -64,11 +64,11 @@ def queries_of(baseline: ScoredRun, candidate: ScoredRun, values: PairedValues) 
     return table
 
 
-def tags_of(*sides: ScoredRun) -> pl.DataFrame:
-    """``query_id`` and the tags of all queries; of two sides that know a tag, the first decides."""
-    table = sides[0].tagged
-    for side in sides[1:]:
-        more = side.tagged
+def tags_of(*systems: ScoredRun) -> pl.DataFrame:
+    """``query_id`` and the tags of all queries; the first that knows a tag decides."""
+    table = systems[0].tagged
+    for system in systems[1:]:
+        more = system.tagged
         fresh = [name for name in more.columns if name not in table.columns]
         both = table.join(more.select("query_id", *fresh), on="query_id", how="left")
         others = more.join(table, on="query_id", how="anti")
@@ -84,8 +84,8 @@ def _overlap(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
         .len("both")
     )
     sizes = [
-        side.lists.group_by("query_id").len(name)
-        for side, name in ((baseline, "one"), (candidate, "two"))
+        system.lists.group_by("query_id").len(name)
+        for system, name in ((baseline, "one"), (candidate, "two"))
     ]
     table = sizes[0].join(sizes[1], on="query_id", how="full", coalesce=True)
     table = table.join(both, on="query_id", how="left").fill_null(0)
@@ -96,14 +96,14 @@ def _overlap(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
 def lists_of(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     """Both lists, each document with how many ranks it gained against the other list."""
     parts = []
-    for name, side, other in (
+    for name, system, other in (
         ("baseline", baseline, candidate),
         ("candidate", candidate, baseline),
     ):
         theirs = other.lists.select("query_id", "doc_id", pl.col("rank").alias("there"))
         moved = pl.col("there") - pl.col("rank")
         parts.append(
-            side.lists.join(
+            system.lists.join(
                 theirs, on=["query_id", "doc_id"], how="left", maintain_order="left"
             ).select(
                 "query_id",
@@ -118,37 +118,37 @@ def lists_of(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
 
 
 def latency_of(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
-    """Quantiles of the latency of the queries that say theirs; no row for a side without."""
+    """Quantiles of the latency of the queries that say theirs; no row for a system without."""
     latency = pl.col("latency_ms")
     quantiles = [
         latency.quantile(q, "linear").alias(f"p{round(q * 100)}") for q in (0.5, 0.9, 0.95, 0.99)
     ]
     parts = [
-        side.queries.filter(latency.is_not_null()).select(
+        system.queries.filter(latency.is_not_null()).select(
             pl.lit(name).alias("system"),
             pl.len().cast(pl.Int64).alias("n"),
             latency.mean().alias("mean"),
             *quantiles,
         )
-        for name, side in (("baseline", baseline), ("candidate", candidate))
+        for name, system in (("baseline", baseline), ("candidate", candidate))
     ]
     return pl.concat(parts).filter(pl.col("n") > 0)
 
 
 def states_of(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
-    """How many queries of each side are in each state."""
+    """How many queries of each system are in each state."""
     parts = [
-        side.queries.group_by("state")
+        system.queries.group_by("state")
         .agg(pl.len().cast(pl.Int64).alias("queries"))
         .select(pl.lit(name).alias("system"), "state", "queries")
         .sort("state")
-        for name, side in (("baseline", baseline), ("candidate", candidate))
+        for name, system in (("baseline", baseline), ("candidate", candidate))
     ]
     return pl.concat(parts)
 
 
 def of_slice(baseline: ScoredRun, candidate: ScoredRun, slice_: str) -> tuple[ScoredRun, ScoredRun]:
-    """Both sides with what is known of the queries of a slice, `tag=value`; lists stay whole."""
+    """Both systems with what is known of the queries of a slice, `tag=value`; lists stay whole."""
     tag, _, value = slice_.partition("=")
     tags = tags_of(baseline, candidate)
     named = tags.filter(pl.col(tag).fill_null("") == value) if tag in tags.columns else tags.clear()
@@ -163,9 +163,9 @@ def judged_of(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     """The mean share of judged documents among the first k, for k up to the depth kept."""
     depth = min(baseline.depth, candidate.depth)
     rows = []
-    for name, side in (("baseline", baseline), ("candidate", candidate)):
+    for name, system in (("baseline", baseline), ("candidate", candidate)):
         for k in sorted({k for k in (1, 3, 5, 10, 20, 50, 100) if k < depth} | {depth}):
-            top = side.lists.filter(pl.col("rank") <= k)
+            top = system.lists.filter(pl.col("rank") <= k)
             share = top.group_by("query_id").agg(pl.col("grade").is_not_null().mean())["grade"]
             rows.append({"system": name, "k": k, "share": share.mean()})
     schema = {"system": pl.String, "k": pl.Int64, "share": pl.Float64}
@@ -173,7 +173,7 @@ def judged_of(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
 
 
 def uneven(judged: pl.DataFrame, depth: int) -> list[str]:
-    """A sentence where one side was judged much less far than the other."""
+    """A sentence where one system was judged much less far than the other."""
     at = {row["system"]: row["share"] for row in judged.iter_rows(named=True) if row["k"] == depth}
     one, two = at.get("baseline"), at.get("candidate")
     if one is None or two is None or abs(one - two) <= _UNEVEN:

@@ -72,24 +72,25 @@ class ComparedLists:
             return cls({}, pl.Series([], dtype=pl.String), (), ())
         depth = _deep(builder.metrics, runs)
         tops = [_top(run, depth, index.query_ids) for run in runs]
-        world = builder.world(index, tops)
-        unjudged = len(world.queries) - len(index.query_ids)
+        catalogue = builder.joint_catalogue(index, tops)
+        unjudged = len(catalogue.queries) - len(index.query_ids)
         _refuse_unsaved(unjudged, runs)
         lists = tuple(
-            builder.listed(world, index, run.name, top) for run, top in zip(runs, tops, strict=True)
+            builder.listed(catalogue, index, run.name, top)
+            for run, top in zip(runs, tops, strict=True)
         )
         builder.refuse_lacking(lists[0])
         items = [f"{unjudged_users_notice(unjudged)}."] if unjudged else []
         if builder.uses_catalogue:
-            facts = builder.facts(world, index, tops)
+            facts = builder.facts(catalogue, index, tops)
             items += [f"{text}." for text in catalogue_notice(facts)]
         items += [
             f"{run.name}: {words}"
             for run, own in zip(runs[:2], lists, strict=False)
-            for words in odd_lists(world, own)
+            for words in odd_lists(catalogue, own)
         ]
         tags = tags_of(*runs)
-        return cls(builder.metrics, world.queries, lists, tuple(items), scorer.asked, tags)
+        return cls(builder.metrics, catalogue.queries, lists, tuple(items), scorer.asked, tags)
 
     def scored(self, at: int, run: ScoredRun) -> ScoredRun:
         """A run with the values of its lists in addition to those of its rankings."""

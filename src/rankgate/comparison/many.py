@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 _TARGET = 0.95
 
 
-def many(sides: Sequence[ScoredRun], test: Test) -> Many:
-    """Everything in `Many`, from sides that were scored by the same judgments."""
-    names = tuple(side.name for side in sides)
-    metrics = sides[0].metrics
-    matrices = {metric: matrix_of(sides, metric) for metric in metrics}
+def many(runs: Sequence[ScoredRun], test: Test) -> Many:
+    """Everything in `Many`, from systems that were scored by the same judgments."""
+    names = tuple(system.name for system in runs)
+    metrics = runs[0].metrics
+    matrices = {metric: matrix_of(runs, metric) for metric in metrics}
     resamples = min(test.resamples, 10_000)
     usable = {metric: table for metric, table in matrices.items() if len(table) > 1}
     means = {metric: table.mean(axis=0) for metric, table in usable.items()}
-    signs = dict(zip(metrics, signs_of(metrics, sides[0].lower), strict=True))
+    signs = dict(zip(metrics, signs_of(metrics, runs[0].lower), strict=True))
     worth = {metric: signs[metric] * mean for metric, mean in means.items()}
     return Many(
         names,
@@ -89,11 +89,11 @@ _RELIABLE = {
 }  # fmt: skip
 
 
-def matrix_of(sides: Sequence[ScoredRun], metric: str) -> NDArray[np.float64]:
+def matrix_of(runs: Sequence[ScoredRun], metric: str) -> NDArray[np.float64]:
     """(n, S) values of the queries on which every system has one."""
     table = None
-    for i, side in enumerate(sides):
-        own = side.scores.filter((pl.col("metric") == metric) & pl.col("value").is_not_null())
+    for i, system in enumerate(runs):
+        own = system.scores.filter((pl.col("metric") == metric) & pl.col("value").is_not_null())
         column = own.select("query_id", pl.col("value").alias(str(i)))
         table = column if table is None else table.join(column, on="query_id")
     if table is None:

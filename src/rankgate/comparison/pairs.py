@@ -35,7 +35,7 @@ missing query (0 in most); or left out of both."""
 
 @dataclass(frozen=True)
 class Rules:
-    """How sides are compared.
+    """How systems are compared.
 
     Attributes:
         test: how differences are tested and corrected, over metrics and candidates together.
@@ -63,12 +63,12 @@ def compared(
     """What lies between a baseline and each candidate; p-values are corrected over all of them.
 
     Raises:
-        UsageError: sides of different judgments, conventions, metrics or depths; queries that
-            only one side ran, unless the rules say what they are.
+        UsageError: systems of different judgments, conventions, metrics or depths; queries that
+            only one system ran, unless the rules say what they are.
     """
     chosen = rules or Rules()
-    sides = [candidates] if isinstance(candidates, ScoredRun) else list(candidates)
-    pairs = [_Pair.of(baseline, side, chosen) for side in sides]
+    systems = [candidates] if isinstance(candidates, ScoredRun) else list(candidates)
+    pairs = [_Pair.of(baseline, system, chosen) for system in systems]
     p_value = _corrected(pairs, chosen)
     pairs, plans = _planned(pairs, chosen)
     return tuple(
@@ -94,7 +94,7 @@ class _Pair:
 
 
 def refuse(baseline: ScoredRun, candidate: ScoredRun) -> None:
-    """Stop where two sides cannot be compared.
+    """Stop where two systems cannot be compared.
 
     Raises:
         UsageError: what differs: judgments, convention (with its axes), metrics.

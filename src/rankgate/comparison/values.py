@@ -23,7 +23,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class PairedValues:
-    """The values of two sides on the queries that are compared.
+    """The values of two systems on the queries that are compared.
 
     Attributes:
         query_ids: (T,).
@@ -50,7 +50,7 @@ def values_of(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> Paired
     """Values side by side, with what is left out and why.
 
     Raises:
-        UsageError: queries that only one side ran, where ``unequal`` is ``refuse``.
+        UsageError: queries that only one system ran, where ``unequal`` is ``refuse``.
     """
     one, two = _lacking(baseline), _lacking(candidate)
     apart = sorted(one ^ two)
@@ -59,7 +59,8 @@ def values_of(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> Paired
             _unequal(baseline.name, one - two, candidate.name, two - one), code="values-differ"
         )
     ours, theirs = (
-        side.scores.select("query_id", "metric", "value", "why") for side in (baseline, candidate)
+        system.scores.select("query_id", "metric", "value", "why")
+        for system in (baseline, candidate)
     )
     both = ours.join(theirs, on=["query_id", "metric"], how="full", coalesce=True, suffix="_other")
     dropped = apart if unequal == "drop" else []
@@ -85,7 +86,7 @@ _EXCLUDED = {"query_id": pl.String, "metric": pl.String, "reason": pl.String}
 
 
 def _excluded(dropped: list[str], both: pl.DataFrame) -> pl.DataFrame:
-    """What has no part in the comparison, and why: queries of one side, values of one side."""
+    """What has no part in the comparison, and why: queries of one system, values of one system."""
     apart = {"query_id": dropped, "metric": None, "reason": "only one of the systems ran it"}
     hole = both.filter(pl.col("value").is_null() | pl.col("value_other").is_null())
     why = pl.coalesce("why", "why_other", pl.lit("no value on one side")).alias("reason")
@@ -97,8 +98,8 @@ def _excluded(dropped: list[str], both: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _lacking(side: ScoredRun) -> set[str]:
-    return set(side.scores.filter(pl.col("why") == "missing")["query_id"].to_list())
+def _lacking(system: ScoredRun) -> set[str]:
+    return set(system.scores.filter(pl.col("why") == "missing")["query_id"].to_list())
 
 
 def _unequal(first: str, only_second: set[str], second: str, only_first: set[str]) -> str:

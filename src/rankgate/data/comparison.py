@@ -16,7 +16,7 @@ SCORES = {
     "value": pl.Float64,
     "why": pl.String,
 }
-"""Values of a side, long; null where undefined, with the kind of empty in ``why``."""
+"""Values of a system, long; null where undefined, with the kind of empty in ``why``."""
 
 LISTS = {
     "query_id": pl.String,
@@ -36,7 +36,7 @@ QUERIES = {
     "retrieved": pl.Int64,
     "judged": pl.Float64,
 }
-"""What is known of each query of a side, then any tags: its state (ok, zero, failed, not_run),
+"""What is known of each query of a system, then any tags: its state (ok, zero, failed, not_run),
 how long it took, how much it returned, the share of judged documents among the first ones."""
 
 

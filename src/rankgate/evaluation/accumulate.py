@@ -140,14 +140,14 @@ class Accumulator:
         self._metrics = known_metrics(metrics, self._how, (*extra, *FACET_METRICS))
         self._columns = columns
         whole = {label: each for label, each in self._metrics if is_of_lists(each)}
-        self._listing = ListBuilder.of(whole, self._how, inputs, catalogue, columns)
+        self._builder = ListBuilder.of(whole, self._how, inputs, catalogue, columns)
         self._plan = Plan.of(self._metrics, [self._how])
-        self._catalogue = self._listing.base() if whole else None
+        self._catalogue = self._builder.base() if whole else None
         if self._catalogue is not None and not len(self._catalogue.items):
             words = "metrics of lists need all items beforehand; give catalogue, train or items."
             raise UsageError(words, code="missing-input")
-        read = self._listing.tables
-        self._listing.tables = replace(read, items=None, users=None)  # the catalogue has it
+        read = self._builder.tables
+        self._builder.tables = replace(read, items=None, users=None)  # the catalogue has it
         self._seen = BatchTotals()
 
     @property
@@ -177,7 +177,7 @@ class Accumulator:
         if subtopics:
             judged = with_subtopics(judged)
         found = rankings_of(renamed(run, self._columns), "run")
-        train = self._listing.leaving
+        train = self._builder.leaving
         total, source = measured_run(judged, found, self._plan, train, strict=False)
         if self._catalogue is not None:
             block = self._block(self._catalogue, judged, found)
@@ -254,11 +254,11 @@ class Accumulator:
 
     def _block(self, base: Catalogue, judged: JudgmentIndex, run: Rankings) -> ListBlock:
         """The lists of a batch."""
-        top = self._listing.top(judged, run)
-        catalogue = self._listing.of_batch(base, judged, everyone(judged, [top]))
+        top = self._builder.top(judged, run)
+        catalogue = self._builder.of_batch(base, judged, everyone(judged, [top]))
         top = top.of_users(catalogue.queries)
-        listed = self._listing.listed(catalogue, judged, run.name, top)
-        self._listing.refuse_lacking(listed)
+        listed = self._builder.listed(catalogue, judged, run.name, top)
+        self._builder.refuse_lacking(listed)
         outside = (listed.items == NONE) & (top.codes != NONE)
         if outside.any():
             item = top.names[int(top.codes[outside][0])]

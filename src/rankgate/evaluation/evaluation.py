@@ -225,14 +225,14 @@ def _of_lists(counts: Counts) -> list[Notice]:
 def _scores(run: Mapping[str, Any], convention: Mapping[str, Any]) -> Scores:
     """The scores of one run from its JSON."""
     ends: dict[str, Any] = {
-        name: _side(run, run[name], run.get(f"per_query_{name}", {}), convention)
+        name: _scores_of(run, run[name], run.get(f"per_query_{name}", {}), convention)
         for name in _ENDS
         if name in run
     }
-    return replace(_side(run, run["mean"], run.get("per_query", {}), convention), **ends)
+    return replace(_scores_of(run, run["mean"], run.get("per_query", {}), convention), **ends)
 
 
-def _side(
+def _scores_of(
     run: Mapping[str, Any],
     mean: Mapping[str, float | None],
     per_query: Mapping[str, Mapping[str, float | None]],
@@ -266,8 +266,8 @@ def _table(run: Scores) -> pl.DataFrame:
     table = run.table
     for name, ends in (("low", run.low), ("high", run.high)):
         if ends is not None:
-            side = ends.table.select(*_KEYS, pl.col("value").alias(name))
-            table = table.join(side, on=_KEYS, how="left", maintain_order="left")
+            values = ends.table.select(*_KEYS, pl.col("value").alias(name))
+            table = table.join(values, on=_KEYS, how="left", maintain_order="left")
     return table
 
 

@@ -28,12 +28,12 @@ class CachedLists:
     Attributes:
         run: the rankings; they are read for every way to form them.
         judgments: what they are measured against.
-        listing: what is given besides them.
+        builder: how lists are read, and what is given besides them.
     """
 
     run: Run
     judgments: JudgmentIndex
-    listing: ListBuilder
+    builder: ListBuilder
     _known: dict[object, Scores | RankgateError] = field(default_factory=dict)
 
     @property
@@ -67,5 +67,5 @@ class CachedLists:
     def _measured(self, metrics: dict[str, ListMetric], how: Convention) -> Scores:
         plan, source = Plan.of(list(metrics.items()), [how]), RunSource(self.run, self.judgments)
         scores = measured(plan, source).score(0, source)
-        listing = replace(self.listing, metrics=metrics, how=how)
-        return listing.with_lists(plan, self.judgments, [self.run], [scores])[0]
+        builder = replace(self.builder, metrics=metrics, how=how)
+        return builder.with_lists(plan, self.judgments, [self.run], [scores])[0]

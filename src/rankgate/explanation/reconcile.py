@@ -138,10 +138,10 @@ def hold(
     from rankgate.evaluation.lists.builder import ListBuilder
     from rankgate.explanation.cached_lists import CachedLists as Lists
 
-    listing = ListBuilder.of({}, CONVENTIONS["trec"], context or Given())
+    builder = ListBuilder.of({}, CONVENTIONS["trec"], context or Given())
     if not is_of_lists(metric):
-        return CachedSource(RunSource(listing.ranked(rankings), index)), judgments.name
-    return Lists(rankings, index, listing), judgments.name
+        return CachedSource(RunSource(builder.ranked(rankings), index)), judgments.name
+    return Lists(rankings, index, builder), judgments.name
 
 
 def _grouped(label: str, scores: dict[str, Scores]) -> list[Group]:

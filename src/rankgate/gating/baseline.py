@@ -19,39 +19,39 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Baseline:
-    """A side that was saved.
+    """A scored system that was saved.
 
     Attributes:
         name: of the baseline.
-        side: the system as it was scored.
+        system: the system as it was scored.
         noise: by metric, the largest difference that the system showed against itself.
     """
 
     name: str
-    side: ScoredRun
+    system: ScoredRun
     noise: Mapping[str, float] = field(default_factory=dict)
 
 
 def dumped(baseline: Baseline) -> str:
     """The file: sorted, a query a line, so that a change reads well as a diff."""
-    side = baseline.side
+    system = baseline.system
     head: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "name": baseline.name,
-        "run": {"name": side.name, "tag": side.tag, "sha256": side.sha256},
-        "qrels": {"name": side.qrels, "sha256": side.qrels_sha256},
-        "convention": dict(side.convention),
-        "metrics": list(side.metrics),
-        "depth": side.depth,
-        "tags": list(side.tags),
+        "run": {"name": system.name, "tag": system.tag, "sha256": system.sha256},
+        "qrels": {"name": system.qrels, "sha256": system.qrels_sha256},
+        "convention": dict(system.convention),
+        "metrics": list(system.metrics),
+        "depth": system.depth,
+        "tags": list(system.tags),
         "noise": dict(baseline.noise),
     }
-    if side.served is not None:
-        served = side.served.sort("query_id")
+    if system.served is not None:
+        served = system.served.sort("query_id")
         head["served"] = dict(served.select(*SERVED).iter_rows())
         head |= {"served_tags": own} if (own := _served_tags(served)) else {}
     lines = [f"  {json.dumps(key)}: {_line(value)},\n" for key, value in head.items()]
-    queries = ",\n".join(f"    {json.dumps(q)}: {_line(v)}" for q, v in _by_query(side).items())
+    queries = ",\n".join(f"    {json.dumps(q)}: {_line(v)}" for q, v in _by_query(system).items())
     return "{\n" + "".join(lines) + '  "queries": {\n' + queries + "\n  }\n}\n"
 
 
@@ -88,15 +88,15 @@ def _line(value: Any) -> str:  # noqa: ANN401 - plain values
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
-def _by_query(side: ScoredRun) -> dict[str, dict[str, Any]]:
+def _by_query(system: ScoredRun) -> dict[str, dict[str, Any]]:
     """Each query's state, values and first documents."""
     values: dict[str, dict[str, Any]] = {}
-    for row in side.queries.sort("query_id").iter_rows(named=True):
+    for row in system.queries.sort("query_id").iter_rows(named=True):
         known = {name: value for name, value in row.items() if value is not None}
         values[known.pop("query_id")] = {**known, "values": {}, "top": []}
-    for query, metric, value, why in side.scores.select(*SCORES).iter_rows():
+    for query, metric, value, why in system.scores.select(*SCORES).iter_rows():
         values[query]["values"][metric] = value if why is None else [value, why]
-    for query, _, doc, grade in side.lists.sort("query_id", "rank").select(*LISTS).iter_rows():
+    for query, _, doc, grade in system.lists.sort("query_id", "rank").select(*LISTS).iter_rows():
         values[query]["top"].append([doc, grade])
     return values
 

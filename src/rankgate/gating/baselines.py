@@ -51,17 +51,17 @@ class Saved:
     @property
     def summary(self) -> BaselineSummary:
         """What a reader wants to know of it, without its queries."""
-        side = self.baseline.side
-        means = dict(side.scores.group_by("metric").agg(pl.col("value").mean()).iter_rows())
+        system = self.baseline.system
+        means = dict(system.scores.group_by("metric").agg(pl.col("value").mean()).iter_rows())
         return BaselineSummary(
             name=self.baseline.name,
             file=str(self.path),
-            run={"name": side.name, "sha256": side.sha256},
-            qrels={"name": side.qrels, "sha256": side.qrels_sha256},
-            convention={name: side.convention[name] for name in ("name", "hash")},
-            queries=len(side.queries),
-            depth=side.depth,
-            means={metric: means.get(metric) for metric in side.metrics},
+            run={"name": system.name, "sha256": system.sha256},
+            qrels={"name": system.qrels, "sha256": system.qrels_sha256},
+            convention={name: system.convention[name] for name in ("name", "hash")},
+            queries=len(system.queries),
+            depth=system.depth,
+            means={metric: means.get(metric) for metric in system.metrics},
             noise=dict(self.baseline.noise),
             looks=tuple({name: look[name] for name in looks.NAMES} for look in self.looks),
         )
@@ -192,15 +192,17 @@ def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> 
     """
     saved = show(name, folder)
     before = Version.of(saved.path)
-    base = saved.baseline.side
+    base = saved.baseline.system
     scorer = Scorer.of(qrels, list(base.metrics), base.convention["name"], depth=base.depth)
-    sides = [base, *(scorer.scored(run) for run in runs)]
-    if any(side.qrels_sha256 != base.qrels_sha256 for side in sides):
+    systems = [base, *(scorer.scored(run) for run in runs)]
+    if any(system.qrels_sha256 != base.qrels_sha256 for system in systems):
         raise UsageError(
             f"{name} was scored by other judgments; save it again first.", code="not-comparable"
         )
-    refuse_mixed({f"the baseline {name}": base.convention, sides[-1].name: sides[-1].convention})
-    floor = {metric: spread(metric, sides) for metric in base.metrics}
+    refuse_mixed(
+        {f"the baseline {name}": base.convention, systems[-1].name: systems[-1].convention}
+    )
+    floor = {metric: spread(metric, systems) for metric in base.metrics}
     result = Baseline(saved.baseline.name, base, floor)
     return write(result, saved.path, before)
 
@@ -301,10 +303,10 @@ def path_of(name: str, folder: Path = FOLDER) -> Path:
     return folder / f"{name}.json"
 
 
-def spread(metric: str, sides: Sequence[ScoredRun]) -> float:
-    """The largest difference of a metric's means between any two sides."""
+def spread(metric: str, systems: Sequence[ScoredRun]) -> float:
+    """The largest difference of a metric's means between any two systems."""
     means = []
-    for side in sides:
-        own = side.scores.filter(side.scores["metric"] == metric)["value"].mean()
+    for system in systems:
+        own = system.scores.filter(system.scores["metric"] == metric)["value"].mean()
         means.append(own if isinstance(own, float) else 0.0)
     return max((abs(one - two) for one, two in combinations(means, 2)), default=0.0)

@@ -94,10 +94,10 @@ def _values(
         drawn: (H, S) values of the baseline and of the candidate.
         sign: −1 for a metric that is better when lower.
     """
-    sides = []
+    systems = []
     for name, values in zip(("baseline", "candidate"), drawn, strict=True):
         own = np.repeat(table[name].to_numpy()[:, None], values.shape[1], axis=1)
         own[rows >= 0] = values[rows[rows >= 0]]
-        sides.append(own)
-    one, two = sides
+        systems.append(own)
+    one, two = systems
     return HypotheticalValues(table["query_id"].to_list(), one, two, sign * (two - one))

@@ -36,7 +36,7 @@ from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.recommenders.scorecard_slices import ACTIVITY, active
 from rankgate.scoring.alignment.ranked import ranked_of
 from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.run_names import refuse_baseline_again, sides_apart
+from rankgate.scoring.run_names import refuse_baseline_again, systems_apart
 
 if TYPE_CHECKING:
     from rankgate.comparison.inference import Interval
@@ -135,7 +135,7 @@ def gate(
     refuse_baseline_again(baseline, [candidate])
     saved = baselines.pinned(str(baseline), kept) if isinstance(baseline, str | Path) else None
     rankings = rankings_among(rules.metrics, chosen_convention(rules["convention"]), extra)
-    metrics = rankings or (saved.baseline.side.metrics if saved else DEFAULT_METRICS)
+    metrics = rankings or (saved.baseline.system.metrics if saved else DEFAULT_METRICS)
     say("scoring the candidate")
     given = context.filled(rules.lists, rules.folder)
     if saved is not None and given.drop_seen:
@@ -158,11 +158,11 @@ def gate(
     refuse_impossible(rules.rules, every)
     run = read_run(candidate)
     other = scorer.scored(run)
-    if saved is not None and saved.baseline.side.qrels_sha256 != scorer.qrels.sha256:
+    if saved is not None and saved.baseline.system.qrels_sha256 != scorer.qrels.sha256:
         return _stale(saved, other, rules)
     say("scoring the baseline")
     base = _chosen(saved, metrics, rules) if saved else scorer.scored(baseline)
-    base, other = sides_apart([base, other], [None if saved else baseline, candidate], names)
+    base, other = systems_apart([base, other], [None if saved else baseline, candidate], names)
     test = Test(
         interval=_interval(rules),
         level=1 - rules["alpha"],
@@ -225,20 +225,20 @@ def _tags(tags: str | Path | pl.DataFrame | None, rules: Policy) -> pl.DataFrame
     return tags_from(rules.folder / rules["tags"]) if rules["tags"] else None
 
 
-def _with_activity(sides: Sequence[ScoredRun], rules: Policy, given: Context) -> list[ScoredRun]:
+def _with_activity(systems: Sequence[ScoredRun], rules: Policy, given: Context) -> list[ScoredRun]:
     """Tags that say who is new, light and heavy, where a rule asks for it and training is there."""
     if ACTIVITY not in rules.slices or given.train is None:
-        return list(sides)
+        return list(systems)
     train = Train(given.train).met
-    return [side if ACTIVITY in side.tags else _active(side, train) for side in sides]
+    return [system if ACTIVITY in system.tags else _active(system, train) for system in systems]
 
 
-def _active(side: ScoredRun, train: Meetings) -> ScoredRun:
-    """A side whose users are tagged as new, light or heavy."""
-    served = side.served
+def _active(system: ScoredRun, train: Meetings) -> ScoredRun:
+    """A scored system whose users are tagged as new, light or heavy."""
+    served = system.served
     return replace(
-        side,
-        queries=side.queries.with_columns(active(side.queries["query_id"], train)),
+        system,
+        queries=system.queries.with_columns(active(system.queries["query_id"], train)),
         served=None if served is None else served.with_columns(active(served["query_id"], train)),
     )
 
@@ -250,13 +250,13 @@ def _interval(rules: Policy) -> Interval:
 
 
 def _chosen(saved: Saved, metrics: Sequence[str], rules: Policy) -> ScoredRun:
-    """The saved side with the metrics of the policy.
+    """The saved system with the metrics of the policy.
 
     Raises:
         UsageError: it was saved without one of them, or with shorter lists.
     """
-    side = saved.baseline.side
-    lacking = [metric for metric in metrics if metric not in side.metrics]
+    system = saved.baseline.system
+    lacking = [metric for metric in metrics if metric not in system.metrics]
     if lacking:
         raise UsageError(
             f"the baseline {saved.baseline.name} was saved without {', '.join(lacking)}; save it "
@@ -264,23 +264,23 @@ def _chosen(saved: Saved, metrics: Sequence[str], rules: Policy) -> ScoredRun:
             f"{' '.join(f'-m {metric}' for metric in metrics)}.",
             code="baseline-lacks",
         )
-    if side.depth < rules.depth:
+    if system.depth < rules.depth:
         raise UsageError(
-            f"the baseline {saved.baseline.name} has lists of {side.depth} documents, and the "
+            f"the baseline {saved.baseline.name} has lists of {system.depth} documents, and the "
             f"policy looks at {rules.depth}; save it again: rankgate baseline save "
             f"{saved.baseline.name} QRELS RUN --force --depth {rules.depth}.",
             code="baseline-lacks",
         )
-    scores = side.scores.filter(pl.col("metric").is_in(list(metrics)))
-    return replace(side, metrics=tuple(metrics), scores=scores)
+    scores = system.scores.filter(pl.col("metric").is_in(list(metrics)))
+    return replace(system, metrics=tuple(metrics), scores=scores)
 
 
 def _stale(saved: Saved, candidate: ScoredRun, rules: Policy) -> Verdict:
     """Other judgments than the baseline was scored by: what changed is not the system alone."""
-    side, drift = saved.baseline.side, _drift(saved.baseline.side, candidate)
+    system, drift = saved.baseline.system, _drift(saved.baseline.system, candidate)
     reason = (
         f"the baseline {saved.baseline.name} was scored by other judgments "
-        f"({side.qrels_sha256[:12]}) than the candidate ({candidate.qrels_sha256[:12]}): "
+        f"({system.qrels_sha256[:12]}) than the candidate ({candidate.qrels_sha256[:12]}): "
         f"{drift.words}"
     )
     after = (
@@ -289,7 +289,7 @@ def _stale(saved: Saved, candidate: ScoredRun, rules: Policy) -> Verdict:
     )
     hashes = {
         "qrels": candidate.qrels_sha256,
-        "baseline": side.sha256,
+        "baseline": system.sha256,
         "candidate": candidate.sha256,
         "policy": rules.sha256,
     }
@@ -297,8 +297,8 @@ def _stale(saved: Saved, candidate: ScoredRun, rules: Policy) -> Verdict:
 
 
 def _drift(saved: ScoredRun, now: ScoredRun) -> Drift:
-    """What changed between the judgments that a side was saved by and those of today."""
-    then, today = (set(side.queries["query_id"].to_list()) for side in (saved, now))
+    """What changed between the judgments that a system was saved by and those of today."""
+    then, today = (set(system.queries["query_id"].to_list()) for system in (saved, now))
     both = saved.lists.join(now.lists, on=["query_id", "doc_id"], how="inner")
     other = both.filter(pl.col("grade").ne_missing(pl.col("grade_right")))
     return Drift(
@@ -311,12 +311,12 @@ def _drift(saved: ScoredRun, now: ScoredRun) -> Drift:
 
 
 def _noise(
-    saved: Saved | None, sides: Sequence[ScoredRun], metrics: Sequence[str]
+    saved: Saved | None, systems: Sequence[ScoredRun], metrics: Sequence[str]
 ) -> dict[str, float]:
     """The floor that the baseline has recorded, or that further runs of its system show."""
     floor = dict(saved.baseline.noise) if saved else {}
-    if len(sides) > 1:
-        floor |= {metric: baselines.spread(metric, sides) for metric in metrics}
+    if len(systems) > 1:
+        floor |= {metric: baselines.spread(metric, systems) for metric in metrics}
     return floor
 
 
@@ -332,8 +332,8 @@ def _slices(rules: Policy, base: ScoredRun, other: ScoredRun) -> dict[str, Count
     named = {rule.slice for rule in rules.rules if "counts" in RULES[rule.kind].needs}
     values = {}
     for slice_ in sorted(named - {None}, key=str):
-        sides = of_slice(base, other, str(slice_))
-        values[str(slice_)] = Counted(states_of(*sides), latency_of(*sides))
+        systems = of_slice(base, other, str(slice_))
+        values[str(slice_)] = Counted(states_of(*systems), latency_of(*systems))
     return values
 
 

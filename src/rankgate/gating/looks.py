@@ -46,7 +46,7 @@ def log_of(baseline: Path) -> Path:
     return baseline.with_suffix(".looks.jsonl")
 
 
-def fingerprints(side: ScoredRun) -> dict[str, str]:
+def fingerprints(system: ScoredRun) -> dict[str, str]:
     """By fingerprint of a query, that of its list; of the 64 queries whose own are lowest.
 
     The sample depends on the queries alone. So of two sets of queries that share some, such as
@@ -54,9 +54,9 @@ def fingerprints(side: ScoredRun) -> dict[str, str]:
     shows the same lists for them.
     """
     lists = dict(
-        side.lists.sort("query_id", "rank").group_by("query_id").agg(pl.col("doc_id")).iter_rows()
+        system.lists.sort("query_id", "rank").group_by("query_id").agg(pl.col("doc_id")).iter_rows()
     )
-    marks = sorted((_mark(query), query) for query in side.queries["query_id"].to_list())
+    marks = sorted((_mark(query), query) for query in system.queries["query_id"].to_list())
     return {mark: _mark(*lists.get(query, ())) for mark, query in marks[:_SAMPLE]}
 
 

@@ -12,7 +12,7 @@ from rankgate.comparison import compared as parts
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.pipelines.stage_lists import MOST_GRADES
 from rankgate.present.result import Result
-from rankgate.scoring.run_names import sides_apart
+from rankgate.scoring.run_names import systems_apart
 
 if TYPE_CHECKING:
     from rankgate.comparison.comparison import Comparisons
@@ -107,24 +107,24 @@ def ranks(
     """
     say = on_progress or (lambda _: None)
     scorer = Scorer.of(qrels, _ANY, how, depth=depth)
-    sides: list[ScoredRun] = []
+    scored_runs: list[ScoredRun] = []
     places: list[Any] = []
     for name, run in parts.named(runs):
         say(f"reading {name or 'a run'}")
-        sides.append(scorer.scored(run, name))
+        scored_runs.append(scorer.scored(run, name))
         places.append(run)
-    sides = sides_apart(sides, places)
+    scored_runs = systems_apart(scored_runs, places)
     scale = scorer.qrels.scale
     names = {**dict(scale.labels if scale else ()), **(labels or {})}
-    first = sides[0]
+    first = scored_runs[0]
     return GradesByRank(
-        tuple(side.name for side in sides),
+        tuple(system.name for system in scored_runs),
         first.qrels,
         first.qrels_sha256,
         first.convention,
         depth,
         len(first.queries),
-        *_tables({side.name: side.lists for side in sides}, names),
+        *_tables({system.name: system.lists for system in scored_runs}, names),
     )
 
 
@@ -133,8 +133,8 @@ def ranks_of(source: GradesByRank | Comparisons) -> GradesByRank:
     if isinstance(source, GradesByRank):
         return source
     result = source.only
-    sides = (("baseline", result.baseline.name), ("candidate", result.candidate.name))
-    lists = {name: result.lists.filter(pl.col("system") == side) for side, name in sides}
+    scored_runs = (("baseline", result.baseline.name), ("candidate", result.candidate.name))
+    lists = {name: result.lists.filter(pl.col("system") == system) for system, name in scored_runs}
     return GradesByRank(
         tuple(lists),
         result.qrels,

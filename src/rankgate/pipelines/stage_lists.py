@@ -35,11 +35,11 @@ MIX: dict[str, Any] = {
 }
 
 
-def moves(sides: Sequence[ScoredRun], cutoffs: Sequence[int]) -> pl.DataFrame:
+def moves(systems: Sequence[ScoredRun], cutoffs: Sequence[int]) -> pl.DataFrame:
     """How many documents, and relevant ones, each stage has, brought and lost.
 
     Args:
-        sides: the stages, in order.
+        systems: the stages, in order.
         cutoffs: among how many of the first documents.
 
     Returns:
@@ -50,9 +50,9 @@ def moves(sides: Sequence[ScoredRun], cutoffs: Sequence[int]) -> pl.DataFrame:
     rows = []
     for k in cutoffs:
         before: pl.DataFrame | None = None
-        for side in sides:
-            own = side.lists.filter(pl.col("rank") <= k)
-            row = {"stage": side.name, "k": k, "documents": len(own), "relevant": _relevant(own)}
+        for system in systems:
+            own = system.lists.filter(pl.col("rank") <= k)
+            row = {"stage": system.name, "k": k, "documents": len(own), "relevant": _relevant(own)}
             if before is not None:
                 new = own.join(before, on=["query_id", "doc_id"], how="anti")
                 gone = before.join(own, on=["query_id", "doc_id"], how="anti")
@@ -63,11 +63,11 @@ def moves(sides: Sequence[ScoredRun], cutoffs: Sequence[int]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=MOVES)
 
 
-def mix(sides: Sequence[ScoredRun], k: int, labels: Mapping[float, str]) -> pl.DataFrame:
+def mix(systems: Sequence[ScoredRun], k: int, labels: Mapping[float, str]) -> pl.DataFrame:
     """The share of each grade among the first k documents of all queries.
 
     Args:
-        sides: the stages.
+        systems: the stages.
         k: the cutoff.
         labels: the names of grades.
 
@@ -75,7 +75,7 @@ def mix(sides: Sequence[ScoredRun], k: int, labels: Mapping[float, str]) -> pl.D
         ``stage``, ``grade`` (null: unjudged; above and below 0 only where there are more than
         `MOST_GRADES`), ``label``, ``count``, ``share`` of the documents shown; the best first.
     """
-    tops = [side.lists.filter(pl.col("rank") <= k)["grade"] for side in sides]
+    tops = [system.lists.filter(pl.col("rank") <= k)["grade"] for system in systems]
     grades = sorted({g for top in tops for g in top.drop_nulls().to_list()}, reverse=True)
     many = len(grades) > MOST_GRADES
     if many:
@@ -83,14 +83,14 @@ def mix(sides: Sequence[ScoredRun], k: int, labels: Mapping[float, str]) -> pl.D
         grades = [1.0, 0.0]
         labels = {1.0: "relevant", 0.0: "not relevant"}
     rows = []
-    for side, top in zip(sides, tops, strict=True):
+    for system, top in zip(systems, tops, strict=True):
         for grade in (*grades, None):
             count = int(top.null_count() if grade is None else (top == grade).sum())
             label = "unjudged" if grade is None else labels.get(grade, f"grade {grade:g}")
             share = count / len(top) if len(top) else None
             rows.append(
                 {
-                    "stage": side.name,
+                    "stage": system.name,
                     "grade": grade,
                     "label": label,
                     "count": count,

@@ -26,7 +26,7 @@ from rankgate.evaluation.scored_system import Scorer
 from rankgate.pipelines.stage_lists import kinds_of, mix, moves, uneven
 from rankgate.pipelines.stage_losses import LOSSES, bottleneck, losses
 from rankgate.pipelines.stages import CEILINGS, Pipeline
-from rankgate.scoring.run_names import sides_apart
+from rankgate.scoring.run_names import systems_apart
 
 if TYPE_CHECKING:
     from rankgate.comparison.comparison import Comparison
@@ -111,25 +111,25 @@ def stages(
     aim = target_of(scorer, target, extra)
     if aim[0] not in dict(scorer.metrics):
         scorer = replace(scorer, metrics=(aim, *scorer.metrics))
-    sides: list[ScoredRun] = []
+    systems: list[ScoredRun] = []
     places: list[Any] = []
     for name, run in parts.named(runs):
         say(f"scoring {name or run if isinstance(run, str) else 'a stage'}")
-        sides.append(scorer.scored(run, name))
+        systems.append(scorer.scored(run, name))
         places.append(run)
-    if not sides:
+    if not systems:
         problem = "no stage; give the run after each stage, in order."
         raise UsageError(problem, code="missing-input")
-    sides = sides_apart(sides, places)
+    systems = systems_apart(systems, places)
     say("computing ceilings")
     rules = Rules(how, unequal, sizes=False)
-    return _pipeline(scorer, aim, sides, labels or {}, (rules, correction))
+    return _pipeline(scorer, aim, systems, labels or {}, (rules, correction))
 
 
 def _pipeline(
     scorer: Scorer,
     aim: tuple[str, Metric],
-    sides: Sequence[ScoredRun],
+    systems: Sequence[ScoredRun],
     labels: Mapping[float, str],
     ruled: tuple[Rules, str],
 ) -> Pipeline:
@@ -137,36 +137,36 @@ def _pipeline(
     scale = scorer.qrels.scale
     named = {**dict(scale.labels if scale else ()), **labels}
     k, depth, test = cutoff_of(aim[1]) or scorer.depth, scorer.depth, rules.test
-    moved, mixed = moves(sides, sorted({k, depth}, reverse=True)), mix(sides, k, named)
-    kinds = kinds_of(moved, depth, len(sides))
-    values = _values(scorer, aim, sides)
-    lost = losses(values, [side.name for side in sides], kinds)
-    steps, cautions, correction = _steps(sides, rules, correction)
-    first = sides[0]
+    moved, mixed = moves(systems, sorted({k, depth}, reverse=True)), mix(systems, k, named)
+    kinds = kinds_of(moved, depth, len(systems))
+    values = _values(scorer, aim, systems)
+    lost = losses(values, [system.name for system in systems], kinds)
+    steps, cautions, correction = _steps(systems, rules, correction)
+    first = systems[0]
     return Pipeline(
-        tuple(side.name for side in sides), kinds, first.qrels, first.qrels_sha256,
-        tuple(side.sha256 for side in sides), first.convention, aim[0], k, depth, len(values),
-        _mean(values, "best"), _means(sides), _ceilings(values, sides, kinds, moved, depth), steps,
-        moved, mixed, lost.select(*LOSSES), bottleneck(values, lost, test.level),
+        tuple(system.name for system in systems), kinds, first.qrels, first.qrels_sha256,
+        tuple(system.sha256 for system in systems), first.convention, aim[0], k, depth, len(values),
+        _mean(values, "best"), _means(systems), _ceilings(values, systems, kinds, moved, depth),
+        steps, moved, mixed, lost.select(*LOSSES), bottleneck(values, lost, test.level),
         (*_hidden(scorer, aim), *uneven(mixed, k), *cautions),
         test.method, test.interval, test.level, correction, test.seed, test.drawn,
     )  # fmt: skip
 
 
-def _values(scorer: Scorer, aim: tuple[str, Metric], sides: Sequence[ScoredRun]) -> pl.DataFrame:
+def _values(scorer: Scorer, aim: tuple[str, Metric], systems: Sequence[ScoredRun]) -> pl.DataFrame:
     """``query_id``, ``best``, ``value0``, ``ceiling0``, ``value1``, …; whole rows only."""
     table = best_there_is(scorer, aim).rename({"value": "best"})
-    for i, side in enumerate(sides):
-        own = side.scores.filter(pl.col("metric") == aim[0])
-        found = ceiling(scorer, aim, side.lists)
+    for i, system in enumerate(systems):
+        own = system.scores.filter(pl.col("metric") == aim[0])
+        found = ceiling(scorer, aim, system.lists)
         table = table.join(
             own.select("query_id", pl.col("value").alias(f"value{i}")), on="query_id"
         ).join(found.rename({"value": f"ceiling{i}"}), on="query_id")
     return table.drop_nulls().sort("query_id")
 
 
-def _means(sides: Sequence[ScoredRun]) -> pl.DataFrame:
-    table = pl.concat(side.scores.with_columns(stage=pl.lit(side.name)) for side in sides)
+def _means(systems: Sequence[ScoredRun]) -> pl.DataFrame:
+    table = pl.concat(system.scores.with_columns(stage=pl.lit(system.name)) for system in systems)
     return table.group_by("stage", "metric", maintain_order=True).agg(
         pl.col("value").mean().alias("mean"), pl.col("value").count().cast(pl.Int64).alias("n")
     )
@@ -174,19 +174,19 @@ def _means(sides: Sequence[ScoredRun]) -> pl.DataFrame:
 
 def _ceilings(
     values: pl.DataFrame,
-    sides: Sequence[ScoredRun],
+    systems: Sequence[ScoredRun],
     kinds: Sequence[str],
     moved: pl.DataFrame,
     k: int,
 ) -> pl.DataFrame:
     documents = moved.filter(pl.col("k") == k)["documents"].to_list()
     rows = []
-    for i, side in enumerate(sides):
+    for i, system in enumerate(systems):
         value, top = _mean(values, f"value{i}"), _mean(values, f"ceiling{i}")
-        lists = side.lists["query_id"].n_unique()
+        lists = system.lists["query_id"].n_unique()
         rows.append(
             {
-                "stage": side.name,
+                "stage": system.name,
                 "kind": kinds[i],
                 "value": value,
                 "ceiling": top,
@@ -198,10 +198,10 @@ def _ceilings(
 
 
 def _steps(
-    sides: Sequence[ScoredRun], rules: Rules, correction: str
+    systems: Sequence[ScoredRun], rules: Rules, correction: str
 ) -> tuple[pl.DataFrame, list[str], str]:
     """Each stage against the one before, with what to be careful about, and what corrected p."""
-    pairs = list(pairwise(sides))
+    pairs = list(pairwise(systems))
     found: list[Comparison] = [compared(before, after, rules)[0] for before, after in pairs]
     if not found:
         return pl.DataFrame(), [], "none"

@@ -38,7 +38,7 @@ def corrected_cards(
     wanted = {label: metric for label, metric in metrics.items() if _correctable(label, metric)}
     if sample is None or not wanted:
         return list(cards), {}, ""
-    negatives, items = int(sample[1]), len(systems.world.items)
+    negatives, items = int(sample[1]), len(systems.catalogue.items)
     found = []
     for card, ranks in zip(cards, _ranks(systems), strict=True):
         if ranks is None or np.nanmax(ranks, initial=1) > negatives + 1 or negatives >= items:
@@ -77,8 +77,8 @@ def _correctable(label: str, metric: Metric) -> bool:
 
 def _ranks(systems: Systems) -> list[NDArray[np.float64] | None]:
     """The rank of each user's relevant item in every run, ``(T,)``; None where one has none."""
-    assert systems.world.relevant is not None
-    relevant = np.count_nonzero(systems.world.relevant >= 0, axis=1)
+    assert systems.catalogue.relevant is not None
+    relevant = np.count_nonzero(systems.catalogue.relevant >= 0, axis=1)
     if (relevant[systems.judged] != 1).any():
         return [None] * len(systems.runs)
     items: list[NDArray[np.float64] | None] = []

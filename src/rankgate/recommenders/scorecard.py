@@ -229,7 +229,7 @@ def scorecard(
     parts = [
         part
         for name in slices
-        for part in parts_of(name, systems.world, systems.builder.tables, systems.repeated)
+        for part in parts_of(name, systems.catalogue, systems.builder.tables, systems.repeated)
     ]
     sliced = Sliced(
         cards, measured, lambda part: systems.about(part, chosen), level, resamples, seed
@@ -245,7 +245,7 @@ def scorecard(
         gaps=sliced.gaps(parts),
         dominated=dominated(cards, measured),
         users=int(systems.judged.sum()),
-        catalogue=len(systems.world.items),
+        catalogue=len(systems.catalogue.items),
         candidates=systems.mark,
         level=level,
         resamples=taken,

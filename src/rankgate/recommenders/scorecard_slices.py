@@ -47,7 +47,7 @@ class Segment:
 
 
 def parts_of(
-    name: str, world: Catalogue, tables: Tables, repeated: NDArray[np.bool_] | None = None
+    name: str, catalogue: Catalogue, tables: Tables, repeated: NDArray[np.bool_] | None = None
 ) -> list[Segment]:
     """The parts that a slice makes.
 
@@ -59,30 +59,30 @@ def parts_of(
 
     Args:
         name: of the slice.
-        world: users and items.
+        catalogue: users and items.
         tables: of users and items.
         repeated: ``(J,)``, the judgments whose pair training has; None without training.
 
     Raises:
         UsageError: what is not there, or has too many values.
     """
-    if name in {ACTIVITY, POPULARITY, HISTORY} and world.seen is None:
+    if name in {ACTIVITY, POPULARITY, HISTORY} and catalogue.seen is None:
         raise UsageError(
             f"the slice {name} comes from training; give it with train.", code="missing-input"
         )
     if name == ACTIVITY:
-        return _activity(world)
+        return _activity(catalogue)
     if name == HISTORY:
         assert repeated is not None
         both = (Segment(name, "pairs", REPEAT, repeated), Segment(name, "pairs", NEW, ~repeated))
         return [part for part in both if part.mask.any()]
     if name == POPULARITY:
-        assert world.seen is not None
-        tail = tail_of(world.seen)
+        assert catalogue.seen is not None
+        tail = tail_of(catalogue.seen)
         return [Segment(name, "items", "head", ~tail), Segment(name, "items", "tail", tail)]
     table, column = _column(name, tables)
     of = table.of
-    ids = world.queries if of == "users" else world.items
+    ids = catalogue.queries if of == "users" else catalogue.items
     own = pl.DataFrame({"id": table.ids, "word": table.words(column).cast(pl.String)})
     words = pl.DataFrame({"id": ids}).join(own, on="id", how="left", maintain_order="left")["word"]
     return list(_valued(name, of, words))
@@ -102,9 +102,9 @@ def active(users: pl.Series, train: Meetings) -> pl.Series:
     return pl.Series(ACTIVITY, words.tolist(), pl.String)
 
 
-def _activity(world: Catalogue) -> list[Segment]:
-    assert world.history is not None
-    groups = _groups(np.count_nonzero(world.history != NONE, axis=1)).items()
+def _activity(catalogue: Catalogue) -> list[Segment]:
+    assert catalogue.history is not None
+    groups = _groups(np.count_nonzero(catalogue.history != NONE, axis=1)).items()
     return [Segment(ACTIVITY, "users", value, mask) for value, mask in groups if mask.any()]
 
 

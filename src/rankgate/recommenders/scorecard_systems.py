@@ -54,11 +54,11 @@ class Systems:
         topics: the same by subtopic: as judged, or by the categories of items.
         runs: of every system, with the items only that may be in lists.
         lists: of every system, the first of each list.
-        world: users and items, and what is known of them.
+        catalogue: users and items, and what is known of them.
         builder: how lists are read.
         unjudged: of every system the users without judgments that it serves; their lists count in
             metrics of lists, unless only judged users are looked at.
-        catalogue: how many items there are, and whether the user states them.
+        catalogue_facts: how many items there are, and whether the user states them.
         mark: of figures on sampled candidates, else empty.
         zeros: judgments of grade 0 that the convention's defaults count as relevant.
     """
@@ -67,10 +67,10 @@ class Systems:
     topics: Qrels
     runs: tuple[Run, ...]
     lists: tuple[Listed, ...]
-    world: Catalogue
+    catalogue: Catalogue
     builder: ListBuilder
     unjudged: tuple[pl.Series, ...]
-    catalogue: Mapping[str, Any]
+    catalogue_facts: Mapping[str, Any]
     mark: str
     zeros: int
 
@@ -103,20 +103,20 @@ class Systems:
         index = JudgmentIndex.of(judgments)
         tops = [builder.top(index, run) for run in systems]
         ranked = [builder.ranked(run) for run in systems]
-        world = builder.world(index, tops)
+        catalogue = builder.joint_catalogue(index, tops)
         jobs = [Job.of(label, metric, how) for label, metric in rankings.items()]
         return cls(
             judgments,
             topics,
             tuple(ranked),
             tuple(
-                builder.listed(world, index, run.name, top)
+                builder.listed(catalogue, index, run.name, top)
                 for run, top in zip(systems, tops, strict=True)
             ),
-            world,
+            catalogue,
             builder,
             tuple(_unjudged(run, index) for run in ranked),
-            builder.facts(world, index, tops),
+            builder.facts(catalogue, index, tops),
             builder.tables.mark or mark_in(topics.name),
             zeros_relevant(jobs, index),
         )
@@ -129,8 +129,8 @@ class Systems:
     @property
     def judged(self) -> NDArray[np.bool_]:
         """Which users have judgments, ``(T,)``."""
-        judged = self.world.judged
-        return np.ones(len(self.world.queries), bool) if judged is None else judged
+        judged = self.catalogue.judged
+        return np.ones(len(self.catalogue.queries), bool) if judged is None else judged
 
     def marked(self, metrics: Mapping[str, Metric]) -> dict[str, Metric]:
         """The same metrics under labels that name sampled candidates."""
@@ -172,7 +172,7 @@ class Systems:
             served = pl.DataFrame({"query_id": users, "state": ["zero"] * len(users)})
             runs = tuple(self._of_history(run, part.value, served) for run in runs)
         else:
-            ids = self.world.items.filter(pl.Series(part.mask))
+            ids = self.catalogue.items.filter(pl.Series(part.mask))
             table = table.filter(pl.col("doc_id").is_in(ids.implode()))
             table = table.filter((pl.col("grade") >= 1).any().over("query_id"))
         some = None if table.is_empty() else replace(self.judgments, table=table, unjudged=())
@@ -216,7 +216,7 @@ class Systems:
         self, run: Run, metrics: Mapping[str, Metric], judged: Qrels | None
     ) -> dict[str, tuple[float, Floats]]:
         """The mean of each metric and the value of each user, NaN where there is none."""
-        users = len(self.world.queries)
+        users = len(self.catalogue.queries)
         found = {label: (np.nan, np.full(users, np.nan)) for label in metrics}
         if not metrics or judged is None:
             return found
@@ -224,7 +224,7 @@ class Systems:
         if any(metric.view == SUBTOPICS for metric in metrics.values()):
             index = with_subtopics(index, self.topics)
         scores = score(index, run, list(metrics.items()), self.how)
-        rows = places(scores.query_ids, self.world.queries)
+        rows = places(scores.query_ids, self.catalogue.queries)
         for label, (_, values) in found.items():
             values[rows] = scores.values[label]
         return {label: (scores.means[label], values) for label, (_, values) in found.items()}

@@ -26,12 +26,12 @@ def warnings_of(systems: Systems, metrics: Mapping[str, Metric]) -> tuple[str, .
     for run, listed, unjudged in zip(systems.runs, systems.lists, systems.unjudged, strict=True):
         if len(unjudged):
             items.append(f"{run.name}: {are(len(unjudged), 'user')} {_unjudged(systems)}")
-        items += [f"{run.name}: {words}" for words in odd_lists(systems.world, listed)]
+        items += [f"{run.name}: {words}" for words in odd_lists(systems.catalogue, listed)]
     return tuple(items)
 
 
 def _of_judgments(systems: Systems) -> Iterator[str]:
-    relevant, history = systems.world.relevant, systems.world.history
+    relevant, history = systems.catalogue.relevant, systems.catalogue.history
     assert relevant is not None
     without = int((relevant[systems.judged] == NONE).all(axis=1).sum())
     if without:
@@ -48,24 +48,24 @@ def _of_judgments(systems: Systems) -> Iterator[str]:
 
 
 def _of_items(systems: Systems, metrics: Mapping[str, Metric]) -> Iterator[str]:
-    world, size = systems.world, len(systems.world.items)
+    catalogue, size = systems.catalogue, len(systems.catalogue.items)
     _, lists = lists_apart(metrics)
     if lists:
-        yield from (f"{notice}." for notice in catalogue_notice(systems.catalogue))
+        yield from (f"{notice}." for notice in catalogue_notice(systems.catalogue_facts))
     long = [label for label, metric in lists.items() if (metric.cutoff or 0) > size]
     if long:
         yield f"{', '.join(long)}: lists cannot be so long, as there are only {size:,} items."
     if systems.builder.tables.items is not None:
         known = systems.builder.tables.items.ids
-        lacking = size - int(world.items.is_in(known.implode()).sum())
+        lacking = size - int(catalogue.items.is_in(known.implode()).sum())
         if lacking:
             yield (
                 f"{are(lacking, 'item')} not in the table of items: without category and group, "
                 "with features of 0."
             )
     if systems.builder.tables.users is not None:
-        lacking = len(world.queries) - int(
-            world.queries.is_in(systems.builder.tables.users.ids.implode()).sum()
+        lacking = len(catalogue.queries) - int(
+            catalogue.queries.is_in(systems.builder.tables.users.ids.implode()).sum()
         )
         if lacking:
             yield f"{are(lacking, 'user')} not in the table of users, and in the part (none)."
@@ -73,6 +73,6 @@ def _of_items(systems: Systems, metrics: Mapping[str, Metric]) -> Iterator[str]:
 
 def _unjudged(systems: Systems) -> str:
     """How users without judgments are treated."""
-    if systems.world.judged is None:
+    if systems.catalogue.judged is None:
         return "without judgments, and left out."
     return "without judgments: metrics of lists count them, accuracy leaves them out."

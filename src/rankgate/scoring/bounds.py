@@ -140,17 +140,19 @@ def bounded(
         },
     }
     found = _measured(source, [group for some in every.values() for group in some])
-    sides = {name: _joined(scores, [found.pop(0) for _ in some]) for name, some in every.items()}
+    completed = {
+        name: _joined(scores, [found.pop(0) for _ in some]) for name, some in every.items()
+    }
     plain = {label for label, metric in metrics if Job.of(label, metric, how).level <= 0}
-    sides["all_irrelevant"] = _as_now(sides["all_irrelevant"], scores, plain)
+    completed["all_irrelevant"] = _as_now(completed["all_irrelevant"], scores, plain)
     some = [(label, metric) for label, metric in metrics if _has_bounds(metric, how)]
-    low, high = envelope(some, how, scores, sides)
+    low, high = envelope(some, how, scores, completed)
     return replace(
         scores,
         low=low,
         high=high,
-        all_irrelevant=sides["all_irrelevant"],
-        all_best=sides["all_best"],
+        all_irrelevant=completed["all_irrelevant"],
+        all_best=completed["all_best"],
     )
 
 
@@ -186,7 +188,7 @@ def _has_bounds(metric: Metric, how: Convention) -> bool:
 
 
 def envelope(
-    metrics: Sequence[_Named], how: Convention, scores: Scores, sides: Mapping[str, Scores]
+    metrics: Sequence[_Named], how: Convention, scores: Scores, completed: Mapping[str, Scores]
 ) -> tuple[Scores, Scores]:
     """The least and the greatest value over all completions of the judgments.
 
@@ -198,15 +200,15 @@ def envelope(
         metrics: those that have bounds.
         how: the convention.
         scores: the values as judged.
-        sides: values with the unjudged all irrelevant and all best, and for the ends.
+        completed: values with the unjudged all irrelevant and all best, and for the ends.
     """
     ends: dict[str, dict[str, NDArray[np.float64]]] = {"low": {}, "high": {}}
     means: dict[str, dict[str, float]] = {"low": {}, "high": {}}
     for label, metric in metrics:
-        known = [scores.values[label], *(each.values[label] for each in sides.values())]
-        why = [scores.why[label], *(each.why[label] for each in sides.values())]
+        known = [scores.values[label], *(each.values[label] for each in completed.values())]
+        why = [scores.why[label], *(each.why[label] for each in completed.values())]
         high = np.fmax.reduce(known)
-        unknown = (sides["high"].why[label] != 0) & (sides["all_best"].why[label] == 0)
+        unknown = (completed["high"].why[label] != 0) & (completed["all_best"].why[label] == 0)
         top = np.inf if metric.high is None else metric.high
         high = np.where(unknown, top, np.minimum(high, max(top, np.nanmax(known[-2], initial=0))))
         job = Job.of(label, metric, how)

@@ -69,14 +69,14 @@ def given_names(count: int, names: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def sides_apart(
-    sides: Sequence[ScoredRun], places: Sequence[Any], given: Sequence[str] = ()
+def systems_apart(
+    systems: Sequence[ScoredRun], places: Sequence[Any], given: Sequence[str] = ()
 ) -> list[ScoredRun]:
     """The same of systems that were scored; names that the caller gives replace their own."""
-    names = given_names(len(sides), given) or apart([side.name for side in sides], places)
+    names = given_names(len(systems), given) or apart([system.name for system in systems], places)
     return [
-        side if side.name == name else replace(side, name=name)
-        for side, name in zip(sides, names, strict=True)
+        system if system.name == name else replace(system, name=name)
+        for system, name in zip(systems, names, strict=True)
     ]
 
 

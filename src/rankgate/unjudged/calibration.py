@@ -119,18 +119,18 @@ def calibration(
     scorer = replace(scorer, depth=depth)
     say("scoring both systems")
     runs = read_run(baseline), read_run(candidate)
-    sides = scorer.scored(runs[0]), scorer.scored(runs[1])
-    known = shown(*sides)
+    systems = scorer.scored(runs[0]), scorer.scored(runs[1])
+    known = shown(*systems)
     if known.is_empty():
         raise UsageError(
             f"no list has a judged document among its first {depth}.", code="no-judged-document"
         )
     rng = np.random.default_rng(seed)
-    guessed = _guessed(sides, known, rng)
+    guessed = _guessed(systems, known, rng)
     flips = trials(scorer, runs, experiments, rng, say)
     return Calibration(
-        sides[0].name, sides[1].name, sides[0].qrels, sides[0].convention, scorer.metrics[0][0],
-        known["query_id"].n_unique(), len(known), len(flips[0]), binned(*guessed), binned(*flips),
+        systems[0].name, systems[1].name, systems[0].qrels, systems[0].convention,
+        scorer.metrics[0][0], known["query_id"].n_unique(), len(known), len(flips[0]), binned(*guessed), binned(*flips),
         {"relevance": brier(*guessed), "flips": brier(*flips)}, seed,
     )  # fmt: skip
 
@@ -172,24 +172,24 @@ def brier(predicted: Floats, true: Floats) -> tuple[float, float]:
 
 
 def _guessed(
-    sides: tuple[ScoredRun, ScoredRun], known: pl.DataFrame, rng: np.random.Generator
+    systems: tuple[ScoredRun, ScoredRun], known: pl.DataFrame, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """The probability of relevance of each known document while it is hidden, and its relevance."""
     fold = rng.permutation(len(known)) % FOLDS
     items = []
     for i in range(FOLDS):
         hidden = known.filter(pl.Series(fold == i)).select(*KEYS, pl.lit(1).alias("hidden"))
-        found = modelled(*(_without(side, hidden) for side in sides))
+        found = modelled(*(_without(system, hidden) for system in systems))
         chance = found.chances[:, found.grades > 0].sum(axis=1)
         items.append(found.table.select(*KEYS, pl.Series("chance", chance)))
     table = known.join(pl.concat(items), on=KEYS, maintain_order="left")
     return table["chance"].to_numpy(), (table["grade"] > 0).cast(pl.Float64).to_numpy()
 
 
-def _without(side: ScoredRun, hidden: pl.DataFrame) -> ScoredRun:
+def _without(system: ScoredRun, hidden: pl.DataFrame) -> ScoredRun:
     """The judged documents of a list, those hidden without their grade."""
-    lists = side.lists.filter(pl.col("grade") >= 0).join(
+    lists = system.lists.filter(pl.col("grade") >= 0).join(
         hidden, on=KEYS, how="left", maintain_order="left"
     )
     seen = pl.when(pl.col("hidden").is_null()).then("grade")
-    return replace(side, lists=lists.with_columns(seen.alias("grade")).drop("hidden"))
+    return replace(system, lists=lists.with_columns(seen.alias("grade")).drop("hidden"))

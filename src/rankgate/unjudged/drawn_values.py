@@ -60,8 +60,8 @@ def drawn_values(
 
     Args:
         scorer: judgments, metrics, convention.
-        baseline: a side; no run is opened.
-        candidate: a side.
+        baseline: a scored system; no run is opened.
+        candidate: another.
         draws: the number of random sets of grades.
         seed: of the drawing.
         selection: how judged documents were chosen.

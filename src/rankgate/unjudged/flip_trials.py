@@ -70,7 +70,7 @@ def trials(
 
 def shown(one: ScoredRun, two: ScoredRun) -> pl.DataFrame:
     """Every judged document of either list once: ``query_id``, ``doc_id``, ``grade``."""
-    both = pl.concat([side.lists.select(*KEYS, "grade") for side in (one, two)])
+    both = pl.concat([system.lists.select(*KEYS, "grade") for system in (one, two)])
     return both.filter(pl.col("grade") >= 0).unique(KEYS, keep="first").sort(*KEYS)
 
 
@@ -81,7 +81,7 @@ def _trial(
     judged, *lists = tables
     runs = [read_run(table, name) for table, name in zip(lists, ("one", "two"), strict=True)]
     alone, share = way
-    whole = _sides(_judging(scorer, judged), runs)
+    whole = _systems(_judging(scorer, judged), runs)
     known = shown(*whole)
     if alone:
         known = known.join(whole[0].lists, on=KEYS, how="anti", maintain_order="left")
@@ -90,17 +90,17 @@ def _trial(
     if left.is_empty():
         return None
     partly = _judging(scorer, left)
-    sides = _sides(partly, runs)
+    systems = _systems(partly, runs)
     label = scorer.metrics[0][0]
     result = figures(
-        Stage.of(partly, *sides),
-        modelled(*sides),
+        Stage.of(partly, *systems),
+        modelled(*systems),
         {label: 0.0},
         _DRAWS,
         int(rng.integers(2**31)),
         "random",
     )
-    return float(result["flip"][0]), _said(*sides) != _said(*whole)
+    return float(result["flip"][0]), _said(*systems) != _said(*whole)
 
 
 def _judging(scorer: Scorer, judged: pl.DataFrame) -> Scorer:
@@ -108,7 +108,7 @@ def _judging(scorer: Scorer, judged: pl.DataFrame) -> Scorer:
     return replace(scorer, qrels=qrels, index=JudgmentIndex.of(qrels))
 
 
-def _sides(scorer: Scorer, runs: list[Run]) -> tuple[ScoredRun, ScoredRun]:
+def _systems(scorer: Scorer, runs: list[Run]) -> tuple[ScoredRun, ScoredRun]:
     return scorer.scored(runs[0]), scorer.scored(runs[1])
 
 

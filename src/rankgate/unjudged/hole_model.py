@@ -147,7 +147,7 @@ def _features(pooled: pl.DataFrame) -> Floats:
 
     The last is the log of the baseline's rank over the candidate's, 0 where a list lacks it.
     """
-    ranks = [pooled[f"rank_{side}"].cast(pl.Float64).to_numpy() for side in _SIDES]
+    ranks = [pooled[f"rank_{system}"].cast(pl.Float64).to_numpy() for system in _SIDES]
     one, two = (~np.isnan(rank) for rank in ranks)
     higher = np.nan_to_num(np.log(ranks[0]) - np.log(ranks[1]))
     best = np.log(np.fmin(*ranks))
@@ -158,7 +158,7 @@ def _features(pooled: pl.DataFrame) -> Floats:
 
 def _kind(table: pl.DataFrame) -> Places:
     """(N,) 0 for what the baseline's list alone has, 1 for the candidate's alone, 2 for both."""
-    one, two = (table[f"rank_{side}"].is_not_null().to_numpy() for side in _SIDES)
+    one, two = (table[f"rank_{system}"].is_not_null().to_numpy() for system in _SIDES)
     return np.where(one & two, 2, two.astype(np.int64))
 
 

@@ -16,7 +16,7 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import DEPTH, Scorer
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.result import Result
-from rankgate.scoring.run_names import refuse_baseline_again, sides_apart
+from rankgate.scoring.run_names import refuse_baseline_again, systems_apart
 from rankgate.unjudged.hole_figures import FIGURES, figures, judge_next
 from rankgate.unjudged.hole_model import Selection, modelled
 from rankgate.unjudged.hypothetical_grades import Stage
@@ -143,8 +143,8 @@ def holes(
     say = on_progress or (lambda _: None)
     scorer = Scorer.of(qrels, metrics, convention, overrides=overrides, extra=extra, depth=depth)
     say("scoring both systems")
-    sides = [scorer.scored(baseline), scorer.scored(candidate)]
-    base, other = sides_apart(sides, [baseline, candidate])
+    systems = [scorer.scored(baseline), scorer.scored(candidate)]
+    base, other = systems_apart(systems, [baseline, candidate])
     stage = Stage.of(scorer, base, other)
     if not stage.metrics:
         raise UsageError(
@@ -190,8 +190,8 @@ def _condensed(
     """The difference with unjudged documents taken out of the lists."""
     how = replace(scorer.how, judged_only=True)
     apart = replace(scorer, how=how, depth=1)
-    sides = [apart.scored(run) for run in (baseline, candidate)]
-    values = values_of(sides[0], sides[1], "zero")
+    systems = [apart.scored(run) for run in (baseline, candidate)]
+    values = values_of(systems[0], systems[1], "zero")
     delta = values.candidate - values.baseline
     column = {metric: j for j, metric in enumerate(values.metrics)}
     items: list[float | None] = []

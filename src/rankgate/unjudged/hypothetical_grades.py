@@ -37,7 +37,7 @@ class Stage:
 
     Attributes:
         scorer: judgments, metrics, convention.
-        baseline, candidate: the sides; only their lists are looked at.
+        baseline, candidate: the systems; only their lists are looked at.
         metrics: those that look no deeper than the lists.
     """
 
@@ -99,20 +99,20 @@ class Stage:
         order = [f"{query}{_MARK}{i}" for query in queries.to_list() for i in range(count)]
         place = dict(zip(order, range(len(order)), strict=True))
         values = [
-            self._values(side, queries, count, index, place)
-            for side in (self.baseline, self.candidate)
+            self._values(system, queries, count, index, place)
+            for system in (self.baseline, self.candidate)
         ]
         return np.stack(values).reshape(2, len(self.metrics), len(queries), count)
 
     def _values(
         self,
-        side: ScoredRun,
+        system: ScoredRun,
         queries: pl.Series,
         count: int,
         index: JudgmentIndex,
         place: dict[str, int],
     ) -> Floats:
-        lists = side.lists.filter(pl.col("query_id").is_in(queries.implode())).select(
+        lists = system.lists.filter(pl.col("query_id").is_in(queries.implode())).select(
             "query_id", "doc_id", (-pl.col("rank")).cast(pl.Float64).alias("score")
         )
         found = np.zeros((len(self.metrics), len(place)))

@@ -57,12 +57,12 @@ def _rows(
 def _of_run(
     run: Scores, metric: str, *, bounds: bool, per_query: bool
 ) -> Iterator[tuple[str | float | None, ...]]:
-    sides = (run.low, run.high) if bounds else ()
+    bound_scores = (run.low, run.high) if bounds else ()
     if per_query:
-        ends = [_per_query(side, metric) for side in sides]
+        ends = [_per_query(each, metric) for each in bound_scores]
         for query, value in run.per_query(metric).items():
             yield run.run, metric, query, value, *(end.get(query) for end in ends)
-    yield run.run, metric, ALL, run.means[metric], *(_end(side, metric) for side in sides)
+    yield run.run, metric, ALL, run.means[metric], *(_end(each, metric) for each in bound_scores)
 
 
 def _per_query(scores: Scores | None, metric: str) -> dict[str, float | None]:

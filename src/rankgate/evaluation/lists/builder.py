@@ -56,7 +56,7 @@ class ListBuilder:
         how: the convention, which says how ties are broken.
         context: what is given in addition to judgments and runs.
         tables: the same, read.
-        catalogue: items that could be shown, in addition to those that are known otherwise.
+        stated: items that could be shown, in addition to those that are known otherwise.
         history: whether what users had in training is wanted, whatever metrics need.
     """
 
@@ -64,7 +64,7 @@ class ListBuilder:
     how: Convention
     context: Context
     tables: Tables
-    catalogue: pl.Series
+    stated: pl.Series
     history: bool = False
 
     @classmethod
@@ -127,7 +127,7 @@ class ListBuilder:
         """A run by ids, without what is no candidate and what leaves the lists."""
         return by_ids(self.allowed(run), self.leaving)
 
-    def world(self, judged: JudgmentIndex, tops: Sequence[TopLists]) -> Catalogue:
+    def joint_catalogue(self, judged: JudgmentIndex, tops: Sequence[TopLists]) -> Catalogue:
         """Items and users: the catalogue is what is given, judged, or shown."""
         base = self.base(judged_items(judged), *(top.shown for top in tops))
         return self.of_batch(base, judged, everyone(judged, tops))
@@ -135,26 +135,26 @@ class ListBuilder:
     def base(self, *names: pl.Series) -> Catalogue:
         """Items without users: the catalogue is what is given, and some names more."""
         tables, described = self.tables, self.tables.items
-        ids = [self.catalogue, *names]
+        ids = [self.stated, *names]
         ids += [] if self.train is None else [self.train.met.shown]
         ids += [] if described is None else [described.ids]
         items = pl.concat([each.alias("doc_id") for each in ids]).unique().sort()
-        world = tables.described(Catalogue(items, pl.Series([], dtype=pl.String)), self.context)
-        return world if self.train is None else world.learned(self.train.met, history=False)
+        catalogue = tables.described(Catalogue(items, pl.Series([], dtype=pl.String)), self.context)
+        return catalogue if self.train is None else catalogue.learned(self.train.met, history=False)
 
     def of_batch(self, base: Catalogue, judged: JudgmentIndex, users: pl.Series) -> Catalogue:
         """The items with some users, and what is known of these."""
-        world = replace(base, queries=users)
-        found: dict[str, Any] = {"relevant": relevant(judged, world.items)}
+        catalogue = replace(base, queries=users)
+        found: dict[str, Any] = {"relevant": relevant(judged, catalogue.items)}
         if len(users) > len(judged.query_ids):
             row = places(users, judged.query_ids)
             found = {"relevant": rows_at(found["relevant"], row), "judged": row != NONE}
         wanted = {need for metric in self.metrics.values() for need in metric.wanted}
         if self.train is not None and (self.history or "history" in wanted):
-            found["history"] = world.learned(self.train.met).history
+            found["history"] = catalogue.learned(self.train.met).history
         if self.context.baseline is not None:
-            found["baseline"] = world.matrix(self.frame(judged, self.context.baseline))
-        return replace(world, **found)
+            found["baseline"] = catalogue.matrix(self.frame(judged, self.context.baseline))
+        return replace(catalogue, **found)
 
     def top(self, judged: JudgmentIndex, run: Rankings) -> TopLists:
         """The first items of every list.
@@ -184,7 +184,9 @@ class ListBuilder:
         users = pl.concat([judged.query_ids, others.alias(judged.query_ids.name)])
         return TopLists(users, names, codes_of_ids)
 
-    def listed(self, world: Catalogue, judged: JudgmentIndex, name: str, top: TopLists) -> Listed:
+    def listed(
+        self, catalogue: Catalogue, judged: JudgmentIndex, name: str, top: TopLists
+    ) -> Listed:
         """What metrics see of one system.
 
         Raises:
@@ -199,8 +201,8 @@ class ListBuilder:
                 raise UsageError(words, code="missing-input")
             earlier = self.frame(judged, self.context.earlier[key])
         drawn = [self.frame(judged, each) for each in self.context.drawn_of(name)]
-        items = top.of_users(world.queries).among(world.items)
-        return replace(world.listed(_EMPTY, earlier, drawn), items=items)
+        items = top.of_users(catalogue.queries).among(catalogue.items)
+        return replace(catalogue.listed(_EMPTY, earlier, drawn), items=items)
 
     def refuse_lacking(self, listed: Listed) -> None:
         """Check that all is there that metrics need.
@@ -231,32 +233,32 @@ class ListBuilder:
         """
         self.context.refuse_strange([run.name for run in runs])
         found = [self.top(judged, run) for run in runs]
-        world = self.world(judged, found)
-        facts = self.facts(world, judged, found)
+        catalogue = self.joint_catalogue(judged, found)
+        facts = self.facts(catalogue, judged, found)
         items = []
         for run, own in zip(runs, scores, strict=True):
-            listed = self.listed(world, judged, run.name, found.pop(0))  # used here last
+            listed = self.listed(catalogue, judged, run.name, found.pop(0))  # used here last
             self.refuse_lacking(listed)
-            measured = plan.measure(ListBlock(listed, world.queries)).lists
+            measured = plan.measure(ListBlock(listed, catalogue.queries)).lists
             assert measured is not None
             scored = measured.added_to(own)
             counts = replace(
                 scored.counts,
-                served_unjudged=len(world.queries) - len(judged.query_ids),
+                served_unjudged=len(catalogue.queries) - len(judged.query_ids),
                 catalogue=facts if self.uses_catalogue else None,
             )
             items.append(replace(scored, counts=counts))
         return items
 
     def facts(
-        self, world: Catalogue, judged: JudgmentIndex, tops: Sequence[TopLists]
+        self, catalogue: Catalogue, judged: JudgmentIndex, tops: Sequence[TopLists]
     ) -> Mapping[str, Any]:
         """How many items there are, and whether the user states them; see `catalogue_facts`."""
-        stated = [self.catalogue, *(top.names for top in tops if top.every)]
-        stated += [] if self.tables.items is None else [self.tables.items.ids]
+        ids = [self.stated, *(top.names for top in tops if top.every)]
+        ids += [] if self.tables.items is None else [self.tables.items.ids]
         if isinstance(judged.given, MatrixInput) and names_all_items(judged.given):
-            stated.append(judged.given.items.names)
-        return catalogue_facts(world.items, stated)
+            ids.append(judged.given.items.names)
+        return catalogue_facts(catalogue.items, ids)
 
     def frame(self, judged: JudgmentIndex, run: RunLike) -> pl.DataFrame:
         """``query_id`` and ``doc_id`` of the first items of every list, the best first."""

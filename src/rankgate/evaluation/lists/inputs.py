@@ -75,7 +75,7 @@ class Tables:
             mark,
         )
 
-    def described(self, world: Catalogue, context: Context) -> Catalogue:
+    def described(self, catalogue: Catalogue, context: Context) -> Catalogue:
         """The catalogue with what the table of items says of it.
 
         Raises:
@@ -90,17 +90,17 @@ class Tables:
                     "features, categories and groups are columns of items; give items.",
                     code="missing-input",
                 )
-            return world
+            return catalogue
         if context.category:
-            shares, _ = one_hot(world.items, items.ids, items.words(context.category))
-            world = replace(world, categories=shares, features=shares)
+            shares, _ = one_hot(catalogue.items, items.ids, items.words(context.category))
+            catalogue = replace(catalogue, categories=shares, features=shares)
         if context.features:
             columns = {name: items.numbers(name) for name in context.features}
-            world = replace(world, features=numbers(world.items, items.ids, columns))
+            catalogue = replace(catalogue, features=numbers(catalogue.items, items.ids, columns))
         if context.group:
-            codes, _ = grouped(world.items, items.ids, items.words(context.group))
-            world = replace(world, groups=codes)
-        return world
+            codes, _ = grouped(catalogue.items, items.ids, items.words(context.group))
+            catalogue = replace(catalogue, groups=codes)
+        return catalogue
 
 
 def named(catalogue: int | Iterable[object] | None) -> pl.Series:

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from rankgate.scoring.catalogue import Catalogue
 
 
-def odd_lists(world: Catalogue, listed: Listed) -> Iterator[str]:
+def odd_lists(catalogue: Catalogue, listed: Listed) -> Iterator[str]:
     """What is odd about one system's lists, a sentence each."""
     empty = int((listed.lengths == 0).sum())
     if empty:
         verb = "gets" if empty == 1 else "get"
-        yield f"{empty:,} of {len(world.queries):,} users {verb} no item."
-    if world.seen is not None:
+        yield f"{empty:,} of {len(catalogue.queries):,} users {verb} no item."
+    if catalogue.seen is not None:
         shown = np.unique(listed.items[listed.shown])
-        fresh = int(np.count_nonzero(world.seen[shown] == 0))
+        fresh = int(np.count_nonzero(catalogue.seen[shown] == 0))
         if fresh:
             yield f"{are(fresh, 'item')} shown and not in training."
     if listed.history is not None:

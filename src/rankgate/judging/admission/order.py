@@ -75,9 +75,9 @@ def systems_of(
     names, values = [], []
     for run in runs:
         say(str(run))
-        sides = [scorer.scored(run) for scorer in scorers.values()]
-        names.append(sides[0].name)
-        values.append([_values(side.scores) for side in sides])
+        scored = [scorer.scored(run) for scorer in scorers.values()]
+        names.append(scored[0].name)
+        values.append([_values(each.scores) for each in scored])
     rows, orders = [], []
     for label, _ in scorers[PEOPLE].metrics:
         tables = [np.column_stack([each[i][label] for each in values]) for i in (0, 1)]
