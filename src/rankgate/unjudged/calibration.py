@@ -130,7 +130,8 @@ def calibration(
     flips = trials(scorer, runs, experiments, rng, say)
     return Calibration(
         systems[0].name, systems[1].name, systems[0].qrels, systems[0].convention,
-        scorer.metrics[0][0], known["query_id"].n_unique(), len(known), len(flips[0]), binned(*guessed), binned(*flips),
+        scorer.metrics[0][0], known["query_id"].n_unique(), len(known), len(flips[0]),
+        binned(*guessed), binned(*flips),
         {"relevance": brier(*guessed), "flips": brier(*flips)}, seed,
     )  # fmt: skip
 
