@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from rankgate.data import read_qrels, read_run
     from rankgate.data.memory.arrays import from_arrays
     from rankgate.data.memory.matrices import Lists, Matrix
+    from rankgate.engines.engine_check import check_engine
+    from rankgate.engines.snapshot import Snapshot
+    from rankgate.engines.take import snapshot
     from rankgate.errors import InputError, RankgateError, UsageError
     from rankgate.evaluation.accumulate import Accumulator
     from rankgate.evaluation.conventions import Conventions, conventions
@@ -108,6 +111,7 @@ __all__ = [
     "Reusability",
     "Scorecard",
     "Sheets",
+    "Snapshot",
     "Split",
     "UsageError",
     "Validation",
@@ -116,6 +120,7 @@ __all__ = [
     "advise",
     "agree",
     "blindspots",
+    "check_engine",
     "collect",
     "compare",
     "convention",
@@ -140,6 +145,7 @@ __all__ = [
     "reusability",
     "scorecard",
     "sheets",
+    "snapshot",
     "split",
     "stages",
     "validate",
@@ -177,6 +183,7 @@ _HOMES = {
     "ResolvedJudgments": "rankgate.judging.resolution.resolution",
     "Reusability": "rankgate.judging.pooling.reusability",
     "Scorecard": "rankgate.recommenders.scorecard",
+    "Snapshot": "rankgate.engines.snapshot",
     "Split": "rankgate.recommenders.split",
     "UsageError": "rankgate.errors",
     "Validation": "rankgate.files.validation",
@@ -185,6 +192,7 @@ _HOMES = {
     "advise": "rankgate.advice.advise",
     "agree": "rankgate.judging.agreement.agree",
     "blindspots": "rankgate.blind_spots.verb",
+    "check_engine": "rankgate.engines.engine_check",
     "collect": "rankgate.judging.sheets.collected",
     "compare": "rankgate.comparison.compare",
     "convention": "rankgate.scoring.chosen:chosen_convention",
@@ -210,6 +218,7 @@ _HOMES = {
     "scorecard": "rankgate.recommenders.scorecard",
     "Sheets": "rankgate.judging.sheets.sheets",
     "sheets": "rankgate.judging.sheets.sheets",
+    "snapshot": "rankgate.engines.take",
     "split": "rankgate.recommenders.splitting",
     "stages": "rankgate.pipelines.verb",
     "validate": "rankgate.files.validate",

@@ -50,9 +50,13 @@ SECTIONS = {
         "admit": "Check whether a judge agrees with people well enough.",
         "reusability": "Estimate how much a run loses if it was not pooled.",
     },
-    "Pipelines and recommenders": {
+    "Search engines and pipelines": {
+        "engines": "List the kinds of search engines, or check the file of one.",
+        "snapshot": "Ask a search engine every query; write its results as a run.",
         "fuse": "Merge the runs of several systems into one.",
         "stages": "Evaluate each stage of a ranking pipeline and find the bottleneck.",
+    },
+    "Recommenders": {
         "split": "Split a log into training and test sets.",
         "scorecard": "Compare recommenders: accuracy, coverage, novelty, diversity, fairness.",
         "rating-accuracy": "Compare predicted ratings with those that users gave.",
@@ -93,6 +97,8 @@ _HOMES = {
     "agree": "rankgate.judging.commands.agree",
     "admit": "rankgate.judging.commands.admit",
     "reusability": "rankgate.judging.commands.reusability",
+    "engines": "rankgate.engines.commands.engines",
+    "snapshot": "rankgate.engines.commands.snapshot",
     "fuse": "rankgate.fusion.command",
     "stages": "rankgate.pipelines.command",
     "split": "rankgate.recommenders.commands.split",

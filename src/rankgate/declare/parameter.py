@@ -11,7 +11,18 @@ from numbers import Integral, Real
 from typing import Annotated, Any, Literal
 
 Kind = Literal[
-    "any", "bool", "choice", "float", "gain", "int", "list", "map", "number", "path", "text"
+    "any",
+    "bool",
+    "choice",
+    "float",
+    "gain",
+    "int",
+    "list",
+    "map",
+    "number",
+    "path",
+    "table",
+    "text",
 ]
 """What a parameter takes.
 
@@ -26,12 +37,14 @@ _WORDS: Mapping[str, str] = {
     "int": "a whole number",
     "list": "a list",
     "number": "a number",
+    "table": "a table",
     "text": "a text",
 }
 _TYPES: Mapping[str, tuple[Any, str]] = {
     "any": (Hashable, "a value that does not change"),
     "bool": (bool, "True or False"),
     "list": (list, "a list in brackets"),
+    "table": (dict, "a table, as in {title = 'name'}"),
     "text": (str, "text in quotes"),
 }
 

@@ -13,7 +13,14 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from rankgate.declare.parameter import Kind, OnlyWith, Parameter, Range
 from rankgate.errors import UsageError
 
-_KINDS: Mapping[object, Kind] = {bool: "bool", int: "int", float: "float", str: "text"}
+_KINDS: Mapping[object, Kind] = {
+    bool: "bool",
+    int: "int",
+    float: "float",
+    str: "text",
+    dict[str, Any]: "table",
+    list[Any]: "list",
+}
 
 
 @functools.cache
@@ -60,6 +67,8 @@ def _fields_of(kind: Any) -> Mapping[str, Parameter]:
     found = {}
     for each in fields(kind):
         default = empty if each.default is MISSING else each.default
+        if each.default_factory is not MISSING:
+            default = each.default_factory()
         name = each.metadata.get("name", each.name)
         help_ = help_of.get(each.name, "")
         found[each.name] = parameter(name, hints[each.name], default, help_=help_)
@@ -87,7 +96,7 @@ def _widened(found: Parameter, hint: object) -> Parameter:
     if get_origin(hint) is Literal:
         kind: Kind = "gain" if found.kind == "gain" else "choice"
         return replace(found, choices=tuple(map(str, get_args(hint))), kind=kind)
-    if get_origin(hint) in (tuple, Mapping, dict):
+    if hint not in _KINDS and get_origin(hint) in (tuple, Mapping, dict):
         return replace(found, kind="gain")
     return replace(found, kind=_KINDS.get(hint, found.kind))
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import read_qrels, read_run
+from rankgate.data.formats.run_meta import ASKED
 from rankgate.data.comparison import LISTS, QUERIES, ScoredRun
 from rankgate.data.dataframes import polars_frame
 from rankgate.errors import UsageError
@@ -198,7 +199,7 @@ def _queries(
         .otherwise(pl.lit("ok"))
     )
     table = table.with_columns(state.alias("state"), pl.col("retrieved").fill_null(0))
-    others = [name for name in table.columns if name not in {*QUERIES, "missing"}]
+    others = [name for name in table.columns if name not in {*QUERIES, *ASKED, "missing"}]
     table = table.select(*QUERIES, *others)
     return _tagged(table, tags)
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 SUFFIX = ".meta.jsonl"
 STATES = ("ok", "zero", "failed", "not_run")
 
+ASKED = ("attempts", "returned", "total_hits", "started_at")
+"""How a snapshot asked a query: no tags to compare by."""
+
 
 def with_meta(run: Run, place: InputFile) -> Run:
     """The run with what its companion says of its queries; as it is if there is none.

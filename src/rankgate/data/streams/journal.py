@@ -1,10 +1,10 @@
-"""Append ratings to disk one by one, so that none is lost if the program stops."""
+"""Append rows to disk one by one, so that none is lost if the program stops."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -69,20 +69,29 @@ class Journal(Closing):
         Raises:
             UsageError: the disk is full or gone; nothing of the row is kept.
         """
-        line = json.dumps(dict(row), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        self.extend([row])
+
+    def extend(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write several rows at once; when this returns, they are on disk.
+
+        Raises:
+            UsageError: the disk is full or gone; nothing of the rows is kept.
+        """
+        lines = [json.dumps(dict(row), ensure_ascii=False, allow_nan=False) for row in rows]
+        data = "".join(f"{line}\n" for line in lines).encode()
         before = os.fstat(self._handle).st_size
         why = "no space left"
         try:
-            written = os.write(self._handle, line)
+            written = os.write(self._handle, data)
             os.fsync(self._handle)
         except OSError as error:
             written, why = 0, error.strerror or why
-        if written < len(line):
+        if written < len(data):
             os.ftruncate(self._handle, before)
             raise UsageError(
                 f"{self.path}: cannot be written: {why}; the last is not kept.", code="cannot-write"
             )
-        self.rows.append(dict(row))
+        self.rows.extend(map(dict, rows))
 
     def close(self) -> None:
         """Let go of the file."""
@@ -117,7 +126,7 @@ def _rows(data: bytes, label: str) -> tuple[list[dict[str, Any]], int]:
     for number, line in enumerate(data[:end].split(b"\n")[:-1], 1):
         row = _object(line)
         if row is None:
-            problem = "it is not a JSON object; is this a file of ratings that rankgate wrote?"
+            problem = "it is not a JSON object; is this a file that rankgate wrote?"
             raise InputError(problem, source=label, line=number, code="invalid-json")
         rows.append(row)
     return rows, end

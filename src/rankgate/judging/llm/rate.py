@@ -13,6 +13,7 @@ from rankgate.data.scales import scale_of
 from rankgate.data.streams.closing import Closing
 from rankgate.data.streams.journal import Journal
 from rankgate.declare import Count
+from rankgate.engines.workers import Workers
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.llm.client import Client
 from rankgate.judging.llm.costs import CostLimit
@@ -130,7 +131,7 @@ class LLMRating(Closing):
             judge.prices,
             judge.most_tokens,
             judge.retries,
-            judge.backoff,
+            Workers(judge.backoff),
         )
         work.run(self._left, judge.concurrency)
         if work.problem:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from threading import Event, Lock, Thread
+from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING
 
+from rankgate.engines.workers import Workers
 from rankgate.judging.llm.answers import Answer, answer_of
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 OVERHEAD = 1000
 """Tokens that an endpoint may put around a request, at most; a token is a byte or more."""
 
-_LONGEST_WAIT, _LONGEST_BACKOFF = 600.0, 60.0
 _IN_A_ROW = 10
-_GLANCE = 0.2
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,7 @@ class Work:
         prices: by which it is.
         most_tokens: of an answer; None where nothing bounds it.
         retries: how many times a request is tried again.
-        backoff_seconds: seconds before the first of them; doubled each time, and drawn from the
-            upper half, so that threads do not come back together.
+        workers: the threads, and how long they wait before they try again.
         problem: why work ended early, if it makes no sense to go on.
         poor: whether it ended because of the ceiling.
     """
@@ -74,14 +72,11 @@ class Work:
     prices: Prices | None = None
     most_tokens: int | None = None
     retries: int = 5
-    backoff_seconds: float = 1.0
+    workers: Workers = field(default_factory=Workers)
     problem: str = ""
     poor: bool = False
-    _stop: Event = field(default_factory=Event)
     _lock: Lock = field(default_factory=Lock)
-    _not_before: float = 0.0
     _failed: int = 0
-    _error: BaseException | None = None
 
     def run(self, asks: Iterable[Ask], threads: int) -> None:
         """Work through all requests; when this returns, or is interrupted, nothing is under way.
@@ -90,30 +85,10 @@ class Work:
             RankgateError: what ``keep`` raises.
             KeyboardInterrupt: after the answers under way were kept.
         """
-        left = iter(asks)
-        ended = [Event() for _ in range(threads)]
-        for end in ended:
-            Thread(target=self._worker, args=(left, end), daemon=True).start()
-        try:
-            _wait_for(ended)
-        except KeyboardInterrupt:
-            self._stop.set()
-            _wait_for(ended)
-            raise
-        if self._error:
-            raise self._error
-
-    def _worker(self, left: Iterator[Ask], end: Event) -> None:
-        try:
-            self._work_through(left)
-        except Exception as error:  # noqa: BLE001 - it is raised by the thread that waits
-            self._error = self._error or error
-            self._stop.set()
-        finally:
-            end.set()
+        self.workers.run(partial(self._work_through, iter(asks)), threads)
 
     def _work_through(self, left: Iterator[Ask]) -> None:
-        while not self._stop.is_set():
+        while not self.workers.stop.is_set():
             with self._lock:
                 ask = next(left, None)
             if ask is None:
@@ -129,18 +104,18 @@ class Work:
             if self._failed >= _IN_A_ROW and not self.problem:
                 result = outcome.answer.reason or ""
                 self.problem = f"{self._failed} pairs in a row got {result}"
-                self._stop.set()
+                self.workers.stop.set()
 
     def _asked(self, ask: Ask) -> PairOutcome | None:
         """A pair's outcome; None where work ended before anything could be said or paid."""
         begin = time.monotonic()
         most = (len(ask.body) + OVERHEAD, self.most_tokens or 0)
         used, sent, reply = (0, 0), 0, None
-        while sent <= self.retries and self._ready(sent):
+        while sent <= self.retries and self.workers.ready(sent):
             reserve = self._cost(most)
             if not self.costs.take(reserve):
                 self.poor = True
-                self._stop.set()
+                self.workers.stop.set()
                 break
             cost = reserve  # what is not known to be cheaper
             try:
@@ -170,8 +145,8 @@ class Work:
             answer = Answer(None, f"no answer: {reply.problem}")
             if reply.kind == "fatal":
                 self.problem = self.problem or reply.problem
-                self._stop.set()
-            over = self._stop.is_set() and sent <= self.retries and reply.kind != "refused"
+                self.workers.stop.set()
+            over = self.workers.stop.is_set() and sent <= self.retries and reply.kind != "refused"
             if over and not any(used):  # the next run takes it up where this one leaves it
                 return None
         cost = None if self.prices is None else self._cost(used)
@@ -182,27 +157,10 @@ class Work:
 
     def _asks_too_much(self, reply: Reply) -> bool:
         """Take note of how long the server wants everybody to wait; True where it is too long."""
-        if reply.wait is None:
+        if reply.wait is None or self.workers.hold(reply.wait):
             return False
-        if reply.wait > _LONGEST_WAIT:
-            self.problem = f"{reply.problem} (it asks to wait {reply.wait:.0f} seconds)"
-            self._stop.set()
-            return True
-        with self._lock:
-            self._not_before = max(self._not_before, time.monotonic() + reply.wait)
-        return False
-
-    def _ready(self, sent: int) -> bool:
-        """Wait until it is time to send; False where work ended meanwhile."""
-        if sent:
-            backoff = min(self.backoff_seconds * 2 ** (sent - 1), _LONGEST_BACKOFF)
-            self._stop.wait(backoff * random.uniform(0.5, 1))  # noqa: S311 - no secret
-        while not self._stop.is_set():
-            rest = self._not_before - time.monotonic()
-            if rest <= 0:
-                return True
-            self._stop.wait(rest)
-        return False
+        self.problem = f"{reply.problem} (it asks to wait {reply.wait:.0f} seconds)"
+        return True
 
 
 def _used(reply: Reply, most: tuple[int, int]) -> tuple[int, int]:
@@ -214,14 +172,3 @@ def _used(reply: Reply, most: tuple[int, int]) -> tuple[int, int]:
         most[0] if counted[0] is None else counted[0],
         most[1] if counted[1] is None else counted[1],
     )
-
-
-def _wait_for(ended: list[Event]) -> None:
-    """Wait for all threads; in small steps, so that an interruption is noticed.
-
-    Their own events are waited for: a thread whose ``join`` is interrupted counts as ended to
-    Python up to 3.12, though it still runs, and its answer would be lost.
-    """
-    for end in ended:
-        while not end.wait(_GLANCE):
-            pass

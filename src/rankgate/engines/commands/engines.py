@@ -1,0 +1,62 @@
+"""``rankgate engines``: the kinds of engines, and a look at one."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from rankgate.console import options
+from rankgate.console.output import print_result
+from rankgate.engines.engine_check import check_engine
+from rankgate.engines.engine_kinds import engines
+from rankgate.present.write import FORMS
+
+
+@click.group("engines", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Show the kinds of engines; check the file of one.
+
+    \b
+    rankgate engines list
+    rankgate engines show opensearch
+    rankgate engines check engine.toml --query "red shoes"
+    """
+
+
+@command.command("list")
+@options.form(*FORMS)
+def list_(form: str) -> None:
+    """List the kinds of engines that can be asked."""
+    print_result(engines(), form)
+
+
+@command.command("show")
+@click.argument("kind")
+@options.form(*FORMS)
+def show(kind: str, form: str) -> None:
+    """Show the keys of the file of one KIND of engine."""
+    print_result(engines(kind), form)
+
+
+@command.command("check")
+@click.argument("engine", type=click.Path(), metavar="ENGINE.toml")
+@click.option("--query", default="test", show_default=True, help="What is asked.")
+@click.option(
+    "--parameter",
+    "parameters",
+    cls=options.Renamed,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the engine's request; may be given several times.",
+)
+@options.form(*FORMS)
+def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> None:
+    """Ask the engine one query; show what a snapshot would keep, and what is missing.
+
+    Exits with 1 if there is no answer.
+    """
+    result = check_engine(engine, query, parameters)
+    print_result(result, form)
+    if result.problem:
+        sys.exit(1)

@@ -1,0 +1,143 @@
+"""What an engine is: a declaration that connects, and what it answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
+
+from rankgate.declare import Range
+
+FailureKind = Literal["again", "refused", "fatal"]
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query.
+
+    Attributes:
+        query_id: its id.
+        text: what a user typed.
+    """
+
+    query_id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The documents that an engine returned for one query, best first.
+
+    Attributes:
+        doc_ids: their ids, each once.
+        scores: the engine's scores; None where it gives none.
+        fields: what is shown of each document, in the same order; empty without fields.
+        total: how many documents match, as the engine says.
+        repeated: documents that it returned again; only their first place counts.
+    """
+
+    doc_ids: Sequence[str]
+    scores: Sequence[float] | None = None
+    fields: Sequence[Mapping[str, Any]] = ()
+    total: int | None = None
+    repeated: int = 0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a query has no answer.
+
+    Attributes:
+        kind: ``again``: worth another try; ``refused``: this query will never be answered;
+            ``fatal``: no query will be.
+        problem: one line, without any secret.
+        wait: seconds that the engine asks to wait.
+    """
+
+    kind: FailureKind
+    problem: str
+    wait: float | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What an engine says of itself and its index.
+
+    Attributes:
+        version: of the engine.
+        documents: in the index.
+        settings: a hash of the index's settings and fields.
+        refreshed: when, or to which generation, the index was last refreshed.
+    """
+
+    version: str = ""
+    documents: int | None = None
+    settings: str = ""
+    refreshed: str = ""
+
+
+class Connection(ABC):
+    """A connection to an engine; used by one thread at a time."""
+
+    @abstractmethod
+    def ask(self, query: Query, parameters: Mapping[str, Any]) -> Answer | Failure:
+        """The answer to one query; an engine's fault is a `Failure`, never an exception."""
+
+    def facts(self) -> Facts:
+        """What the engine says of itself; nothing where it cannot be asked."""
+        return Facts()
+
+    def close(self) -> None:
+        """Let go of what it holds."""
+        return
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine(ABC):
+    """The declaration of an engine: its fields are the keys of ``[engine]`` in a file.
+
+    Attributes:
+        depth: How many documents are asked for.
+        timeout: Seconds that one answer may take.
+        parameters: Values for the names in double braces, which a command line may change.
+        fields: What to keep of each document for display: a name, and where the engine has it.
+    """
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str] = ""
+
+    depth: Annotated[int, Range(1, 10_000)] = 100
+    timeout: Annotated[float, Range(0, 86_400, exclusive=True)] = 10.0
+    parameters: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
+
+    @abstractmethod
+    def connect(self, threads: int = 1) -> Connection:
+        """A new connection.
+
+        Args:
+            threads: how many connections there will be at once.
+
+        Raises:
+            UsageError: an environment variable that is missing; a file or URL that is not valid.
+            MissingExtraError: a library that is not installed.
+        """
+
+    def check(self) -> None:  # noqa: B027 - most kinds have nothing to refuse
+        """Refuse settings that cannot work, before anything is asked.
+
+        Raises:
+            UsageError: what is wrong.
+        """
+
+    def known(self, query: Query, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The values for names in double braces."""
+        return {
+            **self.parameters,
+            **parameters,
+            "query": query.text,
+            "query_id": query.query_id,
+            "depth": self.depth,
+        }

@@ -1,0 +1,78 @@
+"""Ask a server for JSON and read the documents out of its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from rankgate.engines.engine import Answer, Failure
+from rankgate.engines.hits import Row, answer
+from rankgate.engines.paths import MISSING, Path, at
+from rankgate.engines.transport import Response, Transport
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Where things are in an answer.
+
+    Attributes:
+        hits: the list of documents.
+        doc_id, score: within a document; a score of None is none.
+        fields: within a document, by name.
+        total: how many documents match; None where nobody says.
+    """
+
+    hits: Path
+    doc_id: Path
+    score: Path | None
+    fields: Mapping[str, Path]
+    total: Path | None = None
+
+    def read(self, value: Any, depth: int) -> Answer | Failure:
+        """The documents of an answer."""
+        listed = at(value, self.hits)
+        if not isinstance(listed, list):
+            place = ".".join(self.hits)
+            return Failure("refused", f"the answer has no list of documents at {place}")
+        total = MISSING if self.total is None else at(value, self.total)
+        return answer(self._rows(listed), total, depth)
+
+    def _rows(self, listed: list[Any]) -> Iterator[Row]:
+        for each in listed:
+            shown = {name: at(each, path) for name, path in self.fields.items()}
+            kept = {name: value for name, value in shown.items() if value is not MISSING}
+            score = MISSING if self.score is None else at(each, self.score)
+            yield at(each, self.doc_id), score, kept
+
+
+def sent(
+    transport: Transport, method: str, path: str, params: Mapping[str, Any], body: Any = None
+) -> Any | Failure:
+    """The JSON that a server answers; a failure where it does not."""
+    words = f"?{urlencode(_flat(params))}" if params else ""
+    data = None if body is None else json.dumps(body, ensure_ascii=False).encode()
+    reply = transport.send(method, path + words, data)
+    if not isinstance(reply, Response):
+        return reply
+    try:
+        return json.loads(reply.data)
+    except (ValueError, RecursionError):
+        begins = reply.data[:9].lstrip().lower()
+        what = "HTML" if begins.startswith((b"<!doctype", b"<html")) else "no JSON"
+        return Failure("again", f"the answer is {what}")
+
+
+def _flat(params: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Parameters of a URL; a list is one parameter several times."""
+    return [
+        (name, _word(each))
+        for name, value in params.items()
+        for each in (value if isinstance(value, list) else [value])
+    ]
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,132 @@
+"""Any program that reads queries from standard input."""
+
+from __future__ import annotations
+
+import json
+import select
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from rankgate.engines.engine import Answer, Connection, Engine, Failure, Query
+from rankgate.engines.json_api import Shape
+from rankgate.engines.paths import parsed
+from rankgate.engines.template import filled
+from rankgate.errors import UsageError
+
+_LARGEST = 64 << 20  # bytes of an answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command(Engine):
+    """A program that answers each line with a line.
+
+    It gets ``{"query_id", "query", "depth", "parameters"}`` on a line of standard input, and
+    answers ``{"hits": [{"id", "score", …}]}`` on a line of standard output, one query after the
+    other, until its standard input ends.
+
+    Attributes:
+        command: The program and its arguments; names in double braces stand for parameters.
+        folder: Where it is started.
+    """
+
+    kind: ClassVar[str] = "command"
+    title: ClassVar[str] = "any program that reads queries from standard input"
+
+    command: list[Any]
+    folder: str | None = field(default=".", metadata={"path": True})
+
+    def check(self) -> None:
+        """Refuse a command that is empty or not of texts."""
+        if not self.command or not all(isinstance(each, str) for each in self.command):
+            raise UsageError("command is a list of texts.", code="invalid-engine")
+
+    def connect(self, threads: int = 1) -> Connection:  # noqa: ARG002 - a process for each
+        """Start a process."""
+        return _Process(self)
+
+
+class _Process(Connection):
+    """A process, started anew after it fails."""
+
+    def __init__(self, engine: Command) -> None:
+        self._engine = engine
+        self._process: subprocess.Popen[bytes] | None = None
+        self._rest = b""
+        fields = {name: parsed(str(path)) for name, path in engine.fields.items()}
+        self._shape = Shape(("hits",), ("id",), ("score",), fields, ("total",))
+
+    def ask(self, query: Query, parameters: Mapping[str, Any]) -> Answer | Failure:
+        engine = self._engine
+        known = {**engine.parameters, **parameters}
+        asked = {
+            "query_id": query.query_id,
+            "query": query.text,
+            "depth": engine.depth,
+            "parameters": known,
+        }
+        try:
+            process = self._running(known)
+            assert process.stdin is not None
+            process.stdin.write(json.dumps(asked, ensure_ascii=False).encode() + b"\n")
+            process.stdin.flush()
+            line = self._line(process)
+        except FileNotFoundError as error:
+            return Failure("fatal", f"the command cannot be started: {error.strerror}")
+        except (OSError, KeyError) as error:
+            self.close()
+            return Failure("again", f"the command ended: {error}")
+        if isinstance(line, Failure):
+            self.close()
+            return line
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            return Failure("refused", "the answer is no line of JSON")
+        if isinstance(value, dict) and isinstance(value.get("error"), str):
+            return Failure("refused", value["error"])
+        return self._shape.read(value, engine.depth)
+
+    def _running(self, known: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            words = [str(word) for word in filled(self._engine.command, known)]
+            self._rest = b""
+            self._process = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self._engine.folder
+            )
+        return self._process
+
+    def _line(self, process: subprocess.Popen[bytes]) -> bytes | Failure:
+        """The next line of its output, in time."""
+        assert process.stdout is not None
+        end = time.monotonic() + self._engine.timeout
+        while b"\n" not in self._rest:
+            rest = end - time.monotonic()
+            if rest <= 0 or not select.select([process.stdout], [], [], rest)[0]:
+                return Failure("again", f"no answer within {self._engine.timeout:g} seconds")
+            piece = process.stdout.read1(1 << 16)  # type: ignore[attr-defined]
+            if not piece:
+                return Failure("again", f"the command ended with {process.wait()}")
+            self._rest += piece
+            if len(self._rest) > _LARGEST:
+                return Failure("again", f"the answer is larger than {_LARGEST:,} bytes")
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    def close(self) -> None:
+        """End the process; kill it where it does not end."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for pipe in (process.stdin, process.stdout):
+            if pipe:
+                with suppress(OSError):
+                    pipe.close()
+        try:
+            process.wait(1)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

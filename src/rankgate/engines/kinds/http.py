@@ -1,0 +1,150 @@
+"""Any search API over HTTP that answers in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar, Literal
+
+from rankgate.declare import Range
+from rankgate.engines.engine import Answer, Connection, Engine, Failure, Query
+from rankgate.engines.json_api import Shape, sent
+from rankgate.engines.paths import parsed
+from rankgate.engines.secrets import Secrets, resolved_table
+from rankgate.engines.template import filled, names
+from rankgate.engines.transport import Transport
+from rankgate.errors import UsageError
+
+_KNOWN = {"query", "query_id", "depth", "offset", "page", "page_size"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Http(Engine):
+    """An API that is described by a request and by where things are in its answer.
+
+    Attributes:
+        url: Where the API is, without parameters.
+        method: GET or POST.
+        params: Parameters of the URL; names in double braces stand for values.
+        headers: Headers; ${NAME} is an environment variable.
+        body: The JSON of the request, with names in double braces.
+        hits: Where the list of documents is, such as response.docs.
+        id: Where a document has its id.
+        score: Where a document has its score; without it the order counts.
+        total: Where the number of matching documents is.
+        page_size: Documents of one request, where the API gives fewer than depth; {{offset}},
+            {{page}} and {{page_size}} say which.
+        first_page: The number of the first page.
+        ca: A file of certificates to trust instead of the system's.
+    """
+
+    kind: ClassVar[str] = "http"
+    title: ClassVar[str] = "any search API over HTTP that answers in JSON"
+
+    url: str
+    method: Literal["GET", "POST"] = "GET"
+    params: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, Any] = field(default_factory=dict)
+    body: dict[str, Any] | None = None
+    hits: str
+    id: str
+    score: str | None = None
+    total: str | None = None
+    page_size: Annotated[int, Range(1)] | None = None
+    first_page: Annotated[int, Range(0)] = 0
+    ca: str | None = field(default=None, metadata={"path": True})
+
+    def check(self) -> None:
+        """Refuse names without a value, and a request that does not hold the query."""
+        used = {*names(self.params), *names(self.body or {}), *names(self.url)}
+        if unknown := sorted(used - _KNOWN - set(self.parameters)):
+            raise UsageError(
+                f"{{{{{unknown[0]}}}}} has no value; give it in [engine.parameters].",
+                code="unknown-parameter",
+            )
+        if "query" not in used:
+            raise UsageError("no part of the request holds {{query}}.", code="invalid-engine")
+        if self.page_size and not used & {"offset", "page"}:
+            raise UsageError(
+                "page_size needs {{offset}} or {{page}} in the request.", code="invalid-engine"
+            )
+        if self.body is not None and self.method == "GET":
+            raise UsageError('a body needs method = "POST".', code="invalid-engine")
+
+    @property
+    def shape(self) -> Shape:
+        """Where things are in its answer."""
+        return Shape(
+            parsed(self.hits),
+            parsed(self.id),
+            parsed(self.score) if self.score else None,
+            {name: parsed(path) for name, path in self.fields.items()},
+            parsed(self.total) if self.total else None,
+        )
+
+    def connect(self, threads: int = 1) -> Connection:
+        """A pool of connections."""
+        secrets = Secrets()
+        transport = Transport(
+            secrets.resolved(self.url),
+            {"Accept": "application/json", **resolved_table(self.headers, secrets)},
+            timeout=self.timeout,
+            threads=threads,
+            authority=self.ca,
+            scrubbed=secrets.scrubbed,
+        )
+        return _Api(self, transport)
+
+
+class _Api(Connection):
+    def __init__(self, engine: Http, transport: Transport) -> None:
+        self._engine, self._transport, self._shape = engine, transport, engine.shape
+
+    def ask(self, query: Query, parameters: Mapping[str, Any]) -> Answer | Failure:
+        engine = self._engine
+        size = engine.page_size or engine.depth
+        whole: Answer | None = None
+        for page in range(-(-engine.depth // size)):
+            values = {
+                **engine.known(query, parameters),
+                "offset": page * size,
+                "page": page + engine.first_page,
+                "page_size": size,
+            }
+            found = self._page(values)
+            if isinstance(found, Failure):
+                return found
+            whole = found if whole is None else joined(whole, found, engine.depth)
+            if len(found.doc_ids) + found.repeated < size:
+                break
+        assert whole is not None
+        return whole
+
+    def _page(self, values: Mapping[str, Any]) -> Answer | Failure:
+        engine = self._engine
+        value = sent(
+            self._transport,
+            engine.method,
+            "",
+            filled(engine.params, values),
+            None if engine.body is None else filled(engine.body, values),
+        )
+        return value if isinstance(value, Failure) else self._shape.read(value, engine.depth)
+
+
+def joined(first: Answer, second: Answer, depth: int) -> Answer:
+    """Two pages as one answer; a document that came before is not taken again."""
+    known = set(first.doc_ids)
+    kept = [place for place, doc_id in enumerate(second.doc_ids) if doc_id not in known]
+    room = depth - len(first.doc_ids)
+    taken = kept[:room]
+    scores = None
+    if first.scores is not None and second.scores is not None:
+        scores = (*first.scores, *(second.scores[place] for place in taken))
+    return replace(
+        first,
+        doc_ids=(*first.doc_ids, *(second.doc_ids[place] for place in taken)),
+        scores=scores,
+        fields=(*first.fields, *(second.fields[place] for place in taken)),
+        repeated=first.repeated + second.repeated + len(second.doc_ids) - len(kept),
+    )

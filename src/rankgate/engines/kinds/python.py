@@ -1,0 +1,104 @@
+"""Any function of Python."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, ClassVar
+
+from rankgate.engines.engine import Answer, Connection, Engine, Failure, Query
+from rankgate.engines.hits import Row, answer
+from rankgate.engines.paths import MISSING
+from rankgate.errors import UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Python(Engine):
+    """A function that takes a query and gives documents, best first.
+
+    It is called with the query's text, and with ``depth`` and the parameters by name. It gives
+    ids, or pairs of id and score, or ``{id: score}``, or objects with id, score and fields.
+
+    Attributes:
+        function: Where it is, as in "search:rank": a module that can be imported from the
+            folder of this file, and a name. It is run: name only one that you trust.
+        folder: Where the module is looked for first.
+    """
+
+    kind: ClassVar[str] = "python"
+    title: ClassVar[str] = "any function of Python"
+
+    function: str
+    folder: str | None = field(default=".", metadata={"path": True})
+
+    def connect(self, threads: int = 1) -> Connection:  # noqa: ARG002 - nothing to pool
+        """Import the function."""
+        module, _, name = self.function.partition(":")
+        if self.folder and self.folder not in sys.path:
+            sys.path.insert(0, self.folder)
+        try:
+            found = getattr(import_module(module), name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise UsageError(
+                f"{self.function}: {error}; write module:function.", code="invalid-engine"
+            ) from None
+        return Calls(self, found)
+
+
+@dataclass(frozen=True)
+class Calls(Connection):
+    """Calls of a function.
+
+    Attributes:
+        engine: the declaration.
+        function: what is called.
+    """
+
+    engine: Engine
+    function: Callable[..., Any]
+
+    def ask(self, query: Query, parameters: Mapping[str, Any]) -> Answer | Failure:
+        """The answer of the function; what it raises is a failure of this query."""
+        known = {**self.engine.parameters, **parameters}
+        try:
+            found = self.function(query.text, depth=self.engine.depth, **known)
+            rows = list(_rows(found, self.engine.fields))
+        except Exception as error:  # noqa: BLE001 - the user's own code
+            return Failure("refused", f"{type(error).__name__}: {error}")
+        return answer(rows, depth=self.engine.depth)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given(Engine):
+    """A function that was handed over, not named.
+
+    Attributes:
+        function: the function.
+    """
+
+    kind: ClassVar[str] = "python"
+    title: ClassVar[str] = Python.title
+
+    function: Callable[..., Any]
+
+    def connect(self, threads: int = 1) -> Connection:  # noqa: ARG002 - nothing to pool
+        """The function."""
+        return Calls(self, self.function)
+
+
+def _rows(found: Mapping[str, float] | Sequence[Any], fields: Mapping[str, Any]) -> Iterator[Row]:
+    if isinstance(found, Mapping):
+        for doc_id, score in found.items():
+            yield doc_id, score, {}
+        return
+    for each in found:
+        if isinstance(each, Mapping):
+            shown = {name: each[str(key)] for name, key in fields.items() if str(key) in each}
+            yield each.get("id", MISSING), each.get("score", MISSING), shown
+        elif isinstance(each, tuple | list):
+            doc_id, score = each
+            yield doc_id, score, {}
+        else:
+            yield each, MISSING, {}

@@ -1,0 +1,152 @@
+"""SQLite's full-text search, FTS5."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, ClassVar, Literal
+from urllib.parse import quote
+
+from rankgate.engines.engine import Answer, Connection, Engine, Facts, Failure, Query
+from rankgate.engines.hits import answer
+from rankgate.engines.paths import MISSING
+from rankgate.errors import UsageError
+
+_WORD = re.compile(r"\w+")
+_STEPS = 10_000  # of SQLite's machine between two looks at the clock
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sqlite(Engine):
+    """A table of SQLite's FTS5, ranked by BM25, or any statement.
+
+    Attributes:
+        database: The file.
+        table: The FTS5 table.
+        id: The column of document ids; the rowid without it.
+        match: How the words of a query become an FTS5 expression: any of them (``or``), all
+            (``and``), as a phrase, or the query as it is (``raw``).
+        weights: A weight for each column in bm25(), as in [10, 1]; numbers or names in braces.
+        sql: A statement instead, which gives id, score (higher is better) and fields; it may
+            use :query, :depth and the parameters.
+    """
+
+    kind: ClassVar[str] = "sqlite"
+    title: ClassVar[str] = "SQLite's full-text search, FTS5"
+    source: ClassVar[str] = "https://www.sqlite.org/fts5.html"
+
+    database: str = field(metadata={"path": True})
+    table: str | None = None
+    id: str | None = None
+    match: Literal["or", "and", "phrase", "raw"] = "or"
+    weights: list[Any] = field(default_factory=list)
+    sql: str | None = None
+
+    def check(self) -> None:
+        """Refuse neither, or both, of a table and a statement."""
+        if (self.table is None) == (self.sql is None):
+            raise UsageError("say either table or sql.", code="invalid-engine")
+
+    def connect(self, threads: int = 1) -> Connection:  # noqa: ARG002 - a file needs no pool
+        """Open the database, read only."""
+        place = f"file:{quote(self.database)}?mode=ro"
+        try:
+            database = sqlite3.connect(
+                place, uri=True, timeout=self.timeout, check_same_thread=False
+            )
+            database.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
+        except sqlite3.Error as error:
+            raise UsageError(f"{self.database}: {error}.", code="cannot-read") from None
+        return _Database(self, database)
+
+    def expression(self, text: str) -> str:
+        """A query as FTS5 takes it; each word is quoted, so that none is an operator."""
+        if self.match == "raw":
+            return text
+        words = [f'"{word}"' for word in _WORD.findall(text)]
+        if self.match == "phrase":
+            return '"' + " ".join(_WORD.findall(text)) + '"' if words else ""
+        return f" {self.match.upper()} ".join(words)
+
+    def statement(self, columns: list[str], weights: list[float]) -> str:
+        """The statement of a table."""
+        assert self.table is not None
+        table = _quoted(self.table)
+        shown = "".join(f", {_quoted(str(name))}" for name in columns)
+        key = "rowid" if self.id is None else _quoted(self.id)
+        score = ", ".join([table, *(repr(float(each)) for each in weights)])
+        return (
+            f"SELECT {key}, -bm25({score}) AS score{shown} FROM {table} "  # noqa: S608 - quoted
+            f"WHERE {table} MATCH :query ORDER BY score DESC, rowid LIMIT :depth"
+        )
+
+
+class _Database(Connection):
+    def __init__(self, engine: Sqlite, database: sqlite3.Connection) -> None:
+        self._engine, self._database = engine, database
+
+    def ask(self, query: Query, parameters: Mapping[str, Any]) -> Answer | Failure:
+        engine, names = self._engine, list(self._engine.fields)
+        values = engine.known(query, parameters)
+        text = engine.expression(query.text) if engine.sql is None else query.text
+        if engine.sql is None and not text:
+            return Answer(())
+        end = time.monotonic() + engine.timeout
+        self._database.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+        try:
+            from rankgate.engines.template import filled
+
+            sql = engine.sql or engine.statement(
+                [str(engine.fields[name]) for name in names], filled(engine.weights, values)
+            )
+            cursor = self._database.execute(sql, {**values, "query": text})
+            if engine.sql is not None:
+                names = [column[0] for column in cursor.description[2:]]
+            rows = cursor.fetchmany(engine.depth)
+        except sqlite3.OperationalError as error:
+            if "interrupted" in str(error):
+                return Failure("again", f"no answer within {engine.timeout:g} seconds")
+            return Failure(_kind_of(error), f"SQLite: {error}")
+        except (sqlite3.Error, KeyError, ValueError, TypeError) as error:
+            return Failure("refused", f"SQLite: {error}")
+        return answer(
+            (row[0], row[1] if len(row) > 1 else MISSING, dict(zip(names, row[2:], strict=True)))
+            for row in rows
+        )
+
+    def facts(self) -> Facts:
+        found = self._engine
+        version = sqlite3.sqlite_version
+        schema = self._one("SELECT group_concat(sql, ';') FROM sqlite_master")
+        documents = None
+        if found.table is not None:
+            documents = self._one(f"SELECT count(*) FROM {_quoted(found.table)}")  # noqa: S608
+        changed = self._one("PRAGMA data_version")
+        settings = sha256(str(schema).encode()).hexdigest()[:12]
+        return Facts(version, documents, settings, str(changed))
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _one(self, sql: str) -> Any:
+        try:
+            return self._database.execute(sql).fetchone()[0]
+        except (sqlite3.Error, TypeError):
+            return None
+
+
+def _quoted(name: str) -> str:
+    """A name as SQL takes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _kind_of(error: sqlite3.OperationalError) -> Any:
+    """A table or column that is missing is so for every query; a locked file is not for long."""
+    words = str(error)
+    if "no such" in words:
+        return "fatal"
+    return "again" if "locked" in words or "busy" in words else "refused"

@@ -1,0 +1,98 @@
+"""Tantivy, a search engine as a library."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rankgate.engines.engine import Answer, Connection, Engine, Facts, Failure, Query
+from rankgate.engines.hits import Row, answer
+from rankgate.engines.paths import MISSING
+from rankgate.engines.template import filled
+from rankgate.errors import MissingExtraError, UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tantivy(Engine):
+    """An index of Tantivy in a folder, ranked by BM25.
+
+    Attributes:
+        index: The folder.
+        id: The stored field that holds the document's id.
+        search: The fields that a query searches.
+        boosts: What a match in a field counts, as in {title = 2}; names in double braces stand
+            for values.
+        every: Whether every word must match.
+    """
+
+    kind: ClassVar[str] = "tantivy"
+    title: ClassVar[str] = "Tantivy, a search engine as a library"
+    source: ClassVar[str] = "https://github.com/quickwit-oss/tantivy-py"
+
+    index: str = field(metadata={"path": True})
+    id: str
+    search: list[Any]
+    boosts: dict[str, Any] = field(default_factory=dict)
+    every: bool = False
+
+    def connect(self, threads: int = 1) -> Connection:  # noqa: ARG002 - threads share an index
+        """Open the index."""
+        try:
+            import tantivy
+        except ImportError:
+            message = "Tantivy needs tantivy; pip install 'rankgate[tantivy]'."
+            raise MissingExtraError(message) from None
+        try:
+            return _Index(self, tantivy.Index.open(self.index))
+        except ValueError as error:
+            raise UsageError(f"{self.index}: {error}.", code="cannot-read") from None
+
+
+class _Index(Connection):
+    def __init__(self, engine: Tantivy, index: Any) -> None:
+        self._engine, self._index = engine, index
+        self._searcher = index.searcher()
+
+    def ask(self, query: Query, parameters: Mapping[str, Any]) -> Answer | Failure:
+        engine = self._engine
+        values = engine.known(query, parameters)
+        try:
+            boosts = {name: float(each) for name, each in filled(engine.boosts, values).items()}
+            parsed, _ = self._index.parse_query_lenient(
+                query.text,
+                [str(name) for name in engine.search],
+                field_boosts=boosts,
+                conjunction_by_default=engine.every,
+            )
+            found = self._searcher.search(parsed, engine.depth)
+            rows = list(self._rows(found.hits))
+        except (ValueError, KeyError, TypeError) as error:
+            return Failure("refused", f"Tantivy: {error}")
+        return answer(rows, MISSING if found.count is None else found.count)
+
+    def _rows(self, hits: list[Any]) -> Iterator[Row]:
+        for score, address in hits:
+            document = self._searcher.doc(address)
+            shown = {
+                name: document.get_first(str(key)) for name, key in self._engine.fields.items()
+            }
+            kept = {name: value for name, value in shown.items() if value is not None}
+            yield document.get_first(self._engine.id) or MISSING, score, kept
+
+    def facts(self) -> Facts:
+        try:
+            meta = json.loads((Path(self._engine.index) / "meta.json").read_bytes())
+        except (OSError, ValueError):
+            meta = {}
+        schema = json.dumps(meta.get("schema"), sort_keys=True)
+        return Facts(
+            f"tantivy {version('tantivy')}",
+            self._searcher.num_docs,
+            sha256(schema.encode()).hexdigest()[:12],
+            f"opstamp {meta['opstamp']}" if "opstamp" in meta else "",
+        )

@@ -1,0 +1,166 @@
+"""What an engine returned for every query, as a run: the result of the verb ``snapshot``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+import polars as pl
+
+# the codec reads the types of fields when it restores a result
+from rankgate.data import Run
+from rankgate.engines.engine import Facts
+from rankgate.present.codec import encoded
+from rankgate.present.result import Notice, Result
+
+QUERIES = {
+    "query_id": pl.String,
+    "state": pl.String,
+    "latency_ms": pl.Float64,
+    "attempts": pl.Int64,
+    "error": pl.String,
+    "returned": pl.Int64,
+    "total_hits": pl.Int64,
+    "started_at": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Lists:
+    """What the lists of a snapshot are like.
+
+    Attributes:
+        documents: rows of the run.
+        repeated: documents that came again in one answer, and count once.
+        tied: documents whose score another document of the list has.
+        unordered: queries whose scores do not fall from rank to rank.
+        unscored: queries whose documents have no scores.
+        by_rank: whether the run's scores were made of the ranks.
+    """
+
+    documents: int = 0
+    repeated: int = 0
+    tied: int = 0
+    unordered: int = 0
+    unscored: int = 0
+    by_rank: bool = False
+
+
+@dataclass(frozen=True)
+class Snapshot(Result):
+    """A snapshot of an engine.
+
+    Attributes:
+        engine: its name.
+        engine_kind: what it is.
+        configuration: a hash of its settings, without secrets.
+        parameters: of its request.
+        depth: documents that were asked for.
+        facts: what the engine said of itself.
+        finished: whether every query was asked.
+        problem: why it was not.
+        seconds: that asking took, in this call.
+        asked: queries that were asked in this call; earlier ones were kept.
+        lists: what the lists are like.
+        queries: ``query_id``, ``state``, ``latency_ms`` of the answer, ``attempts``, ``error``,
+            ``returned``, ``total_hits``, ``started_at``.
+        output: the file of the run; None where there is none.
+        run: the run; None in a result that was read from JSON.
+    """
+
+    kind: ClassVar[str] = "snapshot"
+    label: ClassVar[str] = "Snapshot of an engine"
+    document_from: ClassVar[str] = "rankgate.engines.document:document"
+    order: ClassVar[int] = 29
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"queries": QUERIES}
+
+    engine: str
+    engine_kind: str
+    configuration: str
+    parameters: Mapping[str, Any]
+    depth: int
+    facts: Facts
+    finished: bool
+    problem: str
+    seconds: float
+    asked: int
+    lists: Lists
+    queries: pl.DataFrame
+    output: str | None = None
+    run: Run | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def states(self) -> Mapping[str, int]:
+        """Queries by state."""
+        counted = self.queries.group_by("state").len()
+        found = dict(counted.iter_rows())
+        return {state: found.get(state, 0) for state in ("ok", "zero", "failed", "not_run")}
+
+    @property
+    def latency(self) -> Mapping[str, float | None]:
+        """Quantiles of the answers' latencies, in milliseconds."""
+        taken = self.queries["latency_ms"].drop_nulls()
+        return {
+            f"p{share:g}": None if taken.is_empty() else taken.quantile(share / 100, "linear")
+            for share in (50, 90, 95, 99, 100)
+        }
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What a reader of the run should know."""
+        return tuple(_notices(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, without the rows of the run."""
+        shown = {each.name: encoded(getattr(self, each.name)) for each in fields(self)[:-1]}
+        return {**self.head(), **shown}
+
+    def _table(self) -> pl.DataFrame:
+        return self.queries
+
+
+def _notices(result: Snapshot) -> list[Notice]:
+    states, lists, found = result.states, result.lists, []
+    if not result.finished:
+        found.append(
+            Notice(
+                "unfinished-snapshot",
+                f"unfinished: {states['not_run']:,} of {len(result.queries):,} queries were not "
+                f"asked ({result.problem or 'interrupted'}); the same command again goes on",
+            )
+        )
+    if states["failed"]:
+        errors = result.queries.filter(pl.col("state") == "failed")["error"]
+        first = errors.value_counts(sort=True)["error"][0]
+        found.append(
+            Notice(
+                "failed-queries",
+                f"{states['failed']:,} queries failed, most often: {first}; --again asks them anew",
+            )
+        )
+    if lists.unordered and not lists.by_rank:
+        found.append(
+            Notice(
+                "scores-not-in-order",
+                f"in {lists.unordered:,} queries the scores do not fall from rank to rank, so that "
+                'a tool that sorts by score sees another ranking; scores = "rank" keeps the '
+                "engine's order",
+            )
+        )
+    if lists.tied and not lists.by_rank:
+        found.append(
+            Notice(
+                "tied-scores",
+                f"{lists.tied:,} of {lists.documents:,} documents have the score of another one of "
+                'their list, and tools order these by id; scores = "rank" keeps the order',
+            )
+        )
+    if lists.repeated:
+        found.append(
+            Notice(
+                "repeated-documents",
+                f"{lists.repeated:,} documents came again in one answer; the first place counts",
+            )
+        )
+    return found

@@ -1,0 +1,199 @@
+"""The verb ``snapshot``: ask an engine every query, and keep what it returns as a run."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+
+from rankgate.data.write import format_for
+from rankgate.declare import Range
+from rankgate.engines.asking import Asking
+from rankgate.engines.configuration import Configuration, read
+from rankgate.engines.engine import Connection, Engine, Facts, Query
+from rankgate.engines.kinds.python import Calls, Python
+from rankgate.engines.outcome import SUFFIX, Outcome, Outcomes
+from rankgate.engines.pace import Pace
+from rankgate.engines.queries import queries_of
+from rankgate.engines.snapshot import Snapshot
+from rankgate.engines.writing import Target, gathered
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankgate.data.formats.format import Format
+    from rankgate.engines.queries import QueriesLike
+
+EngineLike: TypeAlias = "str | Path | Engine | Configuration | Callable[..., Any]"
+"""An engine: a TOML file, a declaration, or a function of a query's text and ``depth``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given(Engine):
+    """A function that was handed over.
+
+    Attributes:
+        function: the function.
+    """
+
+    kind: ClassVar[str] = Python.kind
+    title: ClassVar[str] = Python.title
+
+    function: Callable[..., Any]
+
+    def connect(self, threads: int = 1) -> Connection:  # noqa: ARG002 - nothing to pool
+        """The function."""
+        return Calls(self, self.function)
+
+
+def snapshot(
+    engine: EngineLike,
+    queries: QueriesLike,
+    output: str | Path | None = None,
+    *,
+    parameters: Mapping[str, Any] | Sequence[str] = (),
+    depth: Annotated[int, Range(1, 10_000)] | None = None,
+    concurrency: Annotated[int, Range(1, 256)] | None = None,
+    rate: Annotated[float, Range(0, exclusive=True)] | None = None,
+    again: bool = False,
+    force: bool = False,
+    to: str | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Snapshot:
+    """Ask an engine every query, and keep what it returns as a run.
+
+    Each answer is on disk (``OUTPUT.partial.jsonl``) before the next query is asked, so that a
+    snapshot that was interrupted goes on where it was when it is called again. When it ends, the
+    run is written, with the state and latency of each query (``OUTPUT.meta.jsonl``), the display
+    fields of documents (``OUTPUT.docs.jsonl``) and the snapshot itself
+    (``OUTPUT.snapshot.json``).
+
+    Args:
+        engine: an engine's TOML file, a declaration, or a function.
+        queries: ids and texts: a file, ``{query_id: text}`` or a frame.
+        output: the file of the run; in memory only without it.
+        parameters: of the engine's request: ``{"k1": 0.9}``, or as words, ``["k1=0.9"]``.
+        depth: how many documents are asked for; as the engine's file says without it.
+        concurrency: queries that are asked at the same time; as the engine's file says without it.
+        rate: queries a second, at most; as the engine's file says without it.
+        again: ask queries that failed before anew.
+        force: replace an output that exists, and begin anew.
+        to: the format of the run; by the suffix of OUTPUT without it.
+        on_progress: called with each query that has an answer or failed.
+
+    Raises:
+        InputError: a file that cannot be read, with its line.
+        UsageError: an unknown parameter; an output that exists; another snapshot under way there;
+            a secret that is not set; an engine that cannot be connected to.
+        MissingExtraError: the library of the engine is not installed.
+    """
+    chosen = configuration_of(engine).having(parameters, depth)
+    pace = replace(
+        chosen.pace,
+        concurrency=concurrency or chosen.pace.concurrency,
+        rate=rate or chosen.pace.rate,
+    )
+    chosen = replace(chosen, pace=pace)
+    asked = queries_of(queries)
+    if output is None:
+        with TemporaryDirectory() as folder:
+            target = Target(Path(folder) / "run", None)
+            return replace(_taken(chosen, asked, target, again=again, on=on_progress), output=None)
+    found: Format = format_for(output, to, "runs")
+    target = Target(Path(output), found)
+    target.ready(force=force)
+    return _taken(chosen, asked, target, again=again, on=on_progress)
+
+
+def configuration_of(engine: EngineLike) -> Configuration:
+    """An engine with how it is asked.
+
+    Raises:
+        InputError: a file that cannot be read.
+        UsageError: nothing that is an engine.
+    """
+    if isinstance(engine, Configuration):
+        return engine
+    if isinstance(engine, Engine):
+        engine.check()
+        return Configuration(engine.kind, engine, Pace())
+    if isinstance(engine, str | Path):
+        return read(engine)
+    if callable(engine):
+        name = getattr(engine, "__name__", "function")
+        return Configuration(name, Given(function=engine), Pace())
+    raise UsageError(
+        f"{type(engine).__name__} is no engine; give a TOML file or a function.",
+        code="wrong-type",
+    )
+
+
+def _taken(
+    chosen: Configuration,
+    queries: Sequence[Query],
+    target: Target,
+    *,
+    again: bool,
+    on: Callable[[str], None] | None,
+) -> Snapshot:
+    outcomes = Outcomes.open(Path(f"{target.path}{SUFFIX}"), _head(chosen, queries))
+    try:
+        done = {
+            query_id
+            for query_id, state in outcomes.states.items()
+            if not (again and state == "failed")
+        }
+        left = [query for query in queries if query.query_id not in done]
+
+        def keep(outcome: Outcome) -> None:
+            outcomes.keep(outcome)
+            if on:
+                on(outcome.query_id)
+
+        facts = _facts(chosen)
+        asking, began = Asking(chosen.engine, chosen.pace, keep), time.monotonic()
+        if left:
+            asking.run(left)
+        seconds = time.monotonic() - began
+        run, table, lists = gathered(outcomes, queries, chosen)
+        result = Snapshot(
+            engine=chosen.name,
+            engine_kind=chosen.engine.kind,
+            configuration=chosen.sha256,
+            parameters=chosen.engine.parameters,
+            depth=chosen.engine.depth,
+            facts=facts,
+            finished=not (table["state"] == "not_run").any(),
+            problem=asking.problem,
+            seconds=round(seconds, 3),
+            asked=sum(query.query_id in outcomes.states for query in left),
+            lists=lists,
+            queries=table,
+            output=str(target.path),
+            run=run,
+        )
+        target.write(result, outcomes)
+    finally:
+        outcomes.close()
+    if result.finished and not result.states["failed"]:
+        outcomes.path.unlink()
+    return result
+
+
+def _facts(chosen: Configuration) -> Facts:
+    connection = chosen.engine.connect()
+    try:
+        return connection.facts()
+    finally:
+        connection.close()
+
+
+def _head(chosen: Configuration, queries: Sequence[Query]) -> dict[str, str]:
+    """What a snapshot is of: one that is gone on with must be of the same."""
+    words = hashlib.sha256()
+    for query in queries:
+        words.update(f"{query.query_id}\0{query.text}\0".encode())
+    return {"engine": chosen.name, "configuration": chosen.sha256, "queries": words.hexdigest()}

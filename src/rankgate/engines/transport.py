@@ -1,0 +1,258 @@
+"""The HTTP client: one request, and every reply or failure classified."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from rankgate.engines.engine import Failure
+from rankgate.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    import urllib3
+
+HOSTS = "RANKGATE_HOSTS"
+"""Hosts that may be asked, with commas between; any where it is not set."""
+
+_PIECE = 1 << 16
+_CONNECT = 10.0
+_OK, _DENIED, _WRONG = range(200, 300), {401, 402, 403}, {404, 405, 410}
+_MOVED = range(300, 400)
+_AGAIN = {408, 409, 425, 429}
+_SERVER = 500
+_SHOWN = 200
+_HERE = {"localhost", "127.0.0.1", "::1"}
+
+
+@dataclass(frozen=True)
+class Response:
+    """A reply with status 2xx.
+
+    Attributes:
+        data: its body.
+    """
+
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Broken(Failure):
+    """A failure of one request.
+
+    Attributes:
+        status: of the reply; 0 where none came.
+        sent: whether the request may have been carried out.
+    """
+
+    status: int = 0
+    sent: bool = False
+
+
+class Transport:
+    """Sends requests to one server; may be used by many threads.
+
+    Redirections are not followed, so that headers with secrets go to no other host.
+
+    Args:
+        url: the server, and the beginning of the path.
+        headers: of every request.
+        timeout: seconds that a whole request may take.
+        threads: how many will use it.
+        largest: bytes of a reply, at most.
+        authority: a file of certificates to trust instead of the system's.
+        scrubbed: removes secrets from what is quoted.
+
+    Raises:
+        MissingExtraError: urllib3 is not installed.
+        UsageError: an invalid URL, or one that holds a secret; a host that may not be asked.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        *,
+        timeout: float,
+        threads: int = 1,
+        largest: int = 64 << 20,
+        authority: str | None = None,
+        scrubbed: Callable[[str], str] = str,
+        extra: str = "engines",
+    ) -> None:
+        try:
+            import urllib3
+        except ImportError:
+            message = f"requests over HTTP need urllib3; pip install 'rankgate[{extra}]'."
+            raise MissingExtraError(message) from None
+        refuse_strange(url)
+        _refuse_host(str(urlsplit(url).hostname))
+        self.url = url.rstrip("/")
+        self._headers = {"Accept-Encoding": "identity", "User-Agent": "rankgate", **headers}
+        self._timeout, self._largest, self._scrubbed = timeout, largest, scrubbed
+        self._errors = urllib3.exceptions
+        self._limits = urllib3.Timeout(connect=min(_CONNECT, timeout), read=timeout)
+        self._pool = _pool(self.url, threads, authority)
+
+    def __repr__(self) -> str:
+        """Without headers."""
+        return f"Transport({self.url!r})"
+
+    def send(self, method: str, path: str = "", body: bytes | None = None) -> Response | Broken:
+        """One request, one reply; never an exception of HTTP.
+
+        Args:
+            method: GET or POST.
+            path: what follows the URL, encoded.
+            body: JSON, where there is one.
+        """
+        end, status = time.monotonic() + self._timeout, 0
+        kind = {"Content-Type": "application/json"} if body is not None else {}
+        try:
+            response = self._pool.request(
+                method,
+                self.url + path,
+                body=body,
+                headers={**kind, **self._headers},
+                redirect=False,
+                preload_content=False,
+                timeout=self._limits,
+            )
+            status = response.status
+            data = self._body(response, end)
+        except self._errors.HTTPError as error:
+            return self._broken(error, status)
+        if status in _OK:
+            return Response(data)
+        return self._failed(status, response.headers, data)
+
+    def _broken(self, error: Exception, status: int) -> Broken:
+        """Nothing came, or not all of it; what was asked may have been answered all the same."""
+        known = self._errors
+        if isinstance(
+            error, known.ConnectTimeoutError | known.NewConnectionError | known.ProxyError
+        ):
+            return Broken("again", "no connection to the endpoint")
+        if isinstance(error, known.SSLError):
+            return Broken("fatal", self._scrubbed(f"no safe connection: {error}"))
+        problem = "the answer breaks off"
+        if isinstance(error, known.TimeoutError):
+            problem = f"no answer within {self._timeout:g} seconds"
+        return Broken("again", problem, status=status, sent=True)
+
+    def _body(self, response: Any, end: float) -> bytes:
+        """All bytes of an answer, in time."""
+        pieces, size = [], 0
+        with closing(response):  # one that was read to its end went back to the pool before
+            while piece := response.read1(_PIECE):
+                pieces.append(piece)
+                size += len(piece)
+                if time.monotonic() > end:
+                    raise self._errors.TimeoutError
+                if size > self._largest:
+                    raise self._errors.ProtocolError
+        return b"".join(pieces)
+
+    def _failed(self, status: int, headers: Mapping[str, str], data: bytes) -> Broken:
+        if status in _DENIED:  # what such an answer quotes may be a part of the key
+            problem = f"HTTP {status}: the endpoint refuses access; check the key and the account"
+            return Broken("fatal", problem, status=status)
+        if status in _MOVED:
+            problem = f"HTTP {status}: the endpoint is elsewhere, and redirections are not followed"
+            return Broken("fatal", problem, status=status)
+        words = _short(self._scrubbed(_message(data)))
+        problem = f"HTTP {status}" + (f": {words}" if words else "")
+        if status in _WRONG:
+            return Broken("fatal", problem, status=status)
+        if status in _AGAIN or status >= _SERVER:
+            return Broken("again", problem, _retry_after(headers), status=status)
+        return Broken("refused", problem, status=status)
+
+
+def _pool(url: str, threads: int, authority: str | None) -> urllib3.PoolManager:
+    """Connections to an endpoint, through the proxy that the environment names for it, if any."""
+    import urllib3
+
+    base = urlsplit(url)
+    host = str(base.hostname)
+    proxy = getproxies().get(base.scheme)
+    if not proxy or host in _HERE or proxy_bypass(host):
+        return urllib3.PoolManager(maxsize=threads, retries=False, ca_certs=authority)
+    try:
+        who = urlsplit(proxy)
+        login = f"{unquote(who.username or '')}:{unquote(who.password or '')}"
+        headers = urllib3.make_headers(proxy_basic_auth=login) if who.username else None
+        return urllib3.ProxyManager(
+            proxy, maxsize=threads, retries=False, ca_certs=authority, proxy_headers=headers
+        )
+    except (ValueError, urllib3.exceptions.HTTPError):
+        problem = f"the proxy that {base.scheme}_proxy names is not a URL; it begins with http://."
+        raise UsageError(problem, code="invalid-url") from None
+
+
+def refuse_strange(url: str) -> None:
+    """An invalid URL is not shown: what was meant for another place may be a secret."""
+    try:
+        base = urlsplit(url)
+        good = base.scheme in {"http", "https"} and bool(base.hostname) and base.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise UsageError(
+            "the URL of the endpoint is not valid; it begins with http:// or https://.",
+            code="invalid-url",
+        )
+    if base.username or base.password or base.query or base.fragment:
+        raise UsageError(
+            "the URL of the endpoint holds more than host and path; a secret belongs into an "
+            "environment variable.",
+            code="invalid-url",
+        )
+
+
+def _refuse_host(host: str) -> None:
+    """Ask only hosts that the environment allows, where it says."""
+    allowed = {each.strip() for each in os.environ.get(HOSTS, "").split(",")} - {""}
+    if allowed and host not in allowed:
+        raise UsageError(
+            f"the host {host} may not be asked; {HOSTS} allows {', '.join(sorted(allowed))}.",
+            code="host-not-allowed",
+        )
+
+
+def _message(data: bytes) -> str:
+    """The error message of an endpoint, in one line."""
+    text = data[:_PIECE].decode(errors="replace")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    error = value.get("error") if isinstance(value, dict) else None
+    result = error.get("message") or error.get("reason") if isinstance(error, dict) else error
+    return " ".join((result if isinstance(result, str) else text).split())
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds to wait: ``Retry-After`` holds seconds, or a date (RFC 9110, 10.2.3)."""
+    result = (headers.get("Retry-After") or "").strip()
+    try:
+        seconds = float(result)
+    except ValueError:
+        try:
+            when = parsedate_to_datetime(result)
+        except (ValueError, TypeError):
+            return None
+        seconds = (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return max(seconds, 0.0) if seconds < 1e9 else None  # NaN and nonsense are none

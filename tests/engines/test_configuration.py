@@ -1,0 +1,69 @@
+"""Files of engines: what they say, and what is refused with its line."""
+
+import pytest
+
+from rankgate.engines.catalogue import ENGINES
+from rankgate.engines.configuration import read
+from rankgate.engines.engine_kinds import EngineKinds, engines
+from support.wording import raises
+
+GOOD = '[engine]\nkind = "sqlite"\ndatabase = "a.sqlite"\ntable = "docs"\n'
+HTTP = '[engine]\nkind = "http"\nurl = "http://x"\nhits = "a"\nid = "b"\n'
+CLUSTER = '[engine]\nkind = "opensearch"\nurl = "http://x"\nindex = "i"\nsearch = ["a"]\n'
+
+
+def test_paths_are_those_of_the_file(tmp_path):
+    (tmp_path / "e.toml").write_text(GOOD)
+    found = read(tmp_path / "e.toml")
+    assert found.name == "e"
+    assert found.engine.database == str(tmp_path / "a.sqlite")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "e.toml").write_text(GOOD)
+    assert read(tmp_path / "other" / "e.toml").sha256 == found.sha256
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line"),
+    [
+        ("", "invalid-engine", None),
+        ("[engine]\n", "invalid-engine", 1),
+        ('[engine]\nkind = "sqllite"\n', "invalid-engine", 2),
+        ('[engine]\nkind = "sqlite"\n', "invalid-engine", 1),
+        (GOOD + "tabel = 1\n", "invalid-engine", 5),
+        (GOOD + "depth = 0\n", "invalid-engine", 5),
+        (GOOD + "fields = 3\n", "invalid-engine", 5),
+        (GOOD + 'sql = "SELECT 1"\n', "invalid-engine", 1),
+        (GOOD + "[snapshot]\nconcurrency = 0\n", "invalid-engine", 6),
+        (GOOD + "[snapshoot]\n", "invalid-engine", 5),
+        (HTTP, "invalid-engine", 1),
+        (
+            HTTP + '[engine.params]\nq = "{{query}}"\nboost = "{{boots}}"\n',
+            "unknown-parameter",
+            1,
+        ),
+        ('[engine]\nkind = "command"\ncommand = [1]\n', "invalid-engine", 1),
+        ('[engine]\nkind = "postgresql"\ndsn = "x"\nsql = "SELECT 1"\n', "invalid-engine", 1),
+        (
+            CLUSTER + 'user = "me"\n',
+            "invalid-engine",
+            1,
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(tmp_path, text, code, line):
+    (tmp_path / "e.toml").write_text(text)
+    with raises(code) as caught:
+        read(tmp_path / "e.toml")
+    assert caught.value.source == str(tmp_path / "e.toml")
+    assert caught.value.line == line
+
+
+def test_every_kind_says_what_its_keys_mean():
+    found = engines()
+    assert [each.name for each in found.kinds] == sorted(ENGINES)
+    for kind in found.kinds:
+        assert kind.title
+        assert all(key.help for key in kind.keys), kind.name
+    assert EngineKinds.from_dict(found.to_dict()).to_dict() == found.to_dict()
+    with raises("unknown-kind-of-engine"):
+        engines("solr")

@@ -1,0 +1,92 @@
+"""``rankgate engines`` and ``rankgate snapshot``."""
+
+import json
+import sys
+
+from rankgate.engines.take import snapshot
+
+from .conftest import QUERIES
+from .test_snapshot import queries_file
+
+PROGRAM = """
+import json, sys, time
+for line in sys.stdin:
+    asked = json.loads(line)
+    text = asked["query"]
+    if "sleep" in text:
+        time.sleep(30)
+    if "end" in text:
+        sys.exit(3)
+    if "garbage" in text:
+        print("garbage", flush=True)
+        continue
+    words = enumerate(text.split())
+    hits = [{"id": word, "score": 9 - i, "name": word.upper()} for i, word in words]
+    print(json.dumps({"hits": hits[:asked["depth"]], "total": len(hits)}), flush=True)
+"""
+
+
+def test_engines_are_listed_shown_and_checked(run, engine):
+    listed = json.loads(run("engines", "list", "--format", "json").out)
+    assert {"opensearch", "sqlite", "http"} <= {each["name"] for each in listed["kinds"]}
+    assert "engine.database" in run("engines", "show", "sqlite").out
+    done = run("engines", "check", str(engine), "--query", "red shoe")
+    assert done.code == 0
+    assert "red shoe" in done.out
+    engine.write_text(engine.read_text().replace('table = "docs"', 'table = "dogs"'))
+    done = run("engines", "check", str(engine))
+    assert done.code == 1
+    assert "no such table" in done.out
+
+
+def test_a_snapshot_is_evaluated_with_its_states(run, engine, tmp_path):
+    queries, output = queries_file(tmp_path), tmp_path / "new.run"
+    done = run("snapshot", str(engine), str(queries), "-o", str(output))
+    assert done.code == 0
+    assert "40 queries" in done.out
+    (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d1 1\n" for query in QUERIES))
+    compared = json.loads(
+        run("compare", str(tmp_path / "qrels.txt"), str(output), str(output) + ".b",
+            "-m", "RR", "--format", "json").out or "{}"
+    )  # fmt: skip
+    assert compared == {}  # the second run does not exist
+    again = run("snapshot", str(engine), str(queries), "-o", str(output))
+    assert again.code == 2
+    assert run("snapshot", str(engine), str(queries), "-o", str(output), "--force").code == 0
+
+
+def test_an_engine_that_is_down_exits_with_1(run, engine, tmp_path):
+    engine.write_text(engine.read_text().replace('table = "docs"', 'table = "dogs"'))
+    output = tmp_path / "new.run"
+    done = run("snapshot", str(engine), str(queries_file(tmp_path)), "-o", str(output))
+    assert done.code == 1
+    assert "not asked" in done.out
+
+
+def program(folder):
+    (folder / "search.py").write_text(PROGRAM)
+    file = folder / "program.toml"
+    words = json.dumps([sys.executable, "search.py"])
+    file.write_text(
+        f'[engine]\nkind = "command"\ncommand = {words}\ntimeout = 2\n'
+        '[engine.fields]\ntitle = "name"\n[snapshot]\nretries = 1\nbackoff = 0.01\n'
+    )
+    return file
+
+
+def test_a_program_is_an_engine(tmp_path):
+    asked = {"a": "red shoe", "b": "end it", "c": "garbage", "d": "blue", "e": "sleep"}
+    result = snapshot(program(tmp_path), asked)
+    assert result.queries["state"].to_list() == ["ok", "failed", "failed", "ok", "failed"]
+    assert result.run.table.rows()[:2] == [("a", "red", 9.0), ("a", "shoe", 8.0)]
+    assert "ended with 3" in result.queries["error"][1]
+    assert "no line of JSON" in result.queries["error"][2]
+    assert "no answer within 2 seconds" in result.queries["error"][4]
+
+
+def test_a_program_that_is_not_there(tmp_path):
+    file = program(tmp_path)
+    file.write_text(file.read_text().replace(sys.executable, "no-such-program"))
+    result = snapshot(file, {"a": "x"})
+    assert not result.finished or result.states["failed"] == 1
+    assert "cannot be started" in (result.problem or result.queries["error"][0])

@@ -1,0 +1,214 @@
+"""Engines over HTTP, against a real server that fails in every way."""
+
+import json
+import random
+
+import pytest
+
+from rankgate.engines.configuration import read
+from rankgate.engines.engine_check import check_engine
+from rankgate.engines.json_api import Shape
+from rankgate.engines.paths import parsed
+from rankgate.engines.take import snapshot
+from support.wording import raises
+
+from .conftest import QUERIES, listed
+
+
+def lists(result):
+    return result.run.table.group_by("query_id", maintain_order=True).agg("doc_id").rows()
+
+
+WHOLE = [(query_id, [each["id"] for each in listed(text)]) for query_id, text in QUERIES.items()]
+
+
+def test_documents_scores_fields_and_totals(api, server):
+    result = snapshot(api, QUERIES)
+    assert lists(result) == WHOLE
+    assert result.queries["total_hits"].to_list() == [50] * 40
+    assert {notice.code for notice in result.notices} == set()
+    check = check_engine(api, "red shoe")
+    assert check.documents[0]["title"] == listed("red shoe")[0]["name"]
+    assert not check.missing
+    path = server.seen[-1][0]
+    assert path == "/search?q=red+shoe&n=5"
+
+
+def test_a_server_that_fails_now_and_then_loses_nothing(api, server):
+    chance = random.Random(1)
+    failures = [(500, "oops"), (503, ""), (429, "", [("Retry-After", "0")]), (200, b"<html>no"),
+                (200, b'{"found"', (), 99)]  # fmt: skip
+    server.plan = {
+        text: [chance.choice(failures) for _ in range(chance.choice([0, 0, 1, 2, 3]))] + [()]
+        for text in QUERIES.values()
+    }
+    failed = sum(len(steps) - 1 for steps in server.plan.values())
+    result = snapshot(api, QUERIES)
+    assert failed > 0.3 * len(QUERIES)
+    assert lists(result) == WHOLE
+    assert result.queries["attempts"].sum() == len(QUERIES) + failed
+
+
+@pytest.mark.parametrize(
+    ("reply", "word"),
+    [
+        ((500, {"error": {"reason": "shard gone"}}), "shard gone"),
+        ((200, b"[1, 2"), "no JSON"),
+        ((200, b"<!DOCTYPE html><p>login"), "HTML"),
+        ((200, b"x", (), 50), "breaks off"),
+    ],
+)
+def test_what_does_not_get_better_fails_after_all_tries(api, server, reply, word):
+    server.plan = {"blue": [reply]}
+    result = snapshot(api, {"a": "red", "b": "blue"})
+    assert result.queries["state"].to_list() == ["ok", "failed"]
+    assert result.queries["attempts"].to_list() == [1, 4]
+    assert word in result.queries["error"][1]
+    assert result.finished
+
+
+@pytest.mark.parametrize(
+    ("reply", "word"),
+    [
+        ((400, {"error": "bad syntax"}), "bad syntax"),
+        ((200, {"other": []}), "no list of documents"),
+        ((200, {"found": {"docs": [{"name": "x"}]}}), "no id"),
+        ((200, {"found": {"docs": [{"id": "a", "score": "high"}]}}), "no number"),
+    ],
+)
+def test_what_will_never_get_better_is_not_tried_again(api, server, reply, word):
+    server.plan = {"blue": [reply]}
+    result = snapshot(api, {"a": "red", "b": "blue"})
+    assert result.queries["attempts"].to_list() == [1, 1]
+    assert word in result.queries["error"][1]
+
+
+@pytest.mark.parametrize("status", [301, 302, 401, 403, 404])
+def test_what_fails_for_all_queries_ends_at_once(api, server, status, tmp_path):
+    server.plan = {"*": [(status, "", [("Location", "http://elsewhere.invalid/")])]}
+    result = snapshot(api, QUERIES, tmp_path / "new.run", concurrency=1)
+    assert not result.finished
+    assert str(status) in result.problem
+    assert len(server.seen) == 1
+    assert result.states["not_run"] == len(QUERIES)  # it is not the first query's fault
+    server.plan = {}
+    again = snapshot(api, QUERIES, tmp_path / "new.run", again=True)
+    assert again.finished
+    assert lists(again) == WHOLE
+
+
+def test_an_engine_that_is_down_is_not_asked_for_ever(api, server, tmp_path):
+    server.plan = {"*": [(503, "")]}
+    result = snapshot(api, QUERIES, tmp_path / "new.run")
+    assert not result.finished
+    assert "in a row" in result.problem
+    assert len(server.seen) <= 4 * (10 + 4)
+
+
+def test_a_wait_that_the_server_asks_for_holds_all_threads(api, server):
+    server.plan = {"red": [(429, "", [("Retry-After", "0.3")]), ()]}
+    result = snapshot(api, {"a": "red", "b": "blue"})
+    assert result.finished
+    assert result.seconds >= 0.3
+    server.plan = {"green": [(429, "", [("Retry-After", "100000")])]}
+    ended = snapshot(api, {"a": "green"})
+    assert "asks to wait" in ended.problem
+
+
+def test_a_rate_is_kept(api):
+    result = snapshot(api, dict(list(QUERIES.items())[:10]), rate=50)
+    assert result.seconds >= 9 / 50
+
+
+def test_requests_are_as_many_at_once_as_asked_for(api, server):
+    server.delay = 0.05
+    snapshot(api, QUERIES, concurrency=8)
+    assert 2 <= server.peak <= 8
+
+
+def test_an_answer_that_does_not_come(api, server):
+    server.delay = 3
+    api.write_text(api.read_text().replace("timeout = 1", "timeout = 0.1") + "retries = 0\n")
+    result = snapshot(api, {"a": "red"})
+    assert "no answer within 0.1 seconds" in result.queries["error"][0]
+
+
+def test_pages_are_joined(api, server):
+    words = api.read_text().replace("depth = 5", "depth = 8\npage_size = 5")
+    api.write_text(words.replace('n = "{{depth}}"', 'n = "{{page_size}}"\nfrom = "{{offset}}"'))
+    result = snapshot(api, {"a": "red"})
+    assert [path.partition("from=")[2] for path, *_ in server.seen] == ["0", "5"]
+    assert result.lists.repeated == 5  # this server gives the same documents for every page
+    assert len(result.run.table) == 5
+
+
+def test_secrets_are_nowhere_but_in_the_request(api, server, tmp_path, monkeypatch):
+    words = '[engine.headers]\nAuthorization = "Bearer ${SHOP_TOKEN}"\n[snapshot]'
+    api.write_text(api.read_text().replace("[snapshot]", words))
+    with raises("missing-secret"):
+        snapshot(api, QUERIES)
+    monkeypatch.setenv("SHOP_TOKEN", "very-secret-0123")
+    server.plan = {"blue": [(500, {"error": "token very-secret-0123 is bad"})]}
+    result = snapshot(api, {"a": "red", "b": "blue"}, tmp_path / "new.run")
+    assert server.seen[0][1]["Authorization"] == "Bearer very-secret-0123"
+    assert "[secret]" in result.queries["error"][1]
+    for file in tmp_path.iterdir():
+        assert b"very-secret" not in file.read_bytes(), file
+    before = read(api).sha256
+    monkeypatch.setenv("SHOP_TOKEN", "another-secret-0123")
+    assert read(api).sha256 == before
+
+
+def test_hosts_can_be_restricted(api, monkeypatch):
+    monkeypatch.setenv("RANKGATE_HOSTS", "search.example.com, other.example.com")
+    with raises("host-not-allowed"):
+        snapshot(api, QUERIES)
+    monkeypatch.setenv("RANKGATE_HOSTS", "127.0.0.1")
+    assert snapshot(api, QUERIES).finished
+
+
+def test_a_body_takes_values_with_their_types(server, tmp_path):
+    file = tmp_path / "post.toml"
+    file.write_text(
+        f'[engine]\nkind = "http"\nmethod = "POST"\nurl = "{server.url}/search"\n'
+        'hits = "found.docs"\nid = "id"\n'
+        '[engine.body]\nq = "{{query}}"\nsize = "{{depth}}"\nwords = ["x {{boost}}"]\n'
+        "[engine.parameters]\nboost = 2.5\n"
+    )
+    query = 'a "quote" \\ and {{boost}} }'
+    result = snapshot(file, {"a": query}, depth=7)
+    assert server.seen[0][2] == {"q": query, "size": 7, "words": ["x 2.5"]}
+    assert result.lists.by_rank
+
+
+SHAPES = {
+    "solr": (
+        {"response": {"numFound": 3, "docs": [{"id": "a", "score": 2.0, "title": ["T"]}]}},
+        Shape(("response", "docs"), ("id",), ("score",), {"title": parsed("title.0")},
+              parsed("response.numFound")),
+    ),
+    "vespa": (
+        {"root": {"fields": {"totalCount": 3},
+                  "children": [{"id": "id:ns:doc::a", "relevance": 2.0,
+                                "fields": {"docid": "a", "title": "T"}}]}},
+        Shape(parsed("root.children"), parsed("fields.docid"), ("relevance",),
+              {"title": parsed("fields.title")}, parsed("root.fields.totalCount")),
+    ),
+    "qdrant": (
+        {"result": {"points": [{"id": "a", "score": 2.0, "payload": {"title": "T"}}]}},
+        Shape(parsed("result.points"), ("id",), ("score",), {"title": parsed("payload.title")}),
+    ),
+    "groonga": (
+        [[0, 1.0, 0.1], [[[3], [["_key", "T"], ["_score", "Int32"]], ["a", 2, "T"]]]],
+        Shape(parsed("1.0.2:"), ("0",), ("1",), {"title": ("2",)}, parsed("1.0.0.0")),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("product", SHAPES)
+def test_answers_of_products_are_read(product):
+    value, shape = SHAPES[product]
+    found = shape.read(json.loads(json.dumps(value)), 10)
+    assert (found.doc_ids, found.scores) == (("a",), (2.0,))
+    assert found.fields == [{"title": "T"}]
+    assert found.total == (None if product == "qdrant" else 3)

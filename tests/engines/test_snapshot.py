@@ -1,0 +1,220 @@
+"""Snapshots: what is kept, what is resumed, what is refused."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+
+from rankgate.data import read_run
+from rankgate.engines.snapshot import Snapshot
+from rankgate.engines.take import snapshot
+from support.wording import raises
+
+from .conftest import DOCS, QUERIES, listed
+
+
+def rows(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def queries_file(folder):
+    """Queries as a file without a header."""
+    file = folder / "queries.tsv"
+    file.write_text("".join(f"{query_id}\t{text}\n" for query_id, text in QUERIES.items()))
+    return file
+
+
+def test_the_run_is_what_the_engine_returns(engine, tmp_path):
+    result = snapshot(engine, QUERIES, tmp_path / "new.run")
+    with sqlite3.connect(tmp_path / "shop.sqlite") as shop:
+        for query_id, text in QUERIES.items():
+            words = " OR ".join(f'"{word}"' for word in text.split())
+            sql = "SELECT doc_id, -bm25(docs, 0, 1.0) AS s FROM docs WHERE docs MATCH ? ORDER BY s DESC, rowid LIMIT 10"  # noqa: E501
+            theirs = shop.execute(sql, (words,)).fetchall()
+            ours = result.run.table.filter(pl.col("query_id") == query_id)
+            assert list(zip(ours["doc_id"], ours["score"], strict=True)) == theirs
+    assert result.finished
+    assert result.states == {"ok": 40, "zero": 0, "failed": 0, "not_run": 0}
+    written = read_run(tmp_path / "new.run")
+    assert written.table.equals(result.run.table)
+    assert written.queries["query_id"].to_list() == list(QUERIES)
+    assert written.queries["latency_ms"].min() > 0
+    shown = {row["doc_id"]: row["text"] for row in rows(tmp_path / "new.run.docs.jsonl")}
+    assert shown == {doc_id: DOCS[doc_id] for doc_id in set(result.run.table["doc_id"])}
+    kept = json.loads((tmp_path / "new.run.snapshot.json").read_text())
+    assert Snapshot.from_dict(kept).to_dict() == result.to_dict()
+    assert not (tmp_path / "new.run.partial.jsonl").exists()
+
+
+def test_parameters_and_depth_change_the_request(engine):
+    one, two = snapshot(engine, QUERIES), snapshot(engine, QUERIES, parameters=["weight=2"])
+    assert (two.run.table["score"] != one.run.table["score"]).all()
+    assert snapshot(engine, QUERIES, depth=3).lists.documents <= 3 * len(QUERIES)
+    assert one.configuration != two.configuration
+    with raises("unknown-parameter"):
+        snapshot(engine, QUERIES, parameters={"wieght": 2})
+
+
+def test_a_query_without_results_is_not_a_failure(engine):
+    result = snapshot(engine, {"a": "shoe", "b": "nothing", "c": "!!!"})
+    assert result.queries["state"].to_list() == ["ok", "zero", "zero"]
+
+
+PROGRAM = """
+import json, os, random, signal, sys, time
+from rankgate.data.write import format_for
+from rankgate.engines.configuration import read
+from rankgate.engines.kinds import sqlite
+from rankgate.engines.take import snapshot
+
+asked = sqlite._Database.ask
+
+def slowly(self, *given):
+    time.sleep(0.1)
+    return asked(self, *given)
+
+sqlite._Database.ask = slowly
+engine, queries, output = read(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
+format_for(output)  # what is imported here is not imported twenty times
+chance, killed = random.Random(3), 0
+for _ in range(20):
+    child = os.fork()
+    if not child:
+        snapshot(engine, queries, output)
+        os._exit(0)
+    time.sleep(chance.uniform(0, 0.15))
+    os.kill(child, signal.SIGKILL)
+    killed += os.waitpid(child, 0)[1] == signal.SIGKILL
+print(killed)
+"""
+
+
+@pytest.mark.slow
+def test_a_snapshot_that_is_killed_goes_on_and_equals_a_whole_one(engine, tmp_path):
+    output = tmp_path / "killed.run"
+    whole = snapshot(engine, QUERIES, tmp_path / "whole.run")
+    words = [sys.executable, "-c", PROGRAM, str(engine), json.dumps(QUERIES), str(output)]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    assert int(done.stdout) == 20
+    kept = [json.loads(line) for line in partial(output).read_bytes().split(b"\n")[:-1]]
+    answered = [row["query_id"] for row in kept[1:]]
+    assert len(answered) == len(set(answered))  # none was asked twice
+    assert answered
+    again = snapshot(engine, QUERIES, output)
+    assert again.asked == len(QUERIES) - len(answered)
+    assert output.read_bytes() == (tmp_path / "whole.run").read_bytes()
+    assert again.run.table.equals(whole.run.table)
+
+
+def partial(output):
+    return output.with_name(output.name + ".partial.jsonl")
+
+
+def test_an_output_is_not_replaced_silently(engine, tmp_path):
+    snapshot(engine, QUERIES, tmp_path / "new.run")
+    with raises("output-exists"):
+        snapshot(engine, QUERIES, tmp_path / "new.run")
+    assert snapshot(engine, QUERIES, tmp_path / "new.run", force=True).asked == len(QUERIES)
+
+
+def test_a_snapshot_under_way_is_not_mixed_with_another(engine, tmp_path, monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        _interrupted(engine, tmp_path / "new.run", monkeypatch)
+    assert (tmp_path / "new.run.partial.jsonl").exists()
+    with raises("other-snapshot"):
+        snapshot(engine, QUERIES, tmp_path / "new.run", parameters={"weight": 3})
+    with raises("other-snapshot"):
+        snapshot(engine, {"other": "shoe"}, tmp_path / "new.run")
+    assert snapshot(engine, QUERIES, tmp_path / "new.run").finished
+
+
+def _interrupted(engine, output, monkeypatch):
+    """A snapshot that is interrupted after its first answers."""
+    from rankgate.engines import workers
+
+    with monkeypatch.context() as patch:
+
+        def waits(ended):
+            if not patch_done:
+                patch_done.append(1)
+                time.sleep(0.05)
+                raise KeyboardInterrupt
+            for end in ended:
+                end.wait()
+
+        patch_done = []
+        patch.setattr(workers, "_wait_for", waits)
+        snapshot(engine, QUERIES, output)
+
+
+def test_a_function_is_an_engine():
+    def search(text, depth):
+        return {each["id"]: each["score"] for each in listed(text)[:depth]}
+
+    result = snapshot(search, QUERIES, depth=3)
+    assert result.engine == "search"
+    assert result.run.table["doc_id"].head(3).to_list() == [
+        each["id"] for each in listed(QUERIES["q0"])[:3]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "word"),
+    [
+        (["a", "b"], "ok", ""),
+        ([("a", 2.0), ("b", 1)], "ok", ""),
+        ([{"id": 7, "score": 1}], "ok", ""),
+        ([], "zero", ""),
+        ([("a", float("nan"))], "failed", "no number"),
+        ([{"score": 1}], "failed", "no id"),
+        ([True], "failed", "no id"),
+        ([("a", 1.0), {"id": "b"}], "failed", "have a score"),
+        (3, "failed", "TypeError"),
+    ],
+)
+def test_what_a_function_gives(answer, state, word):
+    result = snapshot(lambda _, **__: answer, {"q": "x"})
+    assert result.queries["state"].to_list() == [state]
+    assert word in (result.queries["error"][0] or "")
+
+
+def test_scores_that_contradict_the_order_are_named():
+    result = snapshot(lambda _, **__: [("a", 1.0), ("b", 2.0), ("c", 2.0)], {"q": "x"})
+    assert {notice.code for notice in result.notices} == {"scores-not-in-order", "tied-scores"}
+    unscored = snapshot(lambda _, **__: ["b", "a"], {"q": "x"})
+    assert unscored.lists.by_rank
+    assert unscored.run.table["doc_id"].to_list() == ["b", "a"]
+    assert unscored.run.table["score"].to_list() == [2.0, 1.0]
+
+
+def test_a_document_that_comes_again_counts_once():
+    result = snapshot(lambda _, **__: ["a", "b", "a"], {"q": "x"})
+    assert result.run.table["doc_id"].to_list() == ["a", "b"]
+    assert [notice.code for notice in result.notices] == ["repeated-documents"]
+
+
+@pytest.mark.parametrize(
+    ("queries", "code"),
+    [
+        ({}, "no-queries"),
+        ({"q": " "}, "no-such-content"),
+        (pl.DataFrame({"query_id": ["a", "a"], "text": ["x", "y"]}), "duplicate-query"),
+        (pl.DataFrame({"query_id": ["a"]}), "no-such-content"),
+    ],
+)
+def test_queries_are_checked(queries, code):
+    with raises(code):
+        snapshot(lambda _, **__: [], queries)
+
+
+def test_many_queries_take_one_sync_for_several(engine, tmp_path, monkeypatch):
+    """Answers of threads that wait for the disk together are written together."""
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: (synced.append(handle), time.sleep(0.02)))
+    snapshot(engine, QUERIES, tmp_path / "new.run", concurrency=16)
+    assert len(synced) < len(QUERIES)
