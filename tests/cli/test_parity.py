@@ -39,6 +39,7 @@ COMMAND_ONLY = {
     "compare": {"query_id", "worst", "lists"},  # what is printed
     "holes": {"count"},  # a method of the result
     "fuse": {"target", "to"},  # the file
+    "snapshot": {"target"},  # called output
     "gate": {"also"},  # what is printed
     "pool": {"rest_to", "overrides"},  # a file; a convention is a value
     "rate": {
@@ -73,6 +74,7 @@ PYTHON_ONLY = {
     "scorecard": {"catalogue"},
     "compare": {"catalogue"},
     "plot": {"kind"},
+    "snapshot": {"output"},
 }
 """What a function has and its command has not."""
 
@@ -156,7 +158,7 @@ OWN_HELP = {
     *(("advise", "task"), ("advise", "stage"), ("split", "way")),  # with each choice explained
     *(("reconcile", "value"), ("explain", "depth"), ("gate", "noise"), ("rating-accuracy", "k")),
     *(("plot", "query_id"), ("plot", "cutoffs"), ("resolve", "parameters"), ("sheet", "raters")),
-    *(("fuse", "parameters"), ("fuse", "weights")),
+    *(("fuse", "parameters"), ("fuse", "weights"), ("snapshot", "parameters")),
 }
 
 

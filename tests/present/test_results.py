@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import rankgate
+from rankgate.engines.engine_kinds import engines
 from rankgate.evaluation.axes import axes
 from rankgate.evaluation.convention import convention_details
 from rankgate.evaluation.metric import metric_details
@@ -88,6 +89,9 @@ KINDS = (
     "scorecard",
     "advice",
     "fusion",
+    "engine_check",
+    "engine_kinds",
+    "snapshot",
     "pool",
     "reusability",
     "agreement",
@@ -145,6 +149,9 @@ def made(folder, ratings):
         "scorecard": lambda: rankgate.scorecard(QRELS, RUNS, ["nDCG@3", "Coverage@3"]),
         "advice": lambda: rankgate.advise(QRELS, [OLD, NEW]),
         "fusion": lambda: rankgate.fuse(RUNS, "linear", train=QRELS, tune=True),
+        "engine_check": lambda: rankgate.check_engine(lambda _, **__: ["<script>", "b"]),
+        "engine_kinds": engines,
+        "snapshot": lambda: rankgate.snapshot(_search, {"q1": "a", "q2": "b", "q3": "c"}),
         "pool": lambda: rankgate.pool([OLD, NEW], depth=3),
         "reusability": lambda: rankgate.reusability(QRELS, [OLD, NEW]),
         "agreement": lambda: rankgate.agree(ratings),
@@ -222,6 +229,11 @@ def test_a_notebook_and_a_report_show_it(result):
     assert document.title
     assert len(document.sections) > 1
     assert page(document).count("<section") == len(document.sections)
+
+
+def _search(text, **_):
+    """Two documents, none, or a failure."""
+    return {"a": [("x", 2.0), ("y", 2.0)], "b": []}[text]
 
 
 def test_every_kind_is_tried_here():

@@ -40,7 +40,9 @@ class Configuration:
     def sha256(self) -> str:
         """A hash of all settings; secrets are in it by the names of their variables only."""
         values = {each.name: _portable(self.engine, each) for each in fields(self.engine)}
-        words = json.dumps({"kind": self.engine.kind, **values}, sort_keys=True, default=repr)
+        words = json.dumps(
+            {"kind": self.engine.engine_kind, **values}, sort_keys=True, default=repr
+        )
         return hashlib.sha256(words.encode()).hexdigest()
 
     def having(

@@ -84,15 +84,16 @@ def check(result: EngineCheck) -> Document:
     """What one query returned, and what is missing."""
     names = list(dict.fromkeys(name for each in result.documents for name in each))
     rows = [tuple(_cell(each.get(name)) for name in names) for each in result.documents]
+    first = Grid(tuple(names), tuple(rows), frozenset(range(2, len(names))))
+    facts = tuple(_facts(result.engine_kind, result.facts))
+    engine = Grid(("", "value"), facts, frozenset({1}))
     total = "" if result.total is None else f" of {result.total:,}"
     words = (result.problem and "no answer") or f"{result.returned:,} documents{total}"
     return made(
         f"{printable(result.engine)}: {words} for {printable(result.query)!r} in "
         f"{result.seconds * 1000:,.1f} ms",
-        *([Table("first documents", Grid(tuple(names), tuple(rows), frozenset(range(2, len(names)))))]
-          if rows else []),
-        Table("engine", Grid(("", "value"), tuple(_facts(result.engine_kind, result.facts)),
-                             frozenset({1}))),
+        *([Table("first documents", first)] if rows else []),
+        Table("engine", engine),
         Warnings(tuple(notice.text for notice in result.notices)),
         status="fail" if result.problem else "pass",
         rows=PlainRows(tuple(names), [tuple(each.get(name) for name in names)

@@ -104,7 +104,7 @@ class Engine(ABC):
         fields: What to keep of each document for display: a name, and where the engine has it.
     """
 
-    kind: ClassVar[str]
+    engine_kind: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str] = ""
 

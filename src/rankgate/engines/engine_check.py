@@ -99,7 +99,7 @@ def check_engine(
         seconds = round(time.perf_counter() - began, 6)
     finally:
         connection.close()
-    about = (chosen.name, chosen.engine.kind, query, facts, seconds)
+    about = (chosen.name, chosen.engine.engine_kind, query, facts, seconds)
     if not isinstance(reply, Answer):
         return EngineCheck(*about, problem=reply.problem)
     shown = list(reply.fields) or [{}] * len(reply.doc_ids)

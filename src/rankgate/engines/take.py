@@ -39,7 +39,7 @@ class Given(Engine):
         function: the function.
     """
 
-    kind: ClassVar[str] = Python.kind
+    engine_kind: ClassVar[str] = Python.engine_kind
     title: ClassVar[str] = Python.title
 
     function: Callable[..., Any]
@@ -119,7 +119,7 @@ def configuration_of(engine: EngineLike) -> Configuration:
         return engine
     if isinstance(engine, Engine):
         engine.check()
-        return Configuration(engine.kind, engine, Pace())
+        return Configuration(engine.engine_kind, engine, Pace())
     if isinstance(engine, str | Path):
         return read(engine)
     if callable(engine):
@@ -161,7 +161,7 @@ def _taken(
         run, table, lists = gathered(outcomes, queries, chosen)
         result = Snapshot(
             engine=chosen.name,
-            engine_kind=chosen.engine.kind,
+            engine_kind=chosen.engine.engine_kind,
             configuration=chosen.sha256,
             parameters=chosen.engine.parameters,
             depth=chosen.engine.depth,

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import read_qrels, read_run
-from rankgate.data.formats.run_meta import ASKED
 from rankgate.data.comparison import LISTS, QUERIES, ScoredRun
 from rankgate.data.dataframes import polars_frame
+from rankgate.data.formats.run_meta import ASKED
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics, is_of_lists, known_metrics
 from rankgate.metrics.names import DEFAULT_METRICS

@@ -33,7 +33,7 @@ class Command(Engine):
         folder: Where it is started.
     """
 
-    kind: ClassVar[str] = "command"
+    engine_kind: ClassVar[str] = "command"
     title: ClassVar[str] = "any program that reads queries from standard input"
 
     command: list[Any]

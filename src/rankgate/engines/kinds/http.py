@@ -38,7 +38,7 @@ class Http(Engine):
         ca: A file of certificates to trust instead of the system's.
     """
 
-    kind: ClassVar[str] = "http"
+    engine_kind: ClassVar[str] = "http"
     title: ClassVar[str] = "any search API over HTTP that answers in JSON"
 
     url: str

@@ -43,7 +43,7 @@ class OpenSearch(Engine):
         ca: A file of certificates to trust instead of the system's.
     """
 
-    kind: ClassVar[str] = "opensearch"
+    engine_kind: ClassVar[str] = "opensearch"
     title: ClassVar[str] = "OpenSearch and Elasticsearch"
     source: ClassVar[str] = "https://docs.opensearch.org/latest/api-reference/search-apis/search/"
 

@@ -36,7 +36,7 @@ class PostgreSql(Engine):
             percent sign is written %%.
     """
 
-    kind: ClassVar[str] = "postgresql"
+    engine_kind: ClassVar[str] = "postgresql"
     title: ClassVar[str] = "PostgreSQL: full text, trigrams, pgvector"
     source: ClassVar[str] = "https://www.postgresql.org/docs/current/textsearch.html"
 

@@ -27,7 +27,7 @@ class Python(Engine):
         folder: Where the module is looked for first.
     """
 
-    kind: ClassVar[str] = "python"
+    engine_kind: ClassVar[str] = "python"
     title: ClassVar[str] = "any function of Python"
 
     function: str
@@ -78,7 +78,7 @@ class Given(Engine):
         function: the function.
     """
 
-    kind: ClassVar[str] = "python"
+    engine_kind: ClassVar[str] = "python"
     title: ClassVar[str] = Python.title
 
     function: Callable[..., Any]

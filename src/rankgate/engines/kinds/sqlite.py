@@ -35,7 +35,7 @@ class Sqlite(Engine):
             use :query, :depth and the parameters.
     """
 
-    kind: ClassVar[str] = "sqlite"
+    engine_kind: ClassVar[str] = "sqlite"
     title: ClassVar[str] = "SQLite's full-text search, FTS5"
     source: ClassVar[str] = "https://www.sqlite.org/fts5.html"
 

@@ -30,7 +30,7 @@ class Tantivy(Engine):
         every: Whether every word must match.
     """
 
-    kind: ClassVar[str] = "tantivy"
+    engine_kind: ClassVar[str] = "tantivy"
     title: ClassVar[str] = "Tantivy, a search engine as a library"
     source: ClassVar[str] = "https://github.com/quickwit-oss/tantivy-py"
 
