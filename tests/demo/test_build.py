@@ -9,6 +9,7 @@ from support.wording import raises
 
 FILES = {
     "docs.sqlite",
+    "engine.toml",
     "movies.qrels",
     "movies.run",
     "new.run",

@@ -61,9 +61,18 @@ def test_the_public_names_are_these():
     results += ["Lists", "Matrix", "ModelRatings"]
     results += ["Pipeline", "Pool", "Prices", "RankgateError", "RaterAgreement", "RatingAccuracy"]
     results += ["Reconciliation", "ResolvedJudgments", "Reusability", "Scorecard", "Sheets"]
-    results += ["Split"]
+    results += ["Snapshot", "Split"]
     results += ["UsageError", "Validation", "Verdict"]
-    verbs = ["admit", "advise", "agree", "blindspots", "collect", "compare", "convention"]
+    verbs = [
+        "admit",
+        "advise",
+        "agree",
+        "blindspots",
+        "check_engine",
+        "collect",
+        "compare",
+        "convention",
+    ]
     verbs += [
         "conventions",
         "convert",
@@ -85,7 +94,16 @@ def test_the_public_names_are_these():
         "read_run",
         "reconcile",
     ]
-    verbs += ["resolve", "reusability", "scorecard", "sheets", "split", "stages", "validate"]
+    verbs += [
+        "resolve",
+        "reusability",
+        "scorecard",
+        "sheets",
+        "snapshot",
+        "split",
+        "stages",
+        "validate",
+    ]
     assert rankgate.__all__ == [*results, *verbs]
     assert all(getattr(rankgate, name) for name in rankgate.__all__)
 

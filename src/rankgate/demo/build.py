@@ -16,8 +16,28 @@ from rankgate.errors import InputError
 INDEX = "docs.sqlite"
 QRELS = "qrels.txt"
 QUERIES = "queries.tsv"
+ENGINE = "engine.toml"
 MOVIES_QRELS = "movies.qrels"
 MOVIES_RUN = "movies.run"
+
+
+_ENGINE = f"""\
+# The new index as an engine that rankgate snapshot asks. Other weights, other rankings:
+# rankgate snapshot demo/engine.toml demo/queries.tsv -o name-4.run --parameter name=4
+[engine]
+kind = "sqlite"
+database = "{INDEX}"
+table = "new"
+id = "doc_id"
+weights = [0, "{{{{name}}}}", 2.0, 2.0, 1.0]  # doc_id, name, signature, summary, body
+
+[engine.parameters]
+name = 8.0
+
+[engine.fields]
+title = "name"
+text = "summary"
+"""
 
 
 @dataclass(frozen=True)
@@ -107,6 +127,7 @@ def _write(folder: Path) -> Demo:
             _save(folder / f"{engine.name}.run", _run_lines(ranking, engine.name))
     _save(folder / QRELS, [f"{j.query_id} 0 {j.doc_id} {j.grade}" for j in judged])
     _save(folder / QUERIES, [f"{query_id}\t{text}" for query_id, text in texts.items()])
+    _save(folder / ENGINE, _ENGINE.splitlines())
     _write_movies(folder)
     return Demo(folder, len(documents), len(texts), len(judged))
 
