@@ -236,7 +236,7 @@ OF_RATINGS = [
         rated(("q", "d", "a", 1), ("q", "d", "b", 2)),
         1,
     ),
-    ("rating-untold", rated(("q", "d", "a", None)), rated(("q", "d", "a", 0)), 1),
+    ("rating-without-grade", rated(("q", "d", "a", None)), rated(("q", "d", "a", 0)), 1),
     (
         "rating-outside",
         rated(("q", "d", "a", 4), scale=Scale(0, 3)),

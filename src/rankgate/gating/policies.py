@@ -23,8 +23,8 @@ _TYPES = {
     "list": "array",
 }
 _ABOUT = {
-    "[gate]": "What holds for the gate as a whole; every line may be left out.",
-    "[lists]": "What metrics of lists need besides judgments and runs.",
+    "[gate]": "Settings of the whole gate; every key is optional.",
+    "[lists]": "Inputs of metrics of lists, in addition to judgments and runs.",
 }
 
 
@@ -113,5 +113,5 @@ def _property(each: Parameter) -> dict[str, Any]:
 
 
 def _title(kind: RuleKind) -> str:
-    infers = "infers from a sample of queries" if kind.statistical else "counts"
-    return f"{kind.title[0].upper()}{kind.title[1:]}; it {infers}."
+    how = "inferred from a sample of queries" if kind.statistical else "counted, not inferred"
+    return f"{kind.title[0].upper()}{kind.title[1:]} ({how})."

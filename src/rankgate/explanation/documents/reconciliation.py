@@ -73,7 +73,7 @@ def title(result: Reconciliation | Bridge | Finding) -> str:
     else:
         off = "" if not result.percent else ", taken as a percentage"
         tried = f"{len(result.tried)} metrics under {result.conventions} conventions tried"
-        rest = f"who gives {result.reported}{off}; {tried}"
+        rest = f"conventions that give {result.reported}{off}; {tried}"
     run, qrels = printable(result.run), printable(result.qrels)
     return f"{result.metric} of run {run} by judgments {qrels}: {rest}"
 

@@ -31,7 +31,7 @@ def _corrected(found: Ratings) -> Iterator[Found]:
         )
 
 
-@check("rating-untold", "note", "ratings", "Ratings have no grade.")
+@check("rating-without-grade", "note", "ratings", "Ratings have no grade.")
 def _without_grade(found: Ratings) -> Iterator[Found]:
     table = found.table.with_row_index("row").filter(pl.col("grade").is_null())
     if len(table):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankgate.gating.policy import Policy
 
 _FILES = ("train", "items", "obvious", "earlier")
-_EVERY_RULE = "What every rule may say; then what its kind may say."
+_EVERY_RULE = "Keys of every rule; the keys of each kind follow."
 
 
 def keys(result: PolicyKeys) -> Document:
@@ -38,9 +38,9 @@ def keys(result: PolicyKeys) -> Document:
     ]
     rows = [(table, *row) for table, about, properties in parts for row in _rows(about, properties)]
     return Document(
-        "every key of a policy",
+        "all keys of a policy",
         sections=tuple(_section(*part) for part in parts),
-        rows=PlainRows(("table", "key", "default", "what it says"), rows),
+        rows=PlainRows(("table", "key", "default", "meaning"), rows),
     )
 
 
@@ -76,7 +76,7 @@ def _common(kinds: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _section(title: str, about: Mapping[str, Any], properties: Mapping[str, Any]) -> Section:
     rows = tuple(_rows(about, properties))
-    grid = Grid(("key", "default", "what it says"), rows, frozenset(range(3)))
+    grid = Grid(("key", "default", "meaning"), rows, frozenset(range(3)))
     blocks = [about["description"], *([Table("", grid, prose=True)] if rows else [])]
     anchor = "".join(sign for sign in title.replace(" ", "-") if sign.isalnum() or sign in "-_")
     return Section(anchor, title, tuple(blocks))

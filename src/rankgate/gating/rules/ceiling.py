@@ -40,7 +40,7 @@ KIND = RuleKind(
         *(each for each in floor.KIND.takes if each.name == "by"),
     ),
     decide,
-    title="the candidate's value is at most so high",
+    title="the candidate's value is at most a given number",
     statistical=True,
     sliced=True,
     bounds=("at_most",),

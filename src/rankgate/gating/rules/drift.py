@@ -48,6 +48,6 @@ KIND = RuleKind(
         ),
     ),
     decide,
-    title="queries and judgments are those that the saved baseline was scored by",
+    title="queries and judgments are the same as for the saved baseline",
     without_comparison=compare,
 )

@@ -116,7 +116,7 @@ KIND = RuleKind(
         ),
     ),
     decide,
-    title="the candidate's value is at least so high, or at most",
+    title="the candidate's value is at least, or at most, a given number",
     statistical=True,
     sliced=True,
     one_of=("at_least", "at_most"),

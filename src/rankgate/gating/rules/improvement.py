@@ -49,7 +49,7 @@ KIND = RuleKind(
         ),
     ),
     decide,
-    title="the candidate is better, by more than a stated gain if one is stated",
+    title="the candidate is better, by more than a given gain if there is one",
     statistical=True,
     sliced=True,
     difference="by",

@@ -63,7 +63,7 @@ KIND = RuleKind(
         ),
     ),
     decide,
-    title="queries do not take too long, where runs say how long they took",
+    title="queries do not take too long; needs runs with latencies",
     sliced=True,
     any_of=("max_ms", "max_ratio"),
     needs=frozenset({"counts"}),

@@ -109,7 +109,7 @@ KIND = RuleKind(
         ),
     ),
     decide,
-    title="no query, or at most so many, drops by more than so much",
+    title="no query, or at most a given number, drops by more than a limit",
     sliced=True,
     check=_check,
     difference="max_drop",

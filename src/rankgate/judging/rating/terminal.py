@@ -76,9 +76,7 @@ class Rating(Session, Closing):
         seed: int = 0,
     ) -> None:
         if not rater.strip():
-            raise UsageError(
-                "a rating needs to know who gives it; name the rater.", code="missing-input"
-            )
+            raise UsageError("a rating needs a rater; name one with --rater.", code="missing-input")
         result = scale_of(scale)
         grades = grades_of(result)
         labels = {float(grade): label for grade, label in result.labels}

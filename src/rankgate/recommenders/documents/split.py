@@ -68,9 +68,13 @@ def _truth(result: Split) -> str:
     weighed = f"; kinds weigh {weights}" if weights else ""
     floors = ", ".join(f"{kind} {least:g}" for kind, least in rule.least.items())
     weighed += f"; values of kinds at least {floors}" if floors else ""
-    least = "anything" if rule.tells_zero and not rule.threshold else f"{rule.threshold:g} or more"
+    least = (
+        "any value"
+        if rule.tells_zero and not rule.threshold
+        else f"value {rule.threshold:g} or more"
+    )
     return (
-        f"{count:,} of the test, {relevant:,} relevant: worth {least}"
+        f"{count:,} of the test, {relevant:,} relevant: {least}"
         f"{weighed}; the {rule.repeats} of repeats; grades {rule.grades}"
     )
 
