@@ -50,6 +50,7 @@ class Words(TypedDict, total=False):
     ideal_order_optimal: bool
     scenarios: bool
     bounds: Literal["exact", "safe"] | None
+    bounded_with: tuple[tuple[str, tuple[object, ...] | None], ...]
     residual: Callable[..., Floats]
 
 

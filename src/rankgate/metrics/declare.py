@@ -21,6 +21,12 @@ JUDGED_ONLY = Parameter(
     default=False,
 )
 """The alignment parameter that every metric has."""
+_BOUNDED_WITH = (
+    *((name, None) for name in ("cutoff", "rel", "p", "base", "max_grade", "beta", "levels")),
+    ("recall", None),
+    ("gain", ("binary", "linear", "exp", "scaled")),
+)
+"""What the parameters of these names leave as it is, unless a metric declares otherwise."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +65,8 @@ class Metric(Declared):
         bounds: how its values over all grades of unjudged documents are enclosed: ``exact`` where
             it rises with each grade in the ranking and knows no pool; ``safe`` where it also
             falls with the grades of the pool; None where that is not known.
+        bounded_with: parameters under which that still holds, with the values under which it
+            does, or None for any value; of all others the default only.
         residual: for a metric of endless lists: with the parameters of the kernel and ``best``,
             what documents behind the end could add if all had the grade ``best``, ``(T,)``.
     """
@@ -82,6 +90,7 @@ class Metric(Declared):
     ideal_order_optimal: bool = False
     scenarios: bool = True
     bounds: Literal["exact", "safe"] | None = None
+    bounded_with: tuple[tuple[str, tuple[object, ...] | None], ...] = _BOUNDED_WITH
     residual: Callable[..., Floats] | None = None
 
     def __call__(self, **values: object) -> Metric:
@@ -235,6 +244,19 @@ class Metric(Declared):
         declared = self.parameters.get("cutoff")
         cutoff = bound.get("cutoff", declared.default if declared else None)
         return int(cutoff) if cutoff else None
+
+    def has_bounds(self, defaults: Mapping[str, Any] | None = None) -> bool:
+        """Whether its values are known to be enclosed under the parameters that hold.
+
+        Args:
+            defaults: as in ``compute``.
+        """
+        allowed, declared = dict(self.bounded_with), self.parameters
+        return self.bounds is not None and all(
+            value == declared[name].default
+            or (name in allowed and ((some := allowed[name]) is None or value in some))
+            for name, value in self.bound(defaults).items()
+        )
 
     def incomplete(self) -> str:
         """The sentence for a metric that lacks a required parameter."""

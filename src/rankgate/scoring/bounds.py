@@ -170,21 +170,12 @@ def _measured(source: RunSource, groups: Sequence[_BoundsGroup]) -> list[Scores]
     return [group.scored(total, source) for group, total in zip(groups, totals, strict=True)]
 
 
-_HARMLESS = frozenset({"cutoff", "rel", "p", "base", "max_grade", "beta", "levels", "recall"})
-_GAINS = ("binary", "linear", "exp", "scaled")
-
-
 def _has_bounds(metric: Metric, how: Convention) -> bool:
     """Whether bounds are known for a metric with the parameters that hold."""
-    if metric.bounds is None:
-        return False
     own = how.for_metric(metric)
-    declared = metric.parameters
-    for name, value in metric.bound(own.defaults(metric)).items():
-        usual = name in _HARMLESS or value == declared[name].default
-        if not usual and not (name == "gain" and value in _GAINS):
-            return False
-    return not own.forced and own.digits is None and not own.judged_only
+    if metric.bounds is None or own.forced or own.digits is not None or own.judged_only:
+        return False
+    return metric.has_bounds(own.defaults(metric))
 
 
 def envelope(
