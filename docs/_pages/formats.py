@@ -54,6 +54,14 @@ is an error that says so. A line has 16 MB at most, a JSON document 256 MB, 16 m
 is compressed once more 384 MB. A column of Parquet has 1 GB in one row group, and a table of it
 that is not a run 100 million values. A query has 16 million documents in a run that is read
 query by query.
+
+A file that is compressed with gzip or zstd may unpack to 100 times its size, and to 64 MB in any
+case, whatever it holds; `RANKGATE_MAX_EXPANSION` sets another factor, and 0 removes the limit. It
+is a factor because runs of many GB are read piece by piece: text of runs and logs shrinks to
+between a third and a twentieth, the same list for everybody to a ninetieth, and files made to fill
+the memory to a thousandth. Judgments are kept in memory, in about five times their size, and are
+read up to 2,048 MB, unpacked; `RANKGATE_MAX_JUDGMENTS_MB` sets another limit, 0 removes it. Each
+limit ends in an error that names it, with exit code 2.
 """
 
 

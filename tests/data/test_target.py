@@ -127,6 +127,33 @@ def test_a_small_file_does_not_become_a_huge_one(tmp_path, monkeypatch, kind):
         read_qrels(file)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "eval bomb.gz run", "eval qrels bomb.gz", "trec_eval qrels bomb.gz", "describe bomb.gz",
+        "convert bomb.gz out.csv", "validate bomb.gz", "pool bomb.gz -o out.csv",
+        "split bomb.gz -o parts", "scorecard qrels run --train bomb.gz", "fuse run bomb.gz -o out.run",
+        "scorecard qrels run --items bomb.gz", "compare qrels run run --tags bomb.gz",
+    ],
+)  # fmt: skip
+def test_every_command_refuses_a_small_file_that_becomes_huge(run, tmp_path, monkeypatch, words):
+    monkeypatch.setattr("rankgate.data.streams.source._SMALL", 1 << 20)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels").write_text("1 0 a 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 2.0 x\n")
+    head = (
+        b"1 Q0 a 1 2.0 x\n"
+        if " qrels bomb" in words or "run bomb" in words
+        else b"user,item\nu,i\n"
+    )
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(head + b"\n" * (3 << 20)))
+    done = run(*words.split())
+    assert done.code == 2
+    assert "RANKGATE_MAX_EXPANSION" in done.out + done.err
+    assert "bomb.gz" in done.out + done.err
+    assert not {each.name for each in tmp_path.iterdir()} & {"out.run", "out.csv"}
+
+
 @pytest.mark.parametrize("kind", ["gz", "zst", "plain"])
 def test_judgments_have_a_limit_that_can_be_set(tmp_path, monkeypatch, kind):
     data = b"".join(b"%d 0 d%d 1\n" % (i, i) for i in range(100_000))

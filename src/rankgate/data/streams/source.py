@@ -27,8 +27,10 @@ JUDGMENTS = 2048
 """Megabytes of judgments that are read, unpacked, unless RANKGATE_MAX_JUDGMENTS_MB says; all of
 them are kept in memory, which takes about five times as much."""
 
-EXPANSION = 50
-"""How many times its size a compressed file may unpack to, unless RANKGATE_MAX_EXPANSION says."""
+EXPANSION = 100
+"""How many times its size a compressed file may unpack to, unless RANKGATE_MAX_EXPANSION says: runs
+that show everybody the same list reach 90 with zstd, files made to fill the memory 1,000 and more.
+A factor and no size, as real runs have many GB."""
 
 _SMALL = 64 << 20  # bytes that any compressed file may unpack to
 _PACKED = 1 << 17  # bytes unpacked at one time
