@@ -238,6 +238,7 @@ def read(name, data):
         assert str(error)  # noqa: PT017 - the error is one of two good ends
 
 
+@pytest.mark.slow
 def test_a_zip_bomb_ends_within_its_limit(tmp_path):
     """A line of 16 MB, or a JSON value of 256 MB, is too much, however small its file is."""
     bomb = gzip.compress(b"0" * (64 << 20))

@@ -111,6 +111,7 @@ def packed(kind, data):
     return gzip.compress(data) if kind == "gz" else zstandard.compress(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gz", "zst"])
 def test_a_small_file_does_not_become_a_huge_one(tmp_path, monkeypatch, kind):
     line = b"1 0 " + b"d" * 100 + b"%d 1\n"

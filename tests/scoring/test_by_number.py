@@ -102,6 +102,7 @@ def variants(metric, how):
                 yield each
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["trec", *(n for n, how in CONVENTIONS.items() if how.forced)])
 def test_a_matrix_is_looked_at_no_deeper_than_metrics_look(name, monkeypatch):
     monkeypatch.setattr(plan, "SHOWN", 5)

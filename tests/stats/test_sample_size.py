@@ -41,6 +41,7 @@ def test_queries_without_a_value_do_not_count():
     assert found.n.mean() == pytest.approx(50, abs=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
 def test_normal_differences_take_what_the_noncentral_t_says(power):
     rng = np.random.default_rng(3)
@@ -65,6 +66,7 @@ def test_two_queries_suffice_where_differences_are_large():
     assert queries_for(delta, significant)[0] == 2
 
 
+@pytest.mark.slow
 def test_rows_are_corrected_as_families_of_their_own():
     p = np.random.default_rng(6).random((10, 5)) ** 3
     names = {"holm": "holm", "bh": "fdr_bh", "by": "fdr_by", "none": None,

@@ -59,6 +59,7 @@ def test_tukey_is_paired_and_not_that_of_scipy(adhoc7):
     np.testing.assert_array_equal(significant, apart)
 
 
+@pytest.mark.slow
 def test_many_pairs_are_read_off_a_grid(adhoc7):
     many = tukey(adhoc7[:, :40])
     result = anova(adhoc7[:, :40])
@@ -201,6 +202,7 @@ def test_reliability_stays_within_its_interval_and_the_interval_within_0_and_1(s
         assert 0 <= value <= 1
 
 
+@pytest.mark.slow
 def test_a_large_matrix_is_turned_and_says_what_shuffles_say():
     rng = np.random.default_rng(5)
     steps = np.array([0.0, 0.0, 0.008, 0.012, 0.016, 0.03])
@@ -215,6 +217,7 @@ def test_a_large_matrix_is_turned_and_says_what_shuffles_say():
     )
 
 
+@pytest.mark.slow
 def test_turning_keeps_its_level():
     """Among equal systems, no pair is called different more often than the level allows."""
     rng = np.random.default_rng(6)

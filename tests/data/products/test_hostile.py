@@ -74,6 +74,7 @@ def changed(value, path, new):
     return whole
 
 
+@pytest.mark.slow
 @pytest.mark.explore
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_any_value_of_a_document_may_be_wrong_or_missing(path, several):
@@ -125,6 +126,7 @@ def line_of_bracket(line):
     return any(sign in line.split('": ', 1)[1] for sign in "{}[]")
 
 
+@pytest.mark.slow
 @pytest.mark.explore
 @pytest.mark.parametrize("path", SHEETS, ids=lambda path: path.name)
 def test_any_cell_may_be_wrong(path, several):
@@ -177,6 +179,7 @@ def test_a_document_may_not_be_too_deep(path):
         contents_of(InputFile(None, document.encode()), name_of(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["quepid-csv", "quepid-book-csv", "quepid-detail", "govuk"])
 def test_very_many_columns_are_an_error_that_names_the_way_out(name, tmp_path):
     names = ",".join(["query", "docid", *(f"c{i}" for i in range(100_000)), "rating"])

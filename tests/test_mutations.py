@@ -1,0 +1,31 @@
+"""The sample of small faults hangs on their text and the seed, not on where they are."""
+
+from support.programs import tool
+
+mutations = tool("tests/mutations.py")
+LINES = [f"    x{i} = a + {i} if a < {i} else b * {i}\n" for i in range(2, 30)]
+
+
+def tree(folder, lines, file):
+    """A package whose only function has these lines."""
+    place = folder / "rankgate" / "scoring" / file
+    place.parent.mkdir(parents=True)
+    place.write_text("def f(a, b):\n" + "".join(lines))
+    return folder
+
+
+def test_code_that_is_added_and_moved_leaves_the_others_in_the_sample(tmp_path):
+    one = tree(tmp_path / "one", LINES, "one.py")
+    two = tree(tmp_path / "two", ["    new = a - 99\n", *LINES[::-1]], "two.py")
+    first, second = (
+        [each.content for each in mutations.sampled(source, 12, 13, also)]
+        for source, also in ((one, two), (two, one))
+    )
+    assert first == second
+    assert len(set(first)) == 12
+    assert first != [each.content for each in mutations.sampled(one, 12, 14, two)]
+
+
+def test_a_line_that_is_there_twice_is_left_out(tmp_path):
+    source = tree(tmp_path, [LINES[0], LINES[0], LINES[1]], "one.py")
+    assert {text for text, _, _ in mutations.unique(source)} == {LINES[1].strip()}
