@@ -5,7 +5,7 @@ CORES := -n auto --dist worksteal
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test setup check lowest tensors explore mutate wording format docs bench oracle validity fuzz clean
+.PHONY: demo test setup check engines lowest tensors explore mutate wording format docs bench oracle validity fuzz clean
 
 demo: setup            ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
@@ -27,6 +27,13 @@ lowest: build/lowest/.ready  ## quick tests with the lowest versions that pyproj
 
 LOWEST := tests/data tests/scoring tests/stats tests/cli/test_output_names.py \
     tests/reports/test_plot_command.py tests/evaluation/test_pandas_alone.py
+
+engines: build/engines/opensearch/.ready  ## OpenSearch, for the tests that ask a real node; needs Maven
+
+build/engines/opensearch/.ready: tests/engines/opensearch/pom.xml
+	rm -rf $(@D)
+	mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$(abspath $(@D))
+	touch $@
 
 tensors:               ## tests of matrices with torch and JAX, in an environment of their own
 	$(PYTHON) -m venv build/tensors

