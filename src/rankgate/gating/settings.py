@@ -24,8 +24,8 @@ SETTINGS = (
               choices=("inconclusive", "pass", "fail")),
     Parameter("looks", "text", "how to treat repeated evaluations (looks) at the same queries: "
               "warn; correct alpha by 6/(pi * look)^2; or anytime: queries may be added between "
-              "looks without correction, and alpha is corrected for further candidates only", "warn",
-              choices=("warn", "correct", "anytime")),
+              "looks without correction, and alpha is corrected for further candidates only",
+              "warn", choices=("warn", "correct", "anytime")),
     Parameter("holes", "text", "whether unjudged documents can make a rule inconclusive: estimate "
               "computes how probably they change its outcome, for judged documents chosen at "
               "random and pooled from other systems; random or pooled, if that is known; or ignore",
