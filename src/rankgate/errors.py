@@ -25,8 +25,8 @@ class RankgateError(Exception):
     Attributes:
         code: What is wrong, in kebab case; the same problem has the same code everywhere.
         problem: The message without the place.
-        source: The file or table with the problem; empty where there is none.
-        line: The line of `source`, from 1; None where there is none.
+        source: The file or table with the problem; empty if there is none.
+        line: The line of `source`, from 1; None if there is none.
     """
 
     default_code: ClassVar[str] = "error"

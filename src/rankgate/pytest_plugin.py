@@ -137,7 +137,7 @@ def _decided(root: Path, result: dict[str, Any]) -> Verdict | str:
         return str(error)
 
 
-def _placed(root: Path, name: str, value: Any) -> Any:  # noqa: ANN401 - whatever gate takes
+def _placed(root: Path, name: str, value: Any) -> Any:  # noqa: ANN401 - any option of gate
     """Paths below the root folder; names and data as they are."""
     if isinstance(value, list | tuple):
         return [_placed(root, name, each) for each in value]

@@ -158,8 +158,8 @@ def _notes(advice: Advice) -> str:
         f"unevenly. Detectable: the smallest true difference shown with a power of {said.power:.0%}"
         f", two-sided, alpha {said.alpha:g}. Margin carried: at it a candidate that is as good "
         f"passes the gate with that power, one-sided. Changed, unmoved: lists with another page for"
-        f" which the metric does not change. Eρ²: how far other queries would order these runs "
-        f"alike, from 0 to 1, of three runs or more."
+        f" which the metric does not change. Eρ²: how far other queries would give these runs "
+        f"the same order, from 0 to 1, for three runs or more."
     )
 
 

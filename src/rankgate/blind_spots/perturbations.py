@@ -23,7 +23,7 @@ class Perturbation:
 
     Attributes:
         name: in a few words.
-        about: what it stands for.
+        about: what it represents.
         apply: takes lists, and the cutoff of the metrics, gives the changed lists.
     """
 

@@ -39,8 +39,8 @@ METRICS = {
 """One row a metric. delta is candidate − baseline, its mean over the n queries where both have a
 value; gain is delta, or −delta for a metric that is better when lower; low and high are the ends
 of the interval of delta; effect is Hedges' gz; sd the standard deviation of the differences; mde
-the smallest true difference that n queries show with the power asked for, whatever the correction
-makes of the other tests; needed how many queries show one as large as delta after the correction,
+the smallest true difference that n queries show with the power asked for, regardless of
+the other tests; needed how many queries show one as large as delta after the correction,
 if the other means stay too. In slices both are of one uncorrected test."""
 
 

@@ -145,7 +145,7 @@ def _pairs(
 
 
 def _orderings(names: Sequence[str], worth: dict[str, NDArray[np.float64]]) -> list[dict[str, Any]]:
-    """How alike metrics order the systems, by means of which the larger is better."""
+    """How much metrics agree on the order of systems, by means of which the larger is better."""
     from rankgate.stats.order import tau, tau_ap
     from rankgate.stats.rbo import rbo, tied
 

@@ -138,7 +138,7 @@ def _max_t_level(delta: Floats, alpha: float, seed: int) -> float:
 
 
 def _joined(pairs: Sequence[PairedValues]) -> Floats:
-    """(T, K·M) differences of all candidates, query by query; NaN where there is none."""
+    """(T, K·M) differences of all candidates, query by query; NaN if there is none."""
     every = sorted({query for values in pairs for query in values.query_ids})
     place = {query: i for i, query in enumerate(every)}
     parts = []

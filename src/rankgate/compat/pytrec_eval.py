@@ -36,7 +36,7 @@ supported_measures = frozenset(NICKNAMES["all_trec"]) - SINCE_10
 supported_nicknames = {
     nickname: frozenset(names) & supported_measures for nickname, names in NICKNAMES.items()
 }
-"""Names that stand for several."""
+"""Names of groups."""
 
 _LEAST = 0.00001  # the floor of the geometric means
 _NUMBERS = r"[._]([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)"

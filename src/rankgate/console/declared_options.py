@@ -103,7 +103,7 @@ def _with_pairs(function: Command, name: str, read: Callable[[str], Any]) -> Com
 
 
 def _flag(name: str, known: Container[str] | None = None) -> str:
-    """The flag of a parameter; a name that is not known is none."""
+    """The flag of a parameter; an unknown name is returned as it is."""
     flag = f"--{name.rstrip('_').replace('_', '-')}"
     return flag if known is None or name in known else name
 

@@ -36,7 +36,7 @@ def refuse_clashes(inputs: Sequence[str], output: str | None = None) -> None:
     places = [without_format(each) for each in inputs]
     if places.count("-") > 1:
         raise UsageError(
-            "'-' stands for two inputs, and standard input is read once; name a file.",
+            "'-' is given for two inputs, but standard input can be read only once; name a file.",
             code="stdin-twice",
         )
     if output in (None, "-"):

@@ -54,7 +54,7 @@ def renamed(table: Any, columns: Mapping[str, str] | None) -> Any:
 
     Args:
         table: what may be a frame.
-        columns: ours -> theirs; a column that a frame lacks is none of its own.
+        columns: ours -> theirs; columns that the frame lacks are ignored.
 
     Raises:
         UsageError: a column that is not one of ours.

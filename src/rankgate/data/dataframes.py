@@ -1,4 +1,4 @@
-"""Frames of other libraries as Polars frames: pandas, Arrow, and whatever streams Arrow."""
+"""Frames of other libraries as Polars frames: pandas, Arrow, and all that stream Arrow."""
 
 from __future__ import annotations
 

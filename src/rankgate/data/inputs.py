@@ -1,6 +1,6 @@
 """What functions accept as judgments, runs, ratings, logs and tables: one name for each.
 
-The names are for annotations. A frame or an array is whatever has the protocol of one, so that
+The names are for annotations. A frame or an array is anything with the protocol of one, so that
 neither pandas, PyArrow, PyTorch nor SciPy is imported for them, and no name costs a command time.
 A path may be ``NAME:PATH``, which names its format, and ``-`` is standard input.
 """

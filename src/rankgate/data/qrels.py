@@ -113,7 +113,7 @@ def refuse_holes(table: pl.DataFrame, number: str, place: Place, first_row: int 
     """Check that ids are there and the number is finite.
 
     Raises:
-        InputError: with the row's line where it is known.
+        InputError: with the row's line if known.
     """
     for column in ("query_id", "doc_id"):
         if table[column].null_count() or (table[column] == "").any():

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 REASONS = ("", "missing", "no relevant", "nothing retrieved", "nothing judged")
-"""Why a value is undefined, or stands in for one that is: the kinds of empty."""
+"""Why a value is undefined, or is substituted for one that is: the kinds of empty."""
 
 _WORDS = {place: reason or None for place, reason in enumerate(REASONS)}
 
@@ -87,7 +87,7 @@ class Scores:
         query_ids: ``(T,)``, the judged queries that count, in byte order.
         values: by metric as written, ``(T,)``; NaN where a value is undefined. A metric that is
             about all lists together has none, and only a mean.
-        why: by metric, why values are undefined or stand in: ``(T,)`` places in ``REASONS``.
+        why: by metric, why values are undefined or are substituted: ``(T,)`` places in ``REASONS``.
         means: by metric; NaN where there is nothing to take a mean of.
         counts: the counts behind the means.
         convention: name, axes and hash.
@@ -129,7 +129,7 @@ class Scores:
         return pl.concat(parts).select(columns) if parts else pl.DataFrame(schema=schema)
 
     def per_query(self, metric: str) -> dict[str, float | None]:
-        """One metric by query id; None where it is undefined.
+        """One metric by query id; None if undefined.
 
         Raises:
             KeyError: there is no such metric.

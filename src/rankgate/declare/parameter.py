@@ -130,7 +130,7 @@ class Parameter:
         name: how it is written.
         kind: what it takes.
         help: what it means, in a sentence.
-        default: its value where nothing is given; None too where it is required.
+        default: its value where nothing is given; None too if required.
         choices: the words that it may be.
         range: the numbers that it may be.
         required: whether a value must be given.
@@ -218,7 +218,7 @@ class Parameter:
 
 
 def plain(value: float) -> float:
-    """A number without a fraction as an integer, where it is exact."""
+    """A number without a fraction as an integer, if exact."""
     return int(value) if float(value).is_integer() and abs(value) < _EXACT else float(value)
 
 

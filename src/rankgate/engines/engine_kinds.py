@@ -21,7 +21,7 @@ class Key:
         table: ``engine`` or ``snapshot``.
         name: the key.
         takes: what it takes.
-        default: what holds without it; empty where it is required or there is nothing.
+        default: what holds without it; empty if required or there is nothing.
         required: whether it must be there.
         help: what it means.
     """

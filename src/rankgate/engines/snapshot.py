@@ -65,7 +65,7 @@ class Snapshot(Result):
         lists: what the lists are like.
         queries: ``query_id``, ``state``, ``latency_ms`` of the answer, ``attempts``, ``error``,
             ``returned``, ``total_hits``, ``started_at``.
-        output: the file of the run; None where there is none.
+        output: the file of the run; None if there is none.
         run: the run; None in a result that was read from JSON.
     """
 

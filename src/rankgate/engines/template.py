@@ -1,4 +1,4 @@
-"""Templates of requests: names in double braces stand for values."""
+"""Templates of requests: names in double braces represent values."""
 
 from __future__ import annotations
 

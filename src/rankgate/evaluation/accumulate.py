@@ -85,7 +85,7 @@ class Accumulator:
     """Metrics over batches of users, of which nothing is kept but what adds up.
 
     A batch is judgments and rankings of some whole users, in any form that `evaluate` takes. In
-    whatever order batches come and accumulators are merged, the numbers are the same to the bit,
+    in any order of batches and merges, the numbers are the same to the bit,
     and those of one pass to rounding. A user who comes in two batches counts as two; rows of
     matrices without names are users of their own batch.
 

@@ -29,7 +29,7 @@ class ParameterDetails:
 
     Attributes:
         name: as it is written in parentheses.
-        default: its value where nobody says another, None where it is required or none.
+        default: its value where nobody says another, None if required or none.
         required: whether the metric needs it.
         kind: ``choice``, ``gain`` (a choice or a map), ``int``, ``float``, ``bool`` or ``any``.
         choices: the words it may be.
@@ -172,7 +172,7 @@ def _variants(metric: Metric) -> dict[str, Mapping[str, Any]]:
 
 
 def _empty(value: float | None) -> float | str:
-    """The value that stands for an empty query: a number, or what is done instead."""
+    """The value that represents an empty query: a number, or what is done instead."""
     if value is None:
         return "left out"
     return "undefined" if math.isnan(value) else value

@@ -76,7 +76,7 @@ def _refuse_unlike(judgments: JudgmentIndex, run: MatrixInput) -> None:
     for word, ours, theirs, name in pairs:
         if ours.given is None and theirs.given is None and ours.size != theirs.size:
             problem = (
-                f"{theirs.size} {word}, where {truth.name} has {ours.size}; give both alike, "
+                f"{theirs.size} {word}, where {truth.name} has {ours.size}; make them equal, "
                 f"or say whose they are with {name}."
             )
             raise InputError(problem, source=run.name, code="wrong-shape")

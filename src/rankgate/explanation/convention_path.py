@@ -29,7 +29,7 @@ class Step:
         axes: what is changed; several where they only work together.
         begin: what it was, one word an axis.
         end: what it is.
-        before: the mean before; None where there is none.
+        before: the mean before; None if there is none.
         after: the mean after, which is the mean before the next step.
         moved: queries whose value changes, or that come to count, or cease to; None for a metric
             about all lists together, which has no values of queries.

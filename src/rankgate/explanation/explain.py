@@ -178,7 +178,7 @@ def _refuse_unknown(query: str, index: JudgmentIndex, judgments: Qrels) -> None:
 
 
 def _value(scores: Scores, case: _Case) -> tuple[float | None, str]:
-    """The value as the convention has it, and why it stands in or is undefined."""
+    """The value as the convention has it, and why it is substituted or is undefined."""
     row = scores.query_ids.index_of(case.query_id)
     if row is None:
         return None, "missing"

@@ -18,7 +18,7 @@ class ExplainedRow:
     Attributes:
         rank: 1-based.
         doc_id: the document.
-        grade: its judgment, None where it is unjudged.
+        grade: its judgment, None if unjudged.
         gain: what it is worth to the metric; None where the metric is not a sum over documents.
         weight: how much that counts at this rank.
         contribution: gain times weight, or by how much the value moves from the rank above
@@ -80,7 +80,7 @@ class Other:
         convention: its name.
         title: the tool.
         metric: what is computed under it.
-        value: None where it is undefined.
+        value: None if undefined.
     """
 
     convention: str
@@ -103,8 +103,8 @@ class Explanation(Result):
         ties: how the convention orders equal scores.
         parameters: everything that the metric was computed with.
         usual: what those are where neither the metric nor the convention says anything.
-        value: None where it is undefined.
-        why: why the value is undefined or stands in, empty where it does neither: ``missing``,
+        value: None if undefined.
+        why: why the value is undefined or is substituted, empty where it does neither: ``missing``,
             ``no relevant``, ``nothing retrieved``.
         rows: the documents that matter, by rank.
         left_out: documents behind the last row that are not shown.
@@ -116,8 +116,8 @@ class Explanation(Result):
         relevant: relevant documents there are.
         best: the value of the ideal ranking.
         start: the value of an empty list, for a metric that is not a sum over documents.
-        weighed: the name of the weight; empty where there is none.
-        summed: the sum whose quotient by ``norm`` is the value; None where there is none.
+        weighed: the name of the weight; empty if there is none.
+        summed: the sum whose quotient by ``norm`` is the value; None if there is none.
         norm: what it is divided by.
         mean: the metric over all queries of the run.
         queries: how many those are.

@@ -17,7 +17,7 @@ class Group:
     """Conventions that give one number.
 
     Attributes:
-        value: the mean; None where it is undefined.
+        value: the mean; None if undefined.
         conventions: their names.
         queries: how many queries the mean is over, by convention.
         nearest: the convention of the first group that differs from one here in least; with

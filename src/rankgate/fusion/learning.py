@@ -70,7 +70,7 @@ class Learner:
 
     def held_out(self) -> tuple[list[Fused], tuple[TrainedFold, ...]]:
         """Fuse the queries of each fold with what was learned from the other folds."""
-        # what is not trained has the same values whatever fold is left out
+        # what is not trained has the same values for each fold left out
         tried = None if self.training else self._tried(self.every)
         parts, folds = [], []
         for fold in sorted(self.every):

@@ -50,7 +50,7 @@ class Lesson:
     how: Learning
 
     def values(self, run: RunLike, queries: pl.Series) -> NDArray[np.float64]:
-        """The metric's value of each query, NaN where it is undefined."""
+        """The metric's value of each query, NaN if undefined."""
         scores = evaluate(self.qrels, run, [self.how.metric], self.how.convention).runs[0]
         known = scores.per_query(next(iter(scores.values)))
         return np.array([known.get(each) for each in queries], np.float64)

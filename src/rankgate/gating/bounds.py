@@ -92,7 +92,7 @@ def check_bound(
         values: of each query.
         bound: that the mean is compared with.
         terms: how rules infer.
-        limits: the range that each value lies in, whatever was seen; None where it has none.
+        limits: the range that each possible value lies in; None where it has none.
 
     Raises:
         UsageError: a guaranteed interval of values without a range, or outside of it.

@@ -113,11 +113,11 @@ kind = "judged"
 at_least = 0.8
 tier = "warn"
 """
-"""The policy where there is none."""
+"""The policy if there is none."""
 
 
 def default() -> Policy:
-    """The policy where there is none: nDCG@10 may lose no more than 0.02."""
+    """The policy if there is none: nDCG@10 may lose no more than 0.02."""
     result = parsed(DEFAULT, "the default policy")
     return replace(result, source="the default policy, as there is no rankgate.toml")
 
@@ -187,7 +187,7 @@ def _policy(file: Toml) -> Policy:
     return Policy(settings, tuple(rules), file.source, digest, lists=lists)
 
 
-def _rule(file: Toml, table: Any, place: str) -> Rule:  # noqa: ANN401 - whatever TOML holds
+def _rule(file: Toml, table: Any, place: str) -> Rule:  # noqa: ANN401 - any TOML value
     key = ("rules", place)
     if not isinstance(table, dict):
         raise file.error("a rule is a table: [[rules]].", *key)

@@ -24,7 +24,7 @@ class Transformer:
     Attributes:
         steps: every grade with what it becomes.
         name: what to call it.
-        scale: the scale that grades are carried to, where it is known.
+        scale: the scale that grades are carried to, if known.
     """
 
     steps: tuple[tuple[float, float], ...]

@@ -86,7 +86,7 @@ def metric(
     no parameter: it is given the grades of all judged documents, highest first.
 
     Args:
-        function: what computes the value: a number, or NaN where there is none, so that the
+        function: what computes the value: a number, or NaN if there is none, so that the
             convention says what counts.
         name: what the metric is called; without it, as the function is.
         per_query: whether the function takes grades; without it, the annotation of its first

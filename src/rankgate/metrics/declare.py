@@ -41,7 +41,7 @@ class Metric(Declared):
         formula: the definition in one or two lines.
         aliases: other names it is known by.
         trec: the names that trec_eval gives it.
-        at: the parameter that ``@`` binds, None where there is none.
+        at: the parameter that ``@`` binds, None if there is none.
         low: the least value there can be.
         high: the greatest value, None where there is no bound.
         aggregate: how the values of many queries become one.

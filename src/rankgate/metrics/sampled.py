@@ -56,7 +56,7 @@ def rank_chances(items: int, negatives: int) -> Floats:
 
 
 def estimator(values: Floats, items: int, negatives: int, variance: float) -> Floats:
-    """For each sampled rank the value that stands for the metric of the rank among all items.
+    """For each sampled rank the value that represents the metric of the rank among all items.
 
         M̂ = ((1 − γ) AᵀA + γ diag(Aᵀ1))⁻¹ Aᵀ M
 

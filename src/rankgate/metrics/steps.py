@@ -35,7 +35,7 @@ class Steps:
 
     @property
     def value(self) -> Floats:
-        """The value of each query, ``(T,)``; NaN where there is none."""
+        """The value of each query, ``(T,)``; NaN if there is none."""
         out: Floats = np.full(self.norm.shape, np.nan)
         added = total(self.gain * self.weight)
         return np.divide(added, self.norm, out=out, where=self.norm != 0)

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable
 
 UNDEFINED = "–"
-"""What stands for a value that there is not."""
+"""What represents a value that there is not."""
 
 
 def known(value: float | None) -> float | None:
-    """The value itself; None where it is undefined or infinite.
+    """The value itself; None if undefined or infinite.
 
     >>> known(0.5), known(math.nan), known(math.inf)
     (0.5, None, None)

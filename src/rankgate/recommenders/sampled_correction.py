@@ -27,7 +27,7 @@ def corrected_cards(
 ) -> tuple[list[Card], dict[str, Metric], str]:
     """The cards with corrected values of each accuracy metric that has some.
 
-    A value of a user is the estimate for the rank among all items that stands for the user's rank
+    A value of a user is the estimate for the rank among all items that represents the user's rank
     among the sampled ones (Krichene and Rendle, KDD 2020); see `metrics.sampled`.
 
     Returns:

@@ -215,7 +215,7 @@ class Systems:
     def _accuracy(
         self, run: Run, metrics: Mapping[str, Metric], judged: Qrels | None
     ) -> dict[str, tuple[float, Floats]]:
-        """The mean of each metric and the value of each user, NaN where there is none."""
+        """The mean of each metric and the value of each user, NaN if there is none."""
         users = len(self.catalogue.queries)
         found = {label: (np.nan, np.full(users, np.nan)) for label in metrics}
         if not metrics or judged is None:

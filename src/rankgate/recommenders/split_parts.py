@@ -44,7 +44,7 @@ class Masks:
 
 @dataclass(frozen=True, eq=False)
 class FoldParts:
-    """The rows of one fold, and the ground truth of them; None where there is none.
+    """The rows of one fold, and the ground truth of them; None if there is none.
 
     Attributes:
         train: what is learned from.

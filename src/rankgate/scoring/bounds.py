@@ -1,7 +1,7 @@
 """What the unjudged could hide: bounds of values, and values in two scenarios.
 
 Judgments are completed: each retrieved document without a grade of 0 or more, down to the
-metric's cutoff (through the whole list where there is none), gets a grade from 0 to the best of
+metric's cutoff (through the whole list if there is none), gets a grade from 0 to the best of
 the scale: the highest possible where the judgments say it, else the highest given to any
 document, at least 1. Documents that were not retrieved stay as they are.
 

@@ -116,7 +116,7 @@ def _computed(block: Block, rows: NDArray[np.int64], job: Job, seen: Any) -> Flo
 
 
 def _forced(value: Floats, block: Judged, job: Job) -> tuple[Floats, Flags]:
-    """Values with what the convention sets for a kind of empty, whatever the kernel says.
+    """Values with what the convention sets for a kind of empty, instead of the kernel's.
 
     Returns:
         ``(T,)`` values, and ``(T,)`` which of them it takes away because nothing there is

@@ -92,7 +92,7 @@ class ListValues:
 
     @cached_property
     def numbers(self) -> dict[str, float]:
-        """The number of each metric for all lists; NaN where there is none."""
+        """The number of each metric for all lists; NaN if there is none."""
         return {label: metric.number(self.found[label]) for label, metric in self.metrics.items()}
 
     @property

@@ -69,7 +69,7 @@ def listed(
 def firsts(
     run: Run, how: Convention, depth: int, query_ids: pl.Series, *, everyone: bool = False
 ) -> tuple[pl.Series, Places, pl.Series]:
-    """The first items of the lists of some queries, and the items that the codes stand for.
+    """The first items of the lists of some queries, and the items that the codes represent.
 
     Args:
         run: the run; it is read once.

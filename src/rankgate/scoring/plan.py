@@ -54,7 +54,7 @@ class Plan:
         conventions: whose numbers are wanted.
         jobs: for each of them the metrics of rankings and of subtopics, and those with a view of
             their own.
-        duplicates: treats all ways alike, where it is known that nothing is ranked twice.
+        duplicates: treats all ways alike, if known that nothing is ranked twice.
         lists: the metrics on lists by label, which follow the one convention that there is then.
     """
 

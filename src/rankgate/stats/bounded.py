@@ -24,7 +24,7 @@ def betting_low(values: Floats, low: float, high: float, alpha: float) -> Floats
 
     With y = (x − low)/(high − low) and a mean of y of at most m, the capital of a gambler who
     always bets the share u, Π(1 + u(yᵢ/m − 1)), is a supermartingale for u in [0, 1], and so is
-    its average over several u; it reaches 1/alpha with a chance of at most alpha, at whatever
+    its average over several u; it reaches 1/alpha with a chance of at most alpha, at any
     number of values one looks (Ville's inequality). The bound is the smallest m at which the
     capital is below 1/alpha. Here u has `_BETS` values, the quantiles of the arcsine law, as in
     Cover's universal portfolio.
@@ -38,7 +38,7 @@ def betting_low(values: Floats, low: float, high: float, alpha: float) -> Floats
 
     Args:
         values: (n, M), each within [low, high].
-        low: the lowest value there can be, whatever was seen.
+        low: the lowest possible value.
         high: the highest value there can be.
         alpha: the chance that a bound lies above its mean, allowed at most.
     """

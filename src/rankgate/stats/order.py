@@ -1,4 +1,4 @@
-"""How alike two orderings of the same things are.
+"""Agreement of two orderings of the same things.
 
 Values that differ by no more than `PRECISION` of the largest are equal: means over the same queries
 that are equal on paper differ in their last bits once they are computed.

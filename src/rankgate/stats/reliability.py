@@ -31,7 +31,7 @@ class Reliability:
         e_rho2: Eρ² = σ²s / (σ²s + σ²e/n), of the differences between systems; with interval.
         phi: Φ = σ²s / (σ²s + (σ²q + σ²e)/n), of their absolute values; with interval.
         level: of the intervals.
-        tau, tau_ap, power: what Eρ² leads to expect (Urbano 2013); NaN where it is undefined.
+        tau, tau_ap, power: what Eρ² leads to expect (Urbano 2013); NaN if undefined.
     """
 
     queries: int

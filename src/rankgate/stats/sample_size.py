@@ -20,7 +20,7 @@ DRAWS = 2000
 """Samples of each size: the standard error of a share of 80 % is then 0.9 %."""
 
 _FEWEST, _CELLS = 1000, 200_000  # samples of large sets of queries, and samples times queries
-_ROWS = 400  # queries that are drawn from; of more, so many stand for all
+_ROWS = 400  # queries that are drawn from; of more, this many represent all
 _LEAST, _MOST = 2, 1e9  # queries
 _STEP = 1.05  # between the sizes that are tried
 

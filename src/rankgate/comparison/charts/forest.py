@@ -56,7 +56,7 @@ def _rows(result: Comparisons) -> list[dict[str, Any]]:
 
 
 def _words(row: dict[str, Any]) -> str:
-    """The figures; why there is no interval, where there is none."""
+    """The figures; why there is no interval, if there is none."""
     if row["low"] is None:
         return f"{signed(row['delta'])}  {no_interval(row['n'])}"
     ends = interval(row["low"], row["high"], 3)

@@ -1,4 +1,4 @@
-"""Sheets of ratings: what the CSV of all products shares, whatever its columns are called."""
+"""Sheets of ratings: what the CSV files of all products share, for any names of columns."""
 
 from __future__ import annotations
 

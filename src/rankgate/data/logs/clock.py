@@ -1,4 +1,4 @@
-"""Times of a log, whatever unit they are written in; units that are mixed are found and refused."""
+"""Times of a log in any unit; mixed units are found and refused."""
 
 from __future__ import annotations
 

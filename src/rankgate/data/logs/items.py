@@ -1,4 +1,4 @@
-"""Tables of items and of users: an id, and whatever columns describe it; sets of candidates."""
+"""Tables of items and of users: an id, and columns that describe it; sets of candidates."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Stretches:
     def narrow(self, *, items: bool) -> Interactions:
         """The whole log in whole numbers: users and times, with `items` also items.
 
-        Numbers have the order of the names they stand for.
+        Numbers have the order of the names they represent.
         """
         users, parts = 0, []
         for file in self.files:

@@ -68,7 +68,7 @@ def from_arrays(
         there = _dense(mask, "mask").astype(np.bool_)
     for other, what in ((score, names[1]), (there, "mask")):
         if other.shape != label.shape:
-            words = f"shape {other.shape}, where {names[0]} has {label.shape}; give both alike."
+            words = f"shape {other.shape}, where {names[0]} has {label.shape}; make them equal."
             raise InputError(words, source=what, code="wrong-shape")
     if padding is not None:
         there &= label != padding

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MATRIX = 2
 _DIRECT = 1 << 20
-"""Numbers of items up to this are codes as they are, whatever is there."""
+"""Numbers of items up to this are codes as they are, even if few of them occur."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +244,7 @@ def _padded(table: Lists, name: str) -> Padded:
     values = None if table.values is None else numbers(home(table.values, name), name)
     values = values[None, :] if values is not None and values.ndim == 1 else values
     if values is not None and values.shape != codes.shape:
-        words = f"values of shape {values.shape}, where items have {codes.shape}; give both alike."
+        words = f"values of shape {values.shape}, where items have {codes.shape}; make them equal."
         raise InputError(words, source=name, code="wrong-shape")
     least, greatest = _ends(codes, table.padding)
     if least < 0:
@@ -268,7 +268,7 @@ def _padded(table: Lists, name: str) -> Padded:
 
 
 def _ends(codes: NDArray[Any], padding: int) -> tuple[int, int]:
-    """The least and the greatest item; 0 and -1 where there is none."""
+    """The least and the greatest item; 0 and -1 if there is none."""
     if not codes.size:
         return 0, NOWHERE
     least, greatest = int(codes.min()), int(codes.max())

@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Closing(ABC):
-    """A value that is closed when its ``with`` ends, whatever ends it."""
+    """A value that is closed when its ``with`` ends, also by an error."""
 
     @abstractmethod
     def close(self) -> None:

@@ -171,7 +171,7 @@ class InputFile:
             return 1 + sum(piece.count(b"\n") for piece in pieces)
 
     def _line(self, stream: IO[bytes], at: int, size: int) -> bytes:
-        """The rest of the line that the stream stands in, at some byte."""
+        """The rest of the line that the stream is in, at some byte."""
         rest = self._checked(lambda: stream.readline(size))
         if len(rest) < size:
             return rest

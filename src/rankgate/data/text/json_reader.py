@@ -73,7 +73,7 @@ def an_id(table: Mapping[str, Any], key: str, where: str, label: str) -> str:
 
 
 def a_text(table: Mapping[str, Any], key: str, where: str, label: str) -> str | None:
-    """The string under a key, or None where there is none or null.
+    """The string under a key, or None if there is none or null.
 
     Raises:
         InputError: something else is there.
@@ -85,7 +85,7 @@ def a_text(table: Mapping[str, Any], key: str, where: str, label: str) -> str | 
 
 
 def an_object(table: Mapping[str, Any], key: str, where: str, label: str) -> dict[str, Any]:
-    """The object under a key, empty where there is none or null.
+    """The object under a key, empty if there is none or null.
 
     Raises:
         InputError: something else is there.

@@ -176,7 +176,7 @@ def number(value: Any, where: str, label: str, line: int | None = None) -> float
         value: what is there.
         where: what it is, for the error: ``grade``.
         label: the file.
-        line: its line, where it is known.
+        line: its line, if known.
 
     Raises:
         InputError: it is not valid.

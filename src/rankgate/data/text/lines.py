@@ -243,7 +243,7 @@ def _parse(data: bytes, layout: Layout) -> pl.DataFrame | None:
 
 
 def _loose(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The number as C's ``atof`` reads it; 0 where there is none.
+    """The number as C's ``atof`` reads it; 0 if there is none.
 
     What is infinite becomes the greatest finite number, which sorts alike.
     """

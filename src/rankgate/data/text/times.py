@@ -14,7 +14,7 @@ def moment(text: str, where: str, label: str, line: int | None = None) -> dateti
         text: what is written.
         where: what it is, for the error.
         label: the file.
-        line: its line, where it is known.
+        line: its line, if known.
 
     Raises:
         InputError: it is not valid.

@@ -29,7 +29,7 @@ class Command(Engine):
     other, until its standard input ends.
 
     Attributes:
-        command: The program and its arguments; names in double braces stand for parameters.
+        command: The program and its arguments; names in double braces represent parameters.
         folder: Where it is started.
     """
 

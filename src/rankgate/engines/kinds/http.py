@@ -25,7 +25,7 @@ class Http(Engine):
     Attributes:
         url: Where the API is, without parameters.
         method: GET or POST.
-        params: Parameters of the URL; names in double braces stand for values.
+        params: Parameters of the URL; names in double braces represent values.
         headers: Headers; ${NAME} is an environment variable.
         body: The JSON of the request, with names in double braces.
         hits: Where the list of documents is, such as response.docs.

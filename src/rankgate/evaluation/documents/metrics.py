@@ -165,5 +165,5 @@ def _bound(key: str, value: object) -> str:
 
 
 def _empty(value: float | str) -> str:
-    """The value that stands in, or what is done instead."""
+    """The substituted value, or what is done instead."""
     return value if isinstance(value, str) else f"{value:g}"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rankgate.evaluation.trec.columns import Column
     from rankgate.evaluation.trec.trec_eval import TrecEvaluation
 
-_QUERY = "\0"  # stands for the query in a template; no field of a file holds it
+_QUERY = "\0"  # is replaced by the query in a template; no field of a file holds it
 _FORMS = {"number": "%6.4f", "count": "%d", "relstring": "'%s'", "runid": "%s"}
 
 

@@ -57,7 +57,7 @@ class ListBuilder:
         context: what is given in addition to judgments and runs.
         tables: the same, read.
         stated: items that could be shown, in addition to those that are known otherwise.
-        history: whether what users had in training is wanted, whatever metrics need.
+        history: whether what users had in training is wanted, even if no metric needs it.
     """
 
     metrics: Mapping[str, ListMetric]

@@ -42,7 +42,7 @@ NICKNAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "all_trec": tuple(name for name in ORDER if name != "yaap"),
     }
 )
-"""Names that stand for several."""
+"""Names of groups."""
 
 CUT_NAMES = frozenset(CUTS)
 """The names that print a line for each cutoff."""

@@ -43,7 +43,7 @@ def _vectors(found: RawQrels) -> Iterator[Found]:
     """Queries with the same grades, in the same order, for other documents, beyond chance.
 
     The chance is that of any two queries having one list, if grades were drawn one by one as
-    often as they occur. Lists in the order of their grades are alike by right.
+    often as they occur. Lists in the order of their grades are expected to be equal.
     """
     total = int(found.grades["len"].sum())
     likely = found.grades.select("grade", chance=(pl.col("len") / max(total, 1)).log())

@@ -81,7 +81,7 @@ def _near(what: str, judged: pl.Series, ranked: pl.Series) -> Iterator[Found]:
                 f"{len(met):,} of the judgments' {len(judged):,} {what} match the run's only "
                 f"{result}",
                 len(met),
-                "write the ids alike in both files; until then these are strangers to each other",
+                "write ids in the same form in both files; until then these do not match",
                 f"{mine!r} in the judgments, {other!r} in the run",
                 severity="warning" if exact.any() else "error",
             )

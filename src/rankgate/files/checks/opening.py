@@ -133,7 +133,7 @@ def _judged(qrels: Qrels, scale: Scale | None) -> RawQrels:
 
 
 def _ranked(run: Run) -> RawRun:
-    """All rows of a run, whatever appears twice among them."""
+    """All rows of a run, with duplicates."""
     table = pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(run.pieces())], rechunk=False)
     return RawRun(run.name or run.place.label, table, run.place)
 
@@ -169,5 +169,5 @@ def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  #
     return Subject("run", "memory", "", _NOTHING, ranked=(RawRun("run", table, Place("run")),))
 
 
-def _frame(given: Any) -> pl.DataFrame | None:  # noqa: ANN401 - whatever holds a table
+def _frame(given: Any) -> pl.DataFrame | None:  # noqa: ANN401 - any table
     return polars_frame(given) if is_frame(given) else None

@@ -29,7 +29,7 @@ class Demands:
 
     Between .667 and .8 Krippendorff calls conclusions by alpha tentative; people who judge
     relevance reach .4 to .6 among themselves. A tau of .9 is what two sets of people reach
-    (Voorhees, IPM 2000). A pair without an answer is none of the pairs by which agreement is
+    (Voorhees, IPM 2000). A pair without an answer is not among the pairs by which agreement is
     measured, and a judge that answers only what is easy would agree well.
 
     Attributes:

@@ -27,7 +27,7 @@ _LEVEL = 0.95
 COEFFICIENTS: tuple[tuple[str, str, Callable[..., Floats], str], ...] = (
     ("raw agreement", "share of pairs of ratings that are equal", agreement, "identity"),
     ("alpha, ordinal", "Krippendorff; the usual choice for grades", alpha, "ordinal"),
-    ("alpha, nominal", "Krippendorff; any two grades differ alike", alpha, "nominal"),
+    ("alpha, nominal", "Krippendorff; all disagreements count the same", alpha, "nominal"),
     ("alpha, interval", "Krippendorff; squared differences", alpha, "interval"),
     ("alpha, ratio", "Krippendorff; differences relative to size", alpha, "ratio"),
     ("Fleiss' kappa", "chance from all raters' grades", fleiss, "identity"),
@@ -37,7 +37,12 @@ COEFFICIENTS: tuple[tuple[str, str, Callable[..., Floats], str], ...] = (
     ("Gwet's AC1", "holds its ground where one grade prevails", gwet, "identity"),
     ("Gwet's AC2, linear", "AC1 with partial agreement", gwet, "linear"),
     ("Gwet's AC2, quadratic", "as above", gwet, "quadratic"),
-    ("Brennan-Prediger", "chance as if all grades were alike", brennan_prediger, "identity"),
+    (
+        "Brennan-Prediger",
+        "chance as if all grades were equally likely",
+        brennan_prediger,
+        "identity",
+    ),
 )
 """Name, what it is, and the coefficient of tallies with its weights or level."""
 

@@ -48,7 +48,7 @@ class RatedPairs:
 
     @property
     def place(self) -> NDArray[np.int64]:
-        """(I, R) the place of the grade that a rater gave a pair, −1 where there is none."""
+        """(I, R) the place of the grade that a rater gave a pair, −1 if there is none."""
         rated = self.sheet.said.any(axis=2)
         return np.where(rated, self.sheet.said.argmax(axis=2), -1)
 

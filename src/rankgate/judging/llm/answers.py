@@ -38,7 +38,7 @@ class Answer:
     """What an answer says.
 
     Attributes:
-        grade: on the scale; None where there is none.
+        grade: on the scale; None if there is none.
         reason: why there is no grade; None where there is one.
         comment: the reason that the model gave for its grade.
     """

@@ -46,7 +46,7 @@ class Client:
     """Sends requests to one endpoint; may be used by many threads.
 
     The key goes into the headers of requests to this endpoint and nowhere else: redirections are
-    not followed, and it is cut out of whatever comes back.
+    not followed, and it is removed from all answers.
 
     Args:
         wire: the protocol.

@@ -12,7 +12,7 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Prices:
-    """Money per million tokens, in whatever currency.
+    """Money per million tokens, in any currency.
 
     Attributes:
         input: of what is asked.

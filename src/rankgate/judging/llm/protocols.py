@@ -123,7 +123,7 @@ class Anthropic:
         return found
 
     def said(self, body: Mapping[str, Any]) -> Said:
-        """The tool's input; the text where there is none."""
+        """The tool's input; the text if there is none."""
         import json
 
         blocks = body["content"]

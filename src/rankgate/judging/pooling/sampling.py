@@ -103,9 +103,9 @@ def queries_drawn(
     Args:
         queries: all of them.
         count: how many to draw.
-        kind: ``random``: each alike; ``stratified``: as many of the head, the torso and the tail,
-            which have a third of the traffic each; ``pps``: with probabilities proportional to
-            size, by a systematic draw through the queries in random order (Madow 1949).
+        kind: ``random``: each with the same probability; ``stratified``: as many of the head, the
+            torso and the tail, which have a third of the traffic each; ``pps``: with probabilities
+            proportional to size, by a systematic draw through the queries in random order (Madow 1949).
         sizes: how often each query is asked; needed by all but ``random``.
         seed: of the drawing.
 
@@ -174,7 +174,7 @@ def _proportional(
         sure |= over
     others = rng.permutation(np.flatnonzero(~sure))
     ends = np.cumsum(chance[others])
-    ends[-1:] = left  # a whole number, whatever rounding says
+    ends[-1:] = left  # a whole number, regardless of rounding
     steps = np.floor(np.concatenate([[0.0], ends]) + rng.random())
     chosen = sure.copy()
     chosen[others[np.diff(steps) > 0]] = True

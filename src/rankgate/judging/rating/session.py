@@ -93,7 +93,7 @@ class Session:
         self._shown = self.clock()
 
     def undo(self) -> bool:
-        """Take the last rating back, and show its pair again; False where there is none."""
+        """Take the last rating back, and show its pair again; False if there is none."""
         if not self.given:
             return False
         task = self.given[-1]

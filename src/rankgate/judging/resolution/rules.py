@@ -139,7 +139,7 @@ Otherwise = Literal["majority", "mean", "median", "top-three", "unanimous", "daw
 def _adjudicated(
     table: pl.DataFrame, *, adjudicator: str = "", otherwise: Otherwise = "majority"
 ) -> pl.DataFrame:
-    """The adjudicator's grade; where there is none, that of another rule.
+    """The adjudicator's grade; if there is none, that of another rule.
 
     Args:
         table: the ratings.

@@ -107,7 +107,7 @@ def collect(
         rater: the rater, if the sheets do not name one.
 
     Raises:
-        InputError: whatever came back wrong, with file and line.
+        InputError: everything wrong in the sheets, with file and line.
         DuplicateError: one rater rates a document twice.
         UsageError: no sheet, or no such scale.
     """

@@ -43,7 +43,7 @@ def expected_reciprocal_rank(
             of each query have (`query`, rankeval).
 
     Returns:
-        ``(T,)``; 0 where nothing of worth is retrieved.
+        ``(T,)``; 0 if nothing relevant is retrieved.
 
     Raises:
         InputError: a grade is above ``max_grade`` on a fixed scale.
@@ -115,7 +115,7 @@ def _top(judged: Judged, max_grade: float, scale: Scale, unjudged: float = 0.0) 
 
 
 def _chance(grade: Floats, rank: Ranks, gain: Satisfaction, top: Floats) -> Floats:
-    """How likely each document satisfies; 0 in the padding, whatever grade 0 is worth."""
+    """How likely each document satisfies; 0 in the padding, for any gain of grade 0."""
     chance: Floats = gained(grade, gain) / (gained(top, gain) + 1)
     return chance if isinstance(gain, str) else np.where(rank < PAD, chance, 0)
 

@@ -66,7 +66,7 @@ def dcg(
         least: grades below it are worth nothing (ranx's level of relevance).
 
     Returns:
-        ``(T,)``, 0 where nothing of worth is retrieved.
+        ``(T,)``, 0 if nothing relevant is retrieved.
 
     >>> from rankgate.metrics.judged import block
     >>> dcg(block([[3, 2, 1]]), gain="exp").round(3)  # 7 + 3/log₂3 + 1/2
@@ -125,7 +125,7 @@ def ndcg(
         discount: `shifted`, `original` or `graded`, as in DCG; the last for the ranking only.
         ideal: the best order of all judged documents (`judged`), or only of those that
             were retrieved (`retrieved`) or are in the first k (`shown`), both of which
-            hide whatever the ranking missed; or of all that are judged or retrieved
+            hide what the ranking missed; or of all that are judged or retrieved
             (`known`), so that negative gains are after the unjudged; or as many gains
             of 1 as the grades add up to (`counted`, recpack), which fits grades of 0 and 1.
         depth: how far the ideal goes: to k, through `all` of its documents, or to

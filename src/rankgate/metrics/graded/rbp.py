@@ -47,7 +47,7 @@ def rank_biased_precision(
             ranks above add up to 1; without it there is none.
 
     Returns:
-        ``(T,)``; 0 where nothing of worth is retrieved, whatever there was to find.
+        ``(T,)``; 0 if nothing relevant is retrieved.
 
     >>> from rankgate.metrics.judged import block
     >>> rank_biased_precision(block([[1, 0, 1]]), p=0.5)  # (1 + 1/4) / 2

@@ -27,7 +27,7 @@ def scaled_dcg(
         min_grade: the lowest; smaller ones count as it.
 
     Returns:
-        ``(T,)``; 0 where nothing of worth is retrieved, whatever there was to find.
+        ``(T,)``; 0 if nothing relevant is retrieved.
 
     >>> from rankgate.metrics.judged import block
     >>> scaled_dcg(block([[3, 0, 3]]), cutoff=3, max_grade=3).round(4)

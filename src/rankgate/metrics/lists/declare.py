@@ -191,7 +191,7 @@ class ListMetric(Metric):
         return float(self.finish(sums))
 
     def number(self, found: Sums | Floats) -> float:
-        """The one number for all lists; NaN where there is none.
+        """The one number for all lists; NaN if there is none.
 
         Args:
             found: as the metric merges: `values` of lists, or `sums` over them.
@@ -204,7 +204,7 @@ class ListMetric(Metric):
         return float(known.mean()) if len(known) else float("nan")
 
     def value(self, listed: Listed) -> float:
-        """The one number for all lists; NaN where there is none.
+        """The one number for all lists; NaN if there is none.
 
         Raises:
             UsageError: something is needed that is not there.

@@ -29,7 +29,7 @@ def gini(sums: Sums, *, over: Over = "catalogue", divisor: Divisor = "n") -> flo
             n − 1, so that it gives 1 (elliot, which reports what is left to 1; evidently).
 
     Returns:
-        0 where all are shown alike; NaN where nothing is.
+        0 if all are shown equally often; NaN if nothing is shown.
 
     >>> from rankgate.metrics.lists.listed import Listed
     >>> gini(Listed(np.array([[0, 1], [0, 2]]), 4).sums())
@@ -123,7 +123,7 @@ def evenness(sums: Sums) -> float:
 Gini = ListMetric(
     "Gini",
     gini,  # type: ignore[arg-type]
-    title="How unevenly items are shown, 0 where all are shown alike.",
+    title="How unevenly items are shown; 0 if all are shown equally often.",
     formula="Gini = Σ_i (2i − n − 1) · cᵢ / (n · Σ c),   c ascending",
     aliases=("gini_index",),
     higher_is_better=False,
@@ -134,7 +134,7 @@ Gini = ListMetric(
 ExposureGini = ListMetric(
     "ExposureGini",
     exposure_gini,  # type: ignore[arg-type]
-    title="How unevenly items are exposed, 0 where all are alike.",
+    title="How unevenly items are exposed; 0 if all are exposed equally.",
     formula="ExposureGini = Σ_i (2i − n − 1) · εᵢ / (n · Σ ε),   ε ascending",
     aliases=("exposure_gini",),
     higher_is_better=False,
@@ -146,7 +146,7 @@ ExposureGini = ListMetric(
 Equality = ListMetric(
     "Equality",
     equality,  # type: ignore[arg-type]
-    title="How evenly items are shown, 1 where all are shown alike.",
+    title="How evenly items are shown; 1 if all are shown equally often.",
     formula="Equality = 1 − Gini",
     merge="items",
     source=f"{_ADOMAVICIUS}; elliot's Gini (divisor n − 1)",

@@ -46,7 +46,7 @@ class Listed:
         drawn: ``(T, R, ·)``, other rankings that a system which draws them may show just as well.
         before: ``(T, ·)``, all that it ever showed; what it showed last time if not given.
         features: ``(I, F)``, numbers that describe each item.
-        alike: ``(I, I)``, how alike two items are, 1 being the same; for any similarity.
+        alike: ``(I, I)``, the similarity of two items, 1 for the same; for any similarity.
         categories: ``(I, G)``, the share of each category in each item; rows add up to 1, or to 0
             where nothing is known.
         groups: ``(I,)``, the group of each item from 0; `NONE` where it is in none.

@@ -36,7 +36,7 @@ def gain_against_cost_steps(
 
 
 def _gains_and_costs(judged: Judged, gain: Gain, levels: Levels) -> tuple[Floats, Floats, Floats]:
-    """Gains, what each is divided by (1 where there is none), and the gains of the ideal."""
+    """Gains, what each is divided by (1 if there is none), and the gains of the ideal."""
     gains = retrieved_gains(judged, gain)
     best = ideal_gains(judged, gain, levels=levels)
     got = np.cumsum(gains, axis=-1)
@@ -131,5 +131,5 @@ Yaap = Metric(
     high=None,
     source="trec_eval; after Robertson, CIKM 2006, doi:10.1145/1183614.1183630",
     sees="what AP sees, with differences near 0 and 1 spread out",
-    blind_to="grades above rel; its bounds grow with R, so queries do not weigh alike",
+    blind_to="grades above rel; its bounds grow with R, so queries have unequal weights",
 )

@@ -24,7 +24,7 @@ def precision(
         judged: the block.
         cutoff: k.
         rel: the smallest grade that counts as relevant.
-        denominator: k, whatever was returned (`cutoff`, trec_eval), min(k, length of
+        denominator: k, regardless of the length of the list (`cutoff`, trec_eval), min(k, length of
             the list) (`returned`), or the judged documents among those (`judged`).
 
     Returns:

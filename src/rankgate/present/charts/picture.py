@@ -36,7 +36,7 @@ class Picture:
         title: what it shows.
         about: how to read it, in a sentence or two.
         n: what the figures are of, as in ``30 queries``.
-        convention: the convention's name and hash, or what stands in for them.
+        convention: the convention's name and hash, or what replaces them.
         rows: the figures that are drawn, plain values; `hash` is of these.
         chart: Altair's, without title and style.
         fluid: whether its panels can be made narrower, as no name in them has a fixed place.

@@ -16,7 +16,7 @@ def dumped(result: dict[str, Any]) -> str:
     return json.dumps(_known(result), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def _known(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
+def _known(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     if isinstance(value, dict):
         return {key: _known(inside) for key, inside in value.items()}
     if isinstance(value, list | tuple):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rankgate.scoring.alignment.judgments import JudgmentIndex
     from rankgate.scoring.convention import Alignment
 
-_OPEN = np.inf  # stands for the grade that is to be given
+_OPEN = np.inf  # represents the grade that is to be given
 
 
 @dataclass(frozen=True)

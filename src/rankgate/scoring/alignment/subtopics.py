@@ -64,7 +64,7 @@ def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
 def subtopic_blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[Codes, Faceted]]:
     """Blocks of bounded size: positions among the queries of ``aligned``, and what kernels see.
 
-    Of one value the sums run over the documents in a fixed order, whatever block a query is in.
+    Of one value the sums run over the documents in a fixed order, in every block.
     """
     found = index.subtopics
     assert found is not None

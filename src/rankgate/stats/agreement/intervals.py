@@ -22,7 +22,7 @@ class Agreement:
     """A coefficient and where it may lie.
 
     Attributes:
-        value: of these items; NaN where it is undefined.
+        value: of these items; NaN if undefined.
         low, high: interval over resampled clusters; NaN where there are too few clusters.
         level: of the interval.
         undefined: share of the replicates in which the coefficient is undefined; they are left out.

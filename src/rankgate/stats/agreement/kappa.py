@@ -3,7 +3,7 @@
 All are (pa − pe)/(1 − pe): pa is the weighted share of pairs of ratings of one item that agree,
 averaged over the items with two ratings or more; they differ in pe, the agreement by chance
 (Gwet, Handbook of Inter-Rater Reliability, 4th edition, 2014, chapters 2-4). Each function takes
-the tallies of N replicates (or N = 1) and returns (N,), NaN where it is undefined (no item with two
+the tallies of N replicates (or N = 1) and returns (N,), NaN if undefined (no item with two
 ratings, or only one grade).
 """
 

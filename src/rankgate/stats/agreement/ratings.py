@@ -69,7 +69,7 @@ class RatingMatrix:
 class Tallies:
     """The sums over items that every coefficient of agreement is a function of.
 
-    They add up: a bootstrap over clusters of items is one product of matrices, whatever the
+    They add up: a bootstrap over clusters of items is one product of matrices, for any
     number of items. n is how often an item got a grade, m how many ratings it has.
 
     Attributes:

@@ -108,7 +108,7 @@ def _fields(hit: Mapping[str, Any], at: str, label: str) -> dict[str, str | None
 def _value(
     found: Mapping[str, Any], query: str | None, where: str, source: InputFile
 ) -> list[tuple[str, str | None, str, float, None]]:
-    """The value of a query, or of all of them, under the metric's name where it is given."""
+    """The value of a query, or of all of them, under the metric's name if given."""
     name = next((key for key in _SCORE if found.get(key) is not None), None)
     if name is None:
         return []

@@ -57,7 +57,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """One line a judgment, with the document and the query's text in the comment.
 
     Query ids that are no whole numbers are numbered from 1 in the order of the table, and are
-    the text where there is none.
+    the text if there is none.
 
     Raises:
         InputError: there are no judgments, a document's id with blanks.

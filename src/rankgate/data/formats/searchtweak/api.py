@@ -99,7 +99,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
 
 def _positions(table: pl.DataFrame | None) -> dict[tuple[str, str], str]:
-    """The position of each document for a query, where it is given."""
+    """The position of each document for a query, if given."""
     if table is None or not {*_PAIR, "position"} <= set(table.columns):
         return {}
     rows = table.select(*_PAIR, "position").iter_rows()

@@ -1,7 +1,7 @@
 """Rows of JSONL: the values of some keys, object by object, or as Polars reads them.
 
 The fast way hands a piece to Polars. Polars takes the last of two equal keys and makes text
-of whatever an id is; a piece in which that could happen is read again line by line.
+of any kind of id; a piece in which that could happen is read again line by line.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class _Thrift:
             found[number] = self._value(kind, depth)
         return found
 
-    def _value(self, kind: int, depth: int, *, listed: bool = False) -> Any:  # noqa: PLR0911 - whatever it holds
+    def _value(self, kind: int, depth: int, *, listed: bool = False) -> Any:  # noqa: PLR0911 - one return per type
         if depth > _DEPTH:
             raise _LiesError
         if kind in {_TRUE, _FALSE}:

@@ -13,7 +13,7 @@ _TYPES = {"query_id": pl.String, "latency_ms": pl.Float64, "state": pl.String}
 
 
 def kept(names: Sequence[str]) -> dict[str, str]:
-    """Our name of each such column and of the query's, and theirs; empty where there is none.
+    """Our name of each such column and of the query's, and theirs; empty if there is none.
 
     >>> kept(["qid", "docid", "score", "latency_ms"])
     {'query_id': 'qid', 'latency_ms': 'latency_ms'}

@@ -231,7 +231,7 @@ def _moments(rows: pl.DataFrame, place: Place) -> pl.DataFrame:
 
 
 def scored(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows of a run; a rank, of which 1 is best, makes a score where there is none."""
+    """Rows of a run; a rank, of which 1 is best, makes a score if there is none."""
     if "score" in frame.columns:
         return frame.select(*RUN)
     return frame.select("query_id", "doc_id", -pl.col("rank").alias("score"))

@@ -85,8 +85,8 @@ def _succeeded(value: dict[str, Any], source: InputFile, line: int) -> bool:
     if found is None:
         shown = "null" if status is None else repr(status)[:40]
         problem = (
-            f"result_status {shown} is neither 0 (the answer could not be read, and its judgment "
-            "is none) nor 1; write which it is."
+            f"result_status {shown} is neither 0 (the answer could not be read, so there is no "
+            "judgment) nor 1; write 0 or 1."
         )
         raise InputError(problem, source=source.label, line=line, code="wrong-type")
     return found

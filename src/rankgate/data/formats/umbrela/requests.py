@@ -172,7 +172,7 @@ FORMAT = Format(
     loses="judgments, ratings; all runs but the first, its tag",
     detail=(
         'An object a line: {"query": {"text": ..., "qid": ...}, "candidates": [{"doc": '
-        '{"segment": ...}, "docid": ...}]}; a string may stand for a query or a candidate, and is '
+        '{"segment": ...}, "docid": ...}]}; a string may replace a query or a candidate, and is '
         "its own id. The candidates are a run, by their scores if all have one, otherwise in "
         "their order; segment is the document's text."
     ),
