@@ -78,14 +78,13 @@ def test_no_order_of_the_candidates_is_better_than_the_ceiling(data, k):
     assert result.losses["lost"].sum() == pytest.approx(np.mean(best) - np.mean(values[1]))
 
 
-@pytest.mark.parametrize(
-    "metric", ["nDCG(gain='exp')@3", "DCG@3", "ERR@3", "nERR@3", "RBP(p=0.8)@3", "RR@3", "AP@3",
-               "P@3", "R@3", "F@3", "Success@3", "NCG@3", "CG@3"]
-)  # fmt: skip
+TARGETS = ["nDCG(gain='exp')@3", "DCG@3", "ERR@3", "nERR@3", "RBP(p=0.8)@3", "RR@3", "AP@3",
+           "P@3", "R@3", "F@3", "Success@3", "NCG@3", "CG@3"]  # fmt: skip
+
+
 @given(data=pipelines())
-def test_the_ceiling_of_every_metric_that_may_be_a_target(metric, data):
+def test_the_ceiling_of_every_metric_that_may_be_a_target(data):
     qrels, first, _ = data
-    result = rankgate.stages(qrels, [first], [metric], target=metric, depth=5)
     every = {
         f"{query}:{place}": (qrels[query], ranked(order))
         for query, documents in first.items()
@@ -94,13 +93,16 @@ def test_the_ceiling_of_every_metric_that_may_be_a_target(metric, data):
     values = rankgate.evaluate(
         {name: grades for name, (grades, _) in every.items()},
         {name: run for name, (_, run) in every.items()},
-        [metric],
+        TARGETS,
     ).values
-    best = dict.fromkeys(qrels, 0.0)
-    for name, value in values.select("query_id", "value").iter_rows():
+    best = {metric: dict.fromkeys(qrels, 0.0) for metric in TARGETS}
+    for name, metric, value in values.select("query_id", "metric", "value").iter_rows():
         query = name.partition(":")[0]
-        best[query] = max(best[query], value)
-    assert result.ceilings["ceiling"][0] == pytest.approx(np.mean(list(best.values())))
+        best[metric][query] = max(best[metric][query], value)
+    for metric in TARGETS:
+        result = rankgate.stages(qrels, [first], [metric], target=metric, depth=5)
+        mean = np.mean(list(best[metric].values()))
+        assert result.ceilings["ceiling"][0] == pytest.approx(mean), metric
 
 
 def systems(count, rows=30):
