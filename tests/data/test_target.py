@@ -134,7 +134,8 @@ def test_a_small_file_does_not_become_a_huge_one(tmp_path, monkeypatch, kind):
         "eval bomb.gz run", "eval qrels bomb.gz", "trec_eval qrels bomb.gz", "describe bomb.gz",
         "convert bomb.gz out.csv", "validate bomb.gz", "pool bomb.gz -o out.csv",
         "split bomb.gz -o parts", "scorecard qrels run --train bomb.gz",
-        "fuse run bomb.gz -o out.run", "scorecard qrels run --items bomb.gz", "compare qrels run run --tags bomb.gz",
+        "fuse run bomb.gz -o out.run", "scorecard qrels run --items bomb.gz",
+        "compare qrels run run --tags bomb.gz",
     ],
 )  # fmt: skip
 def test_every_command_refuses_a_small_file_that_becomes_huge(run, tmp_path, monkeypatch, words):
