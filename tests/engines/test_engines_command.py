@@ -90,3 +90,20 @@ def test_a_program_that_is_not_there(tmp_path):
     result = snapshot(file, {"a": "x"})
     assert not result.finished or result.states["failed"] == 1
     assert "cannot be started" in (result.problem or result.queries["error"][0])
+
+
+def test_the_gate_decides_nothing_about_an_unfinished_snapshot(run, engine, tmp_path):
+    (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d1 1\n" for query in QUERIES))
+    files = [str(tmp_path / name) for name in ("qrels.txt", "old.run", "new.run")]
+    snapshot(engine, QUERIES, files[1])
+    asked = []
+
+    def once(text, **_):
+        asked.append(text)
+        return ["d1"] if len(asked) < 5 else 1 / 0
+
+    result = snapshot(once, QUERIES, files[2], concurrency=1)
+    assert result.states == {"ok": 4, "zero": 0, "failed": 10, "not_run": 26}
+    done = run("gate", *files)
+    assert done.code == 2
+    assert "26 of 40 queries were not asked" in done.err

@@ -157,6 +157,8 @@ def gate(
     every = (*scorer.metrics, *(scorer.builder.metrics.items() if scorer.builder else ()))
     refuse_impossible(rules.rules, every)
     run = read_run(candidate)
+    if rules["unequal"] == "refuse":
+        _refuse_unfinished(run, *([] if saved else [read_run(baseline)]))
     other = scorer.scored(run)
     if saved is not None and saved.baseline.system.qrels_sha256 != scorer.qrels.sha256:
         return _stale(saved, other, rules)
@@ -195,6 +197,24 @@ def gate(
     result = with_wholes(result, wholes, lists.warnings)
     verdict = decide(result, rules, inputs, looks=looks, today=today)
     return _logged(verdict, saved, other, record=record) if saved else verdict
+
+
+def _refuse_unfinished(*runs: Run) -> None:
+    """Decide nothing about a system that was not asked every query.
+
+    Raises:
+        UsageError: a run that says so of itself.
+    """
+    for run in runs:
+        if run.queries is None or "state" not in run.queries.columns:
+            continue
+        count = int((run.queries["state"] == "not_run").sum())
+        if count:
+            raise UsageError(
+                f"{run.name}: {count:,} of {len(run.queries):,} queries were not asked (state "
+                'not_run); finish the snapshot, or say unequal = "zero" or "drop" in the policy.',
+                code="unfinished-snapshot",
+            )
 
 
 def _logged(verdict: Verdict, saved: Saved, candidate: ScoredRun, *, record: bool) -> Verdict:
