@@ -78,8 +78,8 @@ class Convention:
             is an error.
         without_relevant: the value where a metric is undefined for lack of relevant documents;
             None leaves the query out of the mean.
-        nothing_retrieved: the value of a metric that is undefined because the ranking is empty.
-        nothing_judged: the value of a metric that is undefined because nothing that counts is judged.
+        nothing_retrieved: the value of metrics that are undefined for an empty ranking.
+        nothing_judged: the value of metrics that are undefined as nothing that counts is judged.
         forced: values that replace the metric's own, by kind of empty, the first that fits:
             ``nothing`` (no judgments and nothing retrieved), ``no_judgments``,
             ``without_relevant``, ``nothing_retrieved``, ``nothing_judged`` (within the cutoff),
