@@ -105,7 +105,8 @@ def queries_drawn(
         count: how many to draw.
         kind: ``random``: each with the same probability; ``stratified``: as many of the head, the
             torso and the tail, which have a third of the traffic each; ``pps``: with probabilities
-            proportional to size, by a systematic draw through the queries in random order (Madow 1949).
+            proportional to size, by a systematic draw through the queries in random order (Madow
+            1949).
         sizes: how often each query is asked; needed by all but ``random``.
         seed: of the drawing.
 
