@@ -16,7 +16,7 @@ from rankgate.gating.gate import gate
 from rankgate.judging.admission.admission import JudgeAdmission
 from rankgate.judging.admission.admit import DEMANDS, admit
 from rankgate.present.write import FORMS, rendered
-from support.wording import raises
+from support.wording import assert_wording, raises
 
 
 def made(grades, name="qrels"):
@@ -101,8 +101,9 @@ def test_a_grade_of_the_judge_outside_the_scale_is_no_answer(people):
     assert (result.pairs, result.answers.outside) == (397, 3)
     assert result.coefficients["Gwet's AC2, linear"].value == pytest.approx(1)
     assert not result.cautions
-    (caution,) = admit(made(people), made(wrong)).cautions
-    assert "grade 10 was given 3 times" in caution
+    (notice,) = admit(made(people), made(wrong)).notices
+    assert notice.code == "stray-grade"
+    assert_wording(notice.text)
     with raises("grade-outside-scale", InputError):
         admit(made(wrong), made(people), scale="0..3")
 

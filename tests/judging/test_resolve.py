@@ -19,7 +19,7 @@ from rankgate.judging.resolution.resolve import resolve as verb
 from rankgate.judging.resolution.rules import RULES
 from rankgate.judging.transformers import TRANSFORMERS, Transformer
 from rankgate.present.write import FORMS, rendered
-from support.wording import raises
+from support.wording import assert_wording, raises
 
 
 def rated(grades, **columns):
@@ -249,8 +249,8 @@ def test_slots_without_times_are_said():
     three = rated([[0, 3, 1], [2, 2]])
     result = verb(three, "mean", slots=2)
     assert result.counts["unordered"] == 1
-    (caution,) = result.cautions
-    assert "the first rows of the file were taken" in caution
+    assert [notice.code for notice in result.notices] == ["no-times"]
+    assert_wording(*result.cautions)
     hours = [datetime(2026, 1, 1, h, tzinfo=UTC) for h in range(5)]
     assert not verb(rated([[0, 3, 1], [2, 2]], at=pl.Series(hours)), "mean", slots=2).cautions
 
