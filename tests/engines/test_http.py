@@ -72,7 +72,7 @@ def test_what_does_not_get_better_fails_after_all_tries(api, server, reply, word
     [
         ((400, {"error": "bad syntax"}), "bad syntax"),
         ((200, {"other": []}), "no list of documents"),
-        ((200, {"found": {"docs": [{"name": "x"}]}}), "no id"),
+        ((200, {"found": {"docs": [{"name": "x"}]}}), "no good id"),
         ((200, {"found": {"docs": [{"id": "a", "score": "high"}]}}), "no number"),
     ],
 )

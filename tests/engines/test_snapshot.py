@@ -6,13 +6,17 @@ import sqlite3
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
+from decimal import Decimal
+from uuid import UUID
 
+import numpy as np
 import polars as pl
 import pytest
 
 from rankgate.data import read_run
 from rankgate.engines.snapshot import Snapshot
-from rankgate.engines.take import snapshot
+from rankgate.engines.take import Given, snapshot
 from support.wording import raises
 
 from .conftest import DOCS, QUERIES, listed
@@ -70,7 +74,7 @@ import json, os, random, signal, sys, time
 from rankgate.data.write import format_for
 from rankgate.engines.configuration import read
 from rankgate.engines.kinds import sqlite
-from rankgate.engines.take import snapshot
+from rankgate.engines.take import Given, snapshot
 
 asked = sqlite._Database.ask
 
@@ -169,10 +173,14 @@ def test_a_function_is_an_engine():
         (["a", "b"], "ok", ""),
         ([("a", 2.0), ("b", 1)], "ok", ""),
         ([{"id": 7, "score": 1}], "ok", ""),
+        ([(np.int64(7), np.float32(1.5))], "ok", ""),
+        ([(UUID(int=5), Decimal("1.5"))], "ok", ""),
+        (["a\ud800"], "failed", "no good id"),
+        (["a\nb"], "failed", "no good id"),
         ([], "zero", ""),
         ([("a", float("nan"))], "failed", "no number"),
-        ([{"score": 1}], "failed", "no id"),
-        ([True], "failed", "no id"),
+        ([{"score": 1}], "failed", "no good id"),
+        ([True], "failed", "no good id"),
         ([("a", 1.0), {"id": "b"}], "failed", "have a score"),
         (3, "failed", "TypeError"),
     ],
@@ -218,3 +226,32 @@ def test_many_queries_take_one_sync_for_several(engine, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda handle: (synced.append(handle), time.sleep(0.02)))
     snapshot(engine, QUERIES, tmp_path / "new.run", concurrency=16)
     assert len(synced) < len(QUERIES)
+
+
+def test_fields_of_any_type_are_kept_as_json(tmp_path):
+    shown = {
+        "at": datetime(2026, 1, 2, tzinfo=UTC), "price": Decimal("1.50"), "raw": b"a\xff",
+        "list": (1, float("nan")), "text": "a\ud800", "none": None,
+    }  # fmt: skip
+
+    engine = Given(function=lambda _, **__: [{"id": "a", **shown}], fields={k: k for k in shown})
+    snapshot(engine, {"q": "x"}, tmp_path / "new.run")
+    (row,) = rows(tmp_path / "new.run.docs.jsonl")
+    assert row["at"].startswith("2026-01-02")
+    assert (row["price"], row["raw"], row["list"], row["text"]) == (
+        "1.50",
+        "a\ufffd",
+        [1, None],
+        "a?",
+    )
+
+
+def test_what_the_format_cannot_hold_is_named(tmp_path):
+    def search(_, **__):
+        return ["a b"]
+
+    result = snapshot(search, {"q": "x"}, tmp_path / "new.run")
+    assert "lost-in-format" in {notice.code for notice in result.notices}
+    whole = snapshot(search, {"q": "x"}, tmp_path / "new.csv")
+    assert not whole.lost
+    assert read_run(tmp_path / "new.csv").table["doc_id"].to_list() == ["a b"]

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.data.contents import FileContents
 from rankgate.data.formats import registry
+from rankgate.data.notes import STATES
 from rankgate.data.streams.target import replacing, suffix_of
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
+    from rankgate.data.notes import Loss
     from rankgate.data.run import Run
 
 
@@ -63,8 +65,8 @@ def _named(to: str, part: str | None, writers: list[Format]) -> Format:
     return found
 
 
-def write_run(run: Run, target: str | Path | BinaryIO, found: Format) -> None:
-    """Write a run.
+def write_run(run: Run, target: str | Path | BinaryIO, found: Format) -> tuple[Loss, ...]:
+    """Write a run; return what the format cannot hold of it, but the states of queries.
 
     Args:
         run: its queries' rows must be together.
@@ -76,9 +78,10 @@ def write_run(run: Run, target: str | Path | BinaryIO, found: Format) -> None:
     contents = FileContents(runs=(run,))
     if isinstance(target, str | Path):
         with replacing(target) as stream:
-            found.write(contents, stream)
+            losses = found.write(contents, stream)
     else:  # whole or not at all here too
         with tempfile.TemporaryFile() as whole:
-            found.write(contents, whole)
+            losses = found.write(contents, whole)
             whole.seek(0)
             shutil.copyfileobj(whole, target)
+    return tuple(each for each in losses if each.what != STATES)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
+from uuid import UUID
 
 from rankgate.engines.engine import Answer, Failure
 from rankgate.engines.paths import MISSING
@@ -27,7 +30,7 @@ def answer(rows: Iterable[Row], total: Any = MISSING, depth: int | None = None) 
             break
         name = _id(doc_id)
         if name is None:
-            return Failure("refused", f"document {place} has no id, but {_short(doc_id)}")
+            return Failure("refused", f"document {place} has no good id, but {_short(doc_id)}")
         if name in ids:
             repeated += 1
             continue
@@ -39,26 +42,42 @@ def answer(rows: Iterable[Row], total: Any = MISSING, depth: int | None = None) 
         ids[name] = place
         if number is not None:
             scores.append(number)
-        fields.append(shown)
+        fields.append({key: _plain(each) for key, each in shown.items()})
     if scores and len(scores) < len(ids):
         return Failure("refused", f"only {len(scores)} of {len(ids)} documents have a score")
     return Answer(tuple(ids), tuple(scores) if scores else None, fields, _count(total), repeated)
 
 
 def _id(value: Any) -> str | None:
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if isinstance(value, bool) or not isinstance(value, str | Integral | UUID):
         return None
-    return str(value) or None
+    name = str(value)
+    return name if name and name.isprintable() else None
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if isinstance(value, bool) or not isinstance(value, str | Real | Decimal):
         return None
     try:
         number = float(value)
     except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON holds it; dates, decimals and the like as text."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return str(value).encode(errors="replace").decode()
 
 
 def _count(value: Any) -> int | None:

@@ -66,6 +66,7 @@ class Snapshot(Result):
         queries: ``query_id``, ``state``, ``latency_ms`` of the answer, ``attempts``, ``error``,
             ``returned``, ``total_hits``, ``started_at``.
         output: the file of the run; None if there is none.
+        lost: what the format of the run's file could not hold.
         run: the run; None in a result that was read from JSON.
     """
 
@@ -88,6 +89,7 @@ class Snapshot(Result):
     lists: Lists
     queries: pl.DataFrame
     output: str | None = None
+    lost: tuple[str, ...] = ()
     run: Run | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -156,6 +158,10 @@ def _notices(result: Snapshot) -> list[Notice]:
                 'their list, and tools order these by id; scores = "rank" keeps the order',
             )
         )
+    found += [
+        Notice("lost-in-format", f"the format of {result.output} cannot hold {each}; try .csv")
+        for each in result.lost
+    ]
     if lists.repeated:
         found.append(
             Notice(

@@ -175,7 +175,7 @@ def _taken(
             output=str(target.path),
             run=run,
         )
-        target.write(result, outcomes)
+        result = target.write(result, outcomes)
     finally:
         outcomes.close()
     if result.finished and not result.states["failed"]:

@@ -59,10 +59,13 @@ class Target:
                 code="output-exists",
             )
 
-    def write(self, result: Snapshot, outcomes: Outcomes) -> None:
-        """Write the run and its companions; an unfinished snapshot keeps its answers as well."""
+    def write(self, result: Snapshot, outcomes: Outcomes) -> Snapshot:
+        """Write the run and its companions; return the snapshot with what the format lost."""
         if self.format is None or result.run is None:
-            return
+            return result
+        losses = write_run(result.run, self.path, self.format)
+        lost = tuple(f"{each.count:,} {each.what} ({each.examples[0]}, …)" for each in losses)
+        result = replace(result, lost=lost)
         run_meta.write(result.queries, run_meta.companion_of(self.path))
         with replacing(f"{self.path}{DOCUMENTS}") as stream:
             for doc_id, values in outcomes.shown():
@@ -72,7 +75,7 @@ class Target:
             Path(f"{self.path}{DOCUMENTS}").unlink()
         with replacing(f"{self.path}{RESULT}") as stream:
             stream.write(json.dumps(result.to_dict(), indent=1).encode() + b"\n")
-        write_run(result.run, self.path, self.format)
+        return result
 
     def _unfinished(self) -> bool:
         return Path(f"{self.path}{SUFFIX}").exists()
@@ -108,7 +111,7 @@ def gathered(
     def again() -> Iterator[pl.DataFrame]:
         yield from pieces
 
-    run = Run(chosen.name, again, tag=chosen.name, queries=table, place=Place(chosen.name))
+    run = Run(chosen.name, again, queries=table, place=Place(chosen.name))
     return run, table, lists
 
 
