@@ -66,6 +66,7 @@ bench: .venv/.run      ## side by side with the peers; an hour
 	$(BIN)/python bench/recommending.py
 	$(BIN)/python bench/splitting.py
 	$(BIN)/python bench/fusing.py
+	$(BIN)/python bench/snapshots.py
 
 oracle: .venv/.run     ## random collections against thirteen other tools, each by itself
 	$(BIN)/python oracle/run.py

@@ -113,7 +113,8 @@ def command(
     with Progress(len(runs) + (chosen["folds"] if learning else 0)) as progress:
         result = fuse(runs, on_progress=progress, **chosen)
     assert result.run is not None
-    write_run(result.run, sys.stdout.buffer if streamed else str(target), found)
+    for loss in write_run(result.run, sys.stdout.buffer if streamed else str(target), found):
+        click.echo(f"! {found.name} cannot hold {loss.count:,} {loss.what}; try csv", err=True)
     if form == FORMS[0]:
         click.echo(text(result.document()), nl=False, err=True)
     else:
