@@ -12,7 +12,10 @@ from rankgate.console.terminal import without_commands
 from rankgate.data import contents_of, read_qrels
 from rankgate.data.text.formulas import guarded, unguarded
 from rankgate.present.forms.as_csv import written
+from rankgate.present.forms.as_latex import remark
+from rankgate.present.forms.as_latex import table as latex_table
 from rankgate.present.forms.as_markdown import escaped
+from rankgate.present.grid import Grid
 
 ESCAPE = "\x1b[31mq\x1b[0m"
 
@@ -53,6 +56,20 @@ def test_text_has_no_command_to_a_build_server(run, files):
     assert any("�:error::x" in line for line in lines)
     assert not [line for line in lines if line.lstrip().startswith("::")]
     assert "\x1b" not in result.out
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_pages_in_a_log_have_no_command_to_a_build_server(run, files, form):
+    result = run("eval", *files, "-m", "AP", "--per-query", "--format", form)
+    assert result.code == 0, result.err
+    assert "::error::x" in result.out
+    assert not [line for line in result.out.splitlines() if line.lstrip().startswith("::")]
+
+
+@pytest.mark.parametrize("word", ["::error::a", "##[error]a", "##vso[task.logissue]a"])
+def test_forms_of_pages_escape_commands(word):
+    for text in (escaped(word), latex_table(Grid((word,), ((word,),))), remark(word)):
+        assert without_commands(text) == text
 
 
 @pytest.mark.parametrize(

@@ -68,13 +68,15 @@ def table(grid: Grid) -> str:
 
 def _row(words: tuple[str, ...]) -> str:
     cells = " & ".join(map(escaped, words))
-    kept = "{}" if cells.startswith(("[", "*")) else ""  # the end of the row above would take them
+    # the end of the row above would take [ and *, a build server runs ::error:: in its log
+    kept = "{}" if cells.startswith(("[", "*", ":")) else ""
     return rf"{kept}{cells} \\"
 
 
 def remark(text: str) -> str:
     """Words as a comment; signs of tables are those that the tables have."""
-    return f"% {printable(text).replace('▲', '+').replace('▼', '--')}" if text else ""
+    words = printable(text).replace("▲", "+").replace("▼", "--").replace("##", "# #")
+    return f"% {words}" if text else ""
 
 
 def escaped(text: str) -> str:

@@ -12,6 +12,7 @@ _SIGN = re.compile(
     r"|&(?=#?\w+;)"  # an entity
     r"|:(?=//)|(?<=www)\."  # an address, which becomes a link
     r"|^(?:#|>|[-+](?=\s)|(?<=^)\d+[.)](?=\s))"  # a heading, a quotation, a list
+    r"|^:(?=:)|(?<=#)\[|(?<=#vso)\["  # a command to a build server that shows the page
 )
 
 
