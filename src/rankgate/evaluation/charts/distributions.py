@@ -43,7 +43,7 @@ def draw(result: Evaluation) -> Picture:
         f"Values of {short(result.runs[0].run)}, query by query"
         if len(result.runs) == 1
         else f"Values of {len(result.runs)} runs, query by query",
-        f"{stroke}; the shaded box spans the middle half, the line in it is the median; "
+        f"{stroke}; the box spans the middle half, the line in it is the median; "
         "the orange diamond is the mean"
         + ("." if len(result.runs) == 1 else "; the best mean is on top."),
         counted(result),
@@ -84,10 +84,12 @@ def _panel(result: Evaluation, rows: list[dict[str, Any]], metric: str) -> Any:
         low="q1(value)", middle="median(value)", high="q3(value)", groupby=["run"]
     )
     layers = [
-        boxes.mark_bar(height=16, color=BLUE, opacity=0.3).encode(x="low:Q", x2="high:Q"),
         base.mark_tick(color=BLUE, opacity=dense, thickness=1.2, size=18).encode(
             x=x, tooltip=["run:N", "query:N", "value:Q"]
         ),
+        boxes.mark_bar(
+            height=20, color=BLUE, opacity=1, fillOpacity=0.12, stroke=INK, strokeWidth=1
+        ).encode(x="low:Q", x2="high:Q"),
         boxes.mark_tick(color=INK, thickness=2.5, size=20).encode(x="middle:Q"),
     ]
     mean = alt.Chart(table(means)).encode(y=y)
