@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.blind_spots.verb import blindspots
 from rankgate.comparison import compared as candidates_of
@@ -75,16 +75,9 @@ def gather(
     qrels, baseline = read_qrels(qrels), read_run(baseline)
     runs = [read_run(run, name) for name, run in named]
     say("comparing")
+    scoring: dict[str, Any] = {"extra": extra, "depth": depth}
     compared = compare(
-        qrels,
-        baseline,
-        runs,
-        asked,
-        how,
-        test=test or Test(),
-        unequal=unequal,
-        extra=extra,
-        depth=depth,
+        qrels, baseline, runs, asked, how, test=test or Test(), unequal=unequal, **scoring
     )
     verdict = None
     if demanded is not None:
@@ -95,8 +88,12 @@ def gather(
     parts.append(compared)
     for run in runs if len(runs) <= FEW else ():
         say("looking for blind spots and holes")
-        parts.append(blindspots(qrels, baseline, run, asked, how, extra=extra, depth=depth))
-        parts += _holes(qrels, baseline, run, asked, how, extra, depth)
+        parts.append(blindspots(qrels, baseline, run, asked, how, **scoring))
+        try:
+            parts.append(holes(qrels, baseline, run, asked, how, **scoring))
+        except UsageError as error:
+            if error.code != "missing-cutoff":  # no metric keeps to lists of this depth
+                raise
     remarks = [] if _has_holes(parts) or len(runs) > FEW else [_NO_HOLES.format(depth=depth)]
     if verdict is not None and len(runs) > 1:
         others = ", ".join(run.name for run in runs[1:])
@@ -112,22 +109,3 @@ _NO_HOLES = (
     "What unjudged documents could change was not computed: no metric here looks only at the "
     "first {depth} documents; ask for one such as nDCG@{depth}."
 )
-
-
-def _holes(
-    qrels: QrelsLike,
-    baseline: RunLike,
-    run: RunLike,
-    metrics: str | Metric | Sequence[str | Metric],
-    how: str | Convention,
-    extra: Sequence[Metric],
-    depth: int,
-) -> list[Result]:
-    """The holes; nothing where no metric keeps to the lists."""
-    try:
-        made = holes(qrels, baseline, run, metrics, how, extra=extra, depth=depth)
-    except UsageError as error:
-        if "looks only at the first" in str(error):
-            return []
-        raise
-    return [made]

@@ -16,32 +16,11 @@ def context(function: Callable[..., Any]) -> Callable[..., Any]:
     """All options of metrics on lists, the same in every command, as one `Context`."""
 
     @functools.wraps(function)
-    def result(
-        *args: Any,
-        train: str | None,
-        items: str | None,
-        features: tuple[str, ...],
-        category: str | None,
-        group: str | None,
-        obvious: str | None,
-        earlier: tuple[str, ...],
-        drop_seen: bool,
-        judged_users_only: bool,
-        **rest: Any,
-    ) -> Any:  # noqa: ANN401 - of the command
+    def result(*args: Any, obvious: str | None, earlier: tuple[str, ...], **rest: Any) -> Any:  # noqa: ANN401 - of the command
         from rankgate.evaluation.context import Context
 
-        given = Context(
-            train,
-            items,
-            features,
-            category,
-            group,
-            obvious,
-            _named(earlier),
-            drop_seen=drop_seen,
-            judged_users_only=judged_users_only,
-        )
+        fields = {name: rest.pop(name) for name in _FIELDS}
+        given = Context(baseline=obvious, earlier=_named(earlier), **fields)
         return function(*args, context=given, **rest)
 
     for option in reversed(_OPTIONS):
@@ -63,6 +42,9 @@ def _named(earlier: tuple[str, ...]) -> dict[str, str] | None:
     named = pairs([each for each in earlier if each not in alone], "--earlier", str)
     return ({EVERY: alone[0]} if alone else {}) | named or None
 
+
+_FIELDS = ("train", "items", "features", "category", "group", "drop_seen", "judged_users_only")
+"""Options that are fields of a context by name; the others have another name, or are pairs."""
 
 _OPTIONS = (
     click.option("--train", type=click.Path(), help="The training log of the systems."),
