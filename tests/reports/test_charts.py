@@ -111,7 +111,7 @@ def test_whatever_stands_in_data_stays_text(name, collection):
         ranked = {EVIL + q: {EVIL + d: s for d, s in docs.items()} for q, docs in run.items()}
         runs.append(replace(read_run(ranked), name=f"{EVIL}{i}"))
     need = kind(name).needs
-    asked = ChartRequest(qrels, tuple(runs)[: collection.takes[need]], query_id=f"{EVIL}q1")
+    asked = ChartRequest(qrels, tuple(runs)[: collection.takes[need]], query=f"{EVIL}q1")
     result = kind(name).draw(result_for(need, asked))
     _parsed(result.svg())
     drawn = page(replace(result, title=f"{result.title} {EVIL}"))

@@ -88,7 +88,7 @@ def compare(
         power: the chance to find it, and what is called detectable.
         unequal: what queries are that only one system ran: refuse, zero or drop.
         slices: show results for each value of these tags, too.
-        tags: ``query_id`` and a column for each tag.
+        tags: a table with query_id and columns of tags (head or tail, intent).
         depth: the depth to which lists are compared.
         overrides: axes of the convention that are chosen otherwise.
         extra: metrics that can be named in addition to the built-in ones.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-class Renamed(click.Option):
+class _Renamed(click.Option):
     """An option that was called ``--set``, which is accepted but not listed in the help."""
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
@@ -60,12 +60,26 @@ metric = click.option(
 override = click.option(
     "--override",
     "overrides",
-    cls=Renamed,
+    cls=_Renamed,
     multiple=True,
     metavar="AXIS=VALUE",
     help="Change one axis of the convention, such as ties=doc_id_asc, nDCG.gain=exp or "
     "RR.without_relevant=none; may be given several times (see rankgate conventions axes).",
 )
+
+
+def parameters(help_text: str) -> Decorator:
+    """``--parameter NAME=VALUE`` of what a command chose by name."""
+    return click.option(
+        "--parameter",
+        "parameters",
+        cls=_Renamed,
+        multiple=True,
+        metavar="NAME=VALUE",
+        help=help_text,
+    )
+
+
 seed = click.option(
     "--seed",
     type=click.IntRange(min=0),

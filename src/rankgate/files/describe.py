@@ -16,6 +16,7 @@ from rankgate.data.contents import FileContents
 from rankgate.data.formats import registry
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
+from rankgate.declare import Cutoff
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.files.checks.opening import part_of
@@ -37,7 +38,7 @@ def describe(
     *,
     from_: str | None = None,
     as_: str | None = None,
-    cutoff: int = CUTOFF,
+    cutoff: Cutoff = CUTOFF,
     on_progress: Callable[[str], None] | None = None,
 ) -> Descriptions:
     """Tell what some files are.

@@ -43,14 +43,7 @@ def _numbers(
 )
 @options.runs
 @options_of(fuse, "method", choices={"method": list(METHODS)})
-@click.option(
-    "--parameter",
-    "parameters",
-    cls=options.Renamed,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A parameter of the method, as in k=30; may be given several times.",
-)
+@options.parameters("A parameter of the method, as in k=30; may be given several times.")
 @click.option(
     "--weights",
     metavar="W,W,...",

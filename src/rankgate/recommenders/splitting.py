@@ -10,7 +10,7 @@ from rankgate.data.logs.candidates import CANDIDATES, sample
 from rankgate.data.logs.clock import Unit, instant
 from rankgate.data.logs.reading import read_interactions
 from rankgate.data.logs.relevance import Grades, Repeats, Truth
-from rankgate.data.logs.splits import WAYS, SplitPlan
+from rankgate.data.logs.splits import SplitPlan
 from rankgate.errors import UsageError
 from rankgate.recommenders.split import Fold, FoldCount, Split, warnings_of
 from rankgate.recommenders.split_parts import (
@@ -159,11 +159,6 @@ def negatives_of(candidates: str, negatives: int) -> int | None:
 def marked(candidates: str, negatives: int | None) -> str:
     """The name of a set of candidates, with the number where a sample is drawn."""
     return candidates if negatives is None else f"{candidates}({negatives})"
-
-
-def way_facts() -> tuple[tuple[str, str], ...]:
-    """Every way to split, with what it does."""
-    return tuple((name, way.title) for name, way in WAYS.items())
 
 
 def _fold(

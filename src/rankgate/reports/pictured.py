@@ -55,9 +55,9 @@ class ChartRequest:
         qrels: judgments; for agreement, ratings.
         runs: runs, in the order that the kind has for them; of admission, the judge's grades.
         metrics: names; empty is what the kind takes by default.
-        how: the convention.
+        convention: whose rules the numbers follow.
         cutoffs: where metrics without a cutoff are taken.
-        query_id: the query of an explanation.
+        query: the id of the query of an explanation.
         depth: how far lists are looked at; None is what the kind takes by default.
         unequal: what queries are that only one system ran: refuse, zero or drop.
         extra: additional metrics that can be named.
@@ -69,9 +69,9 @@ class ChartRequest:
     qrels: Any
     runs: tuple[Any, ...] = ()
     metrics: tuple[str, ...] = ()
-    how: str | Convention = "trec"
+    convention: str | Convention = "trec"
     cutoffs: tuple[int, ...] = CUTOFFS
-    query_id: str | None = None
+    query: str | None = None
     depth: int | None = None
     unequal: str = "refuse"
     extra: Sequence[Metric] = ()
@@ -143,7 +143,7 @@ def _comparisons(asked: ChartRequest) -> Comparisons:
         asked.runs[0],
         list(asked.runs[1:]),
         asked.metrics or _ONE,
-        asked.how,
+        asked.convention,
         unequal=asked.unequal,
         extra=asked.extra,
         context=asked.context,
@@ -162,7 +162,7 @@ def _evaluation(asked: ChartRequest, metrics: Sequence[str] = ()) -> Evaluation:
         asked.qrels,
         list(asked.runs),
         metrics or asked.metrics or _ONE,
-        asked.how,
+        asked.convention,
         extra=asked.extra,
         context=asked.context,
         on_progress=asked.on_progress,
@@ -188,7 +188,7 @@ def _blindness(asked: ChartRequest) -> BlindSpots:
         asked.only,
         None,
         asked.metrics or DEFAULT_METRICS,
-        asked.how,
+        asked.convention,
         extra=asked.extra,
         page=asked.depth or 10,
         on_progress=asked.on_progress,
@@ -196,9 +196,11 @@ def _blindness(asked: ChartRequest) -> BlindSpots:
 
 
 def _explanation(asked: ChartRequest) -> Explanation:
-    if asked.query_id is None:
+    if asked.query is None:
         raise UsageError("this chart shows one query; name it with --query.", code="missing-input")
-    return explain(asked.qrels, asked.only, asked.query_id, asked.one, asked.how, extra=asked.extra)
+    return explain(
+        asked.qrels, asked.only, asked.query, asked.one, asked.convention, extra=asked.extra
+    )
 
 
 def _ranks(asked: ChartRequest) -> GradesByRank:
@@ -206,7 +208,7 @@ def _ranks(asked: ChartRequest) -> GradesByRank:
     return ranks(
         asked.qrels,
         list(asked.runs),
-        asked.how,
+        asked.convention,
         depth=asked.depth or RANKS,
         labels=asked.labels,
         on_progress=asked.on_progress,
@@ -226,7 +228,7 @@ def _hidden(asked: ChartRequest) -> HoleAnalysis:
         one,
         two,
         asked.metrics or _ONE,
-        asked.how,
+        asked.convention,
         extra=asked.extra,
         depth=asked.depth or HOLES,
         on_progress=asked.on_progress,
@@ -236,7 +238,9 @@ def _hidden(asked: ChartRequest) -> HoleAnalysis:
 def _calibration(asked: ChartRequest) -> Calibration:
     asked.need(2, 2, "shows two runs: a baseline and a candidate")
     one, two = asked.runs
-    return calibration(asked.qrels, one, two, asked.one, asked.how, on_progress=asked.on_progress)
+    return calibration(
+        asked.qrels, one, two, asked.one, asked.convention, on_progress=asked.on_progress
+    )
 
 
 def _agreed(asked: ChartRequest) -> RaterAgreement:
@@ -255,7 +259,7 @@ def _pipeline(asked: ChartRequest) -> Pipeline:
         asked.qrels,
         list(asked.runs),
         asked.metrics or METRICS,
-        asked.how,
+        asked.convention,
         depth=asked.depth or DEPTH,
         labels=asked.labels,
         unequal=asked.unequal,

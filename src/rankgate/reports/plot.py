@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.comparison.compared import named
 from rankgate.data import read_run
+from rankgate.declare import Cutoff
 from rankgate.reports.kinds import kind as kind_of
 from rankgate.reports.pictured import CUTOFFS, ChartRequest, result_for
 
@@ -26,7 +27,7 @@ def plot(
     *,
     query: str | None = None,
     cutoffs: Sequence[int] = CUTOFFS,
-    depth: int | None = None,
+    depth: Cutoff | None = None,
     labels: Mapping[float, str] | None = None,
     unequal: str = "refuse",
     extra: Sequence[Metric] = (),

@@ -31,14 +31,7 @@ from rankgate.present.write import FORMS
 @options.convention
 @comparing.test
 @comparing.unequal
-@click.option(
-    "--tags",
-    "tags",
-    type=click.Path(),
-    metavar="FILE",
-    help="CSV or JSONL with query_id and columns of tags (head or tail, intent).",
-)
-@options_of(compare, "slices TAG --slice")
+@options_of(compare, "tags FILE", "slices TAG --slice")
 @comparing.depth
 @click.option(
     "--query", "query_id", metavar="ID", help="Show both ranked lists of one query side by side."

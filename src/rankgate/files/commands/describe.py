@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
 from rankgate.console.progress import Progress
-from rankgate.files.describe import CUTOFF, describe
+from rankgate.files.describe import describe
 from rankgate.present.write import FORMS
 
 
@@ -17,15 +18,7 @@ from rankgate.present.write import FORMS
 @click.argument("files", type=click.Path(), nargs=-1, required=True, metavar="FILE...")
 @options.from_
 @options.as_either
-@click.option(
-    "-k",
-    "--cutoff",
-    "cutoff",
-    type=click.IntRange(min=1),
-    default=CUTOFF,
-    show_default=True,
-    help="The depth of runs for the share of judged documents.",
-)
+@options_of(describe, "cutoff -k")
 @options.form(*FORMS)
 @options.output
 def command(files: tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:

@@ -23,14 +23,7 @@ from rankgate.present.suffixes import refuse_other_suffix
 )
 @click.argument("ratings", type=click.Path())
 @options_of(resolve, "rule", choices={"rule": [rule.name for rule in rules()]})
-@click.option(
-    "--parameter",
-    "parameters",
-    cls=options.Renamed,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A parameter of the rule, as in adjudicator=ann or expected=yes.",
-)
+@options.parameters("A parameter of the rule, as in adjudicator=ann or expected=yes.")
 @options_of(resolve, "transform NAME|FILE", "scale SCALE", "slots N", "sample", "rest FILE")
 @click.option(
     "--unresolved",

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 QuerySampling = Literal["random", "stratified", "pps"]
-QUERY_SAMPLINGS = ("random", "stratified", "pps")
 """Equal chances; as many of the head, the torso and the tail; chances proportional to size."""
 
 _SHARES = {"head": 1 / 3, "torso": 2 / 3, "tail": 1.0}

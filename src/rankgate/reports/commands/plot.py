@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from rankgate.comparison.pairs import UNEQUAL
+from rankgate.comparison.commands import options as comparing
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.definitions import DefiningCommand
 from rankgate.console.labels import label, labelled
 from rankgate.console.places import deliver, inputs, refuse_clashes
@@ -19,11 +20,7 @@ from rankgate.present.charts.style import THEMES
 from rankgate.present.suffixes import form_of
 from rankgate.reports.kinds import KINDS, kind
 from rankgate.reports.pictured import CUTOFFS, ChartRequest, result_for
-
-if TYPE_CHECKING:
-    from rankgate.evaluation.context import Context
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
+from rankgate.reports.plot import plot
 
 
 class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
@@ -58,7 +55,7 @@ class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since clic
 )
 @options.metrics_from
 @options.convention
-@click.option("--query", metavar="ID", help="For the kind explain, the id of the query.")
+@options_of(plot, "query ID")
 @click.option(
     "-k",
     "--cutoffs",
@@ -68,18 +65,10 @@ class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since clic
     help="For the kind cutoffs: the cutoffs of metrics without @. "
     f"Without it {','.join(map(str, CUTOFFS))}.",
 )
-@click.option(
-    "--depth", type=click.IntRange(min=1), help="The depth of the lists, for kinds that show lists."
-)
+@options_of(plot, "depth")
 @label
 @context
-@click.option(
-    "--unequal",
-    type=click.Choice(UNEQUAL),
-    default="refuse",
-    show_default=True,
-    help="Queries that only one system ran: refuse, zero or drop.",
-)
+@comparing.unequal
 @click.option(
     "--theme",
     type=click.Choice(THEMES),
@@ -102,20 +91,12 @@ class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since clic
 )
 def command(
     name: str,
-    qrels: str,
-    runs: tuple[str, ...],
-    metrics: tuple[str, ...],
-    extra: tuple[Metric, ...],
-    convention: Convention,
-    query: str | None,
-    cutoffs: tuple[int, ...],
-    depth: int | None,
+    *,
     labels: tuple[str, ...],
-    context: Context,
-    unequal: str,
     theme: str | None,
     scale: float,
     output: str | None,
+    **chosen: Any,
 ) -> None:
     """Draw a chart of this KIND from judgments (or ratings) and runs.
 
@@ -130,12 +111,11 @@ def command(
         form_of(output, FORMS)
     elif not kind(name).in_text:
         kind(name).refuse_text()
-    with Progress(len(runs) + 1) as progress:
+    with Progress(len(chosen["runs"]) + 1) as progress:
         result = result_for(
             kind(name).needs,
-            ChartRequest(qrels, runs, metrics, convention, cutoffs, query, depth, unequal,
-                  extra, labelled(labels), progress, context),
-        )  # fmt: skip
+            ChartRequest(labels=labelled(labels), on_progress=progress, **chosen),
+        )
     if output:
         picture = kind(name).draw(result)
         deliver(picture.written(form_of(output, FORMS), theme or "", scale), output)
