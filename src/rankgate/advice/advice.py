@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from rankgate.advice.carried_metrics import Carrying
+from rankgate.advice.carried_metrics import Carrying  # noqa: TC001 - from_dict reads it
 from rankgate.advice.facts import Answers, DataFacts
 from rankgate.present.resolve import resolved
 from rankgate.present.result import Notice, Result
@@ -85,36 +85,16 @@ class Advice(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            **self.head(),
-            "answers": asdict(self.answers),
-            "facts": self.facts.to_dict(),
-            "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
-            "runs": list(self.runs),
-            "convention": dict(self.convention),
-            "choices": [asdict(each) for each in self.choices],
-            "avoided": [asdict(each) for each in self.avoided],
-            "cautions": [asdict(each) for each in self.cautions],
-            "sources": dict(self.sources),
-        }
+        values = super().to_dict()
+        qrels = {"name": self.qrels, "sha256": values.pop("qrels_sha256")}
+        return {**values, "qrels": qrels}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """From ``to_dict``."""
-        facts = {name: each for name, each in values["facts"].items() if name != "complete"}
-        facts |= {"grades": tuple(facts["grades"]), "judged": tuple(facts["judged"].items())}
-        return cls(
-            answers=Answers(**values["answers"]),
-            facts=DataFacts(**facts),
-            qrels=values["qrels"]["name"],
-            qrels_sha256=values["qrels"]["sha256"],
-            runs=tuple(values["runs"]),
-            convention=values["convention"],
-            choices=tuple(map(_choice, values["choices"])),
-            avoided=tuple(map(_choice, values["avoided"])),
-            cautions=tuple(Reason(**each) for each in values["cautions"]),
-            sources=values["sources"],
-        )
+        facts = {**values["facts"], "judged": tuple(values["facts"]["judged"].items())}
+        qrels = {"qrels": values["qrels"]["name"], "qrels_sha256": values["qrels"]["sha256"]}
+        return super().from_dict({**values, "facts": facts, **qrels})
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:
@@ -131,11 +111,3 @@ class Advice(Result):
         """The advice as TOML, a policy that ``rankgate.gate`` takes once it is in a file."""
         made: str = resolved("rankgate.advice.policy:policy")(self)
         return made
-
-
-def _choice(values: Mapping[str, Any]) -> AdvisedMetric:
-    found = values["carrying"]
-    if found is not None:
-        found = Carrying(**{**found, "means": tuple(map(tuple, found["means"]))})
-    reasons = tuple(Reason(**each) for each in values["reasons"])
-    return AdvisedMetric(**{**values, "reasons": reasons, "carrying": found})

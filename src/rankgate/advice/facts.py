@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -155,7 +155,7 @@ class DataFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {**asdict(self), "judged": dict(self.judged), "complete": self.complete}
+        return {**vars(self), "judged": dict(self.judged), "complete": self.complete}
 
 
 def facts_of(qrels: Qrels, queries: int, systems: Sequence[ScoredRun], said: Answers) -> DataFacts:

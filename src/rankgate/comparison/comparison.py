@@ -10,7 +10,7 @@ import polars as pl
 
 from rankgate.comparison.systems import Many
 from rankgate.errors import UsageError
-from rankgate.present.codec import frame
+from rankgate.present.codec import decoded, encoded, frame
 from rankgate.present.result import Notice, Result
 
 METRICS = {
@@ -183,8 +183,8 @@ class Comparison:
         """
         values: dict[str, Any] = {
             "schema_version": 1,
-            "baseline": _plain(self.baseline),
-            "candidate": _plain(self.candidate),
+            "baseline": encoded(self.baseline),
+            "candidate": encoded(self.candidate),
             "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
             "convention": dict(self.convention),
             **{name: getattr(self, name) for name in _FIGURES},
@@ -207,8 +207,8 @@ class Comparison:
         }
         figures: dict[str, Any] = {name: values[name] for name in _FIGURES}
         return cls(
-            baseline=_identity(values["baseline"]),
-            candidate=_identity(values["candidate"]),
+            baseline=Identity(**values["baseline"]),
+            candidate=Identity(**values["candidate"]),
             qrels=str(values["qrels"]["name"]),
             qrels_sha256=str(values["qrels"]["sha256"]),
             convention={name: values["convention"][name] for name in ("name", "hash", "axes")},
@@ -221,14 +221,6 @@ class Comparison:
 
 _FIGURES = ("level", "interval", "test", "correction", "power", "depth", "seed", "resamples")
 _TABLES = ("metrics", "slices", "interactions", "judged", "latency", "states", "excluded", "plans")
-
-
-def _plain(identity: Identity) -> dict[str, Any]:
-    return {"name": identity.name, "tag": identity.tag, "sha256": identity.sha256}
-
-
-def _identity(values: Mapping[str, Any]) -> Identity:
-    return Identity(str(values["name"]), values["tag"], str(values["sha256"]))
 
 
 @dataclass(frozen=True)
@@ -308,12 +300,12 @@ class Comparisons(Result):
                 each.to_dict(per_query=per_query, lists=lists) for each in self.comparisons
             ],
         }
-        return {**values, "systems": self.many.to_dict()} if self.many else values
+        return {**values, "systems": encoded(self.many)} if self.many else values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """From ``to_dict``."""
-        many = Many.from_dict(values["systems"]) if "systems" in values else None
+        many = Many(**decoded(Many, values["systems"])) if "systems" in values else None
         return cls(tuple(map(Comparison.from_dict, values["comparisons"])), many)
 
     def __len__(self) -> int:

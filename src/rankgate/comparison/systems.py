@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
-
-from rankgate.present.codec import frame
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,24 +39,6 @@ class Many:
     level: float
     resamples: int
     seed: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "systems": list(self.systems),
-            **{name: getattr(self, name).to_dicts() for name in TABLES},
-            "level": self.level,
-            "resamples": self.resamples,
-            "seed": self.seed,
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From ``to_dict``."""
-        tables: dict[str, Any] = {name: frame(values[name], {}) for name in TABLES}
-        systems = tuple(map(str, values["systems"]))
-        figures = {name: values[name] for name in ("level", "resamples", "seed")}
-        return cls(systems=systems, **tables, **figures)
 
 
 TABLES = ("means", "anova", "pairs", "orderings", "reliability")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-class _Renamed(click.Option):
+class Renamed(click.Option):
     """An option that was called ``--set``, which is accepted but not listed in the help."""
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
@@ -60,7 +60,7 @@ metric = click.option(
 override = click.option(
     "--override",
     "overrides",
-    cls=_Renamed,
+    cls=Renamed,
     multiple=True,
     metavar="AXIS=VALUE",
     help="Change one axis of the convention, such as ties=doc_id_asc, nDCG.gain=exp or "
@@ -73,7 +73,7 @@ def parameters(help_text: str) -> Decorator:
     return click.option(
         "--parameter",
         "parameters",
-        cls=_Renamed,
+        cls=Renamed,
         multiple=True,
         metavar="NAME=VALUE",
         help=help_text,

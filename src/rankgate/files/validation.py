@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from rankgate.files.checks import SEVERITIES, Severity
+from rankgate.present.codec import fields_of
 from rankgate.present.result import Result
 
 _COLUMNS = {
@@ -103,13 +104,7 @@ class Validation(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            **self.head(),
-            "valid": self.valid,
-            "counts": dict(self.counts),
-            "files": [asdict(each) for each in self.files],
-            "problems": [asdict(each) for each in self.problems],
-        }
+        return {**self.head(), "valid": self.valid, "counts": self.counts, **fields_of(self)}
 
     def _table(self) -> pl.DataFrame:
         return pl.DataFrame([asdict(each) for each in self.problems], schema=_COLUMNS)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -30,10 +30,6 @@ class SplitPart:
     first: str
     last: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Leaks:
@@ -56,10 +52,6 @@ class Leaks:
     pairs_again: int
     ahead: int
     same_time: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
 
 @dataclass(eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from rankgate.data.logs.candidates import WARNING
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import SplitPlan
 from rankgate.errors import UsageError
+from rankgate.present.codec import encoded
 from rankgate.present.resolve import resolved
 from rankgate.present.result import Notice, Result
 from rankgate.recommenders.leaks import LeakCount, Leaks, PartCount, SplitPart
@@ -63,8 +64,8 @@ class Fold:
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain values for JSON."""
         return {
-            "parts": [part.to_dict() for part in self.parts],
-            "leaks": self.leaks.to_dict(),
+            "parts": encoded(self.parts),
+            "leaks": encoded(self.leaks),
             "judgments": self.judged,
             "relevant": self.relevant,
             "short_of_negatives": self.short,
@@ -98,6 +99,7 @@ class Split(Result):
     """
 
     kind: ClassVar[str] = "split"
+    KEYS: ClassVar[Mapping[str, str]] = {"rule": "truth"}
     document_from: ClassVar[str] = "rankgate.recommenders.documents.split:document"
 
     log: str
@@ -163,38 +165,10 @@ class Split(Result):
         """The parts: ``fold``, ``name``, ``rows``, ``users``, ``items``, ``first``, ``last``."""
         return pl.DataFrame(
             [
-                {"fold": number, **part.to_dict()}
+                {"fold": number, **vars(part)}
                 for number, fold in enumerate(self.folds, 1)
                 for part in fold.parts
             ]
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            **self.head(),
-            "log": self.log,
-            "unit": self.unit,
-            "repeated": self.repeated,
-            "plan": self.plan.to_dict(),
-            "truth": self.rule.to_dict(),
-            "candidates": self.candidates,
-            "folds": [fold.to_dict() for fold in self.folds],
-            "warnings": list(self.warnings),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The figures of the split that ``to_dict`` was called on, without tables."""
-        return cls(
-            values["log"],
-            values["unit"],
-            values["repeated"],
-            SplitPlan(**values["plan"]),
-            Truth(**values["truth"]),
-            values["candidates"],
-            tuple(map(Fold.from_dict, values["folds"])),
-            tuple(values["warnings"]),
         )
 
 

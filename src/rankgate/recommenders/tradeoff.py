@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
@@ -44,6 +44,7 @@ class Tradeoff(Result):
         "pareto": "rankgate.recommenders.charts:pareto",
         "scorecard": "rankgate.recommenders.charts:scorecard",
     }
+    KEYS: ClassVar[Mapping[str, str]] = {"higher": "higher_is_better"}
 
     convention: Mapping[str, Any]
     counts: tuple[int, ...]
@@ -51,30 +52,6 @@ class Tradeoff(Result):
     higher: Mapping[str, bool]
     front: tuple[str, ...]
     left_out: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            **self.head(),
-            "convention": dict(self.convention),
-            "counts": list(self.counts),
-            "means": {name: dict(means) for name, means in self.means.items()},
-            "higher_is_better": dict(self.higher),
-            "front": list(self.front),
-            "left_out": list(self.left_out),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The trade-off that ``to_dict`` was called on."""
-        return cls(
-            values["convention"],
-            tuple(values["counts"]),
-            values["means"],
-            values["higher_is_better"],
-            tuple(values["front"]),
-            tuple(values["left_out"]),
-        )
 
     def __len__(self) -> int:
         """How many systems there are."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
@@ -75,8 +75,7 @@ class Truth:
 
     def to_dict(self) -> dict[str, object]:
         """The rule in plain values."""
-        plain = replace(self, weights={}, least={})  # mappings that cannot change cannot be copied
-        return {**asdict(plain), "weights": dict(self.weights), "least": dict(self.least)}
+        return {**vars(self), "weights": dict(self.weights), "least": dict(self.least)}
 
 
 def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels:

@@ -42,14 +42,7 @@ def show(kind: str, form: str) -> None:
 @command.command("check")
 @click.argument("engine", type=click.Path(), metavar="ENGINE.toml")
 @click.option("--query", default="test", show_default=True, help="What is asked.")
-@click.option(
-    "--parameter",
-    "parameters",
-    cls=options.Renamed,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A parameter of the engine's request; may be given several times.",
-)
+@options.parameters("A parameter of the engine's request; may be given several times.")
 @options.form(*FORMS)
 def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> None:
     """Ask the engine one query; show what a snapshot would keep, and what is missing.

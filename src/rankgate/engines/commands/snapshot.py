@@ -28,13 +28,8 @@ from rankgate.present.write import FORMS
     type=click.Path(),
     help="The file of the run.",
 )
-@click.option(
-    "--parameter",
-    "parameters",
-    cls=options.Renamed,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A parameter of the engine's request, as in k1=0.9; may be given several times.",
+@options.parameters(
+    "A parameter of the engine's request, as in k1=0.9; may be given several times."
 )
 @options_of(snapshot, "depth N", "concurrency N", "rate", "again", "force", "to FORMAT")
 @options.form(*FORMS)

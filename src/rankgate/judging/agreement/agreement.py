@@ -11,7 +11,7 @@ import polars as pl
 from rankgate.judging.agreement.alarm import Alarm
 from rankgate.judging.agreement.figures import Agreements
 from rankgate.judging.agreement.rater_resampling import RaterResampling
-from rankgate.present.codec import encoded, frame
+from rankgate.present.codec import decoded, encoded, frame
 from rankgate.present.result import Notice, Result
 from rankgate.stats.agreement.intervals import Agreement
 
@@ -85,7 +85,7 @@ class RaterAgreement(Result):
             "resamples": self.resamples,
             "seed": self.seed,
             **{name: encoded(getattr(found, name)) for name in _TABLES},
-            "effect": self.effect.to_dict() if self.effect else None,
+            "effect": encoded(self.effect),
         }
 
     @classmethod
@@ -101,5 +101,5 @@ class RaterAgreement(Result):
             tuple(Alarm(**each) for each in values["alarms"]),
             values["resamples"],
             values["seed"],
-            RaterResampling.from_dict(effect) if effect else None,
+            RaterResampling(**decoded(RaterResampling, effect)) if effect else None,
         )

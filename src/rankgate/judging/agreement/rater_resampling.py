@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -67,24 +67,6 @@ class RaterResampling:
     draws: int
     seed: int
     convention: Mapping[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "baseline": self.baseline,
-            "candidate": self.candidate,
-            "rule": self.rule,
-            "effects": [vars(each) for each in self.effects],
-            "draws": self.draws,
-            "seed": self.seed,
-            "convention": dict(self.convention),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """What ``to_dict`` was called on."""
-        effects = tuple(RaterEffect(**each) for each in values["effects"])
-        return cls(**{**values, "effects": effects})
 
 
 def rerated(

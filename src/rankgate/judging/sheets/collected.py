@@ -15,7 +15,7 @@ from rankgate.data.text import cells
 from rankgate.errors import UsageError
 from rankgate.judging.rating.pool_tasks import pool_of
 from rankgate.judging.sheets.rows import filled
-from rankgate.present.codec import frame
+from rankgate.present.codec import decoded, encoded, frame
 from rankgate.present.result import Notice, Result
 
 if TYPE_CHECKING:
@@ -77,16 +77,13 @@ class CollectedRatings(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        notes = [
-            {"what": n.what, "count": n.count, "examples": list(n.examples)} for n in self.notes
-        ]
-        return {**self.head(), "ratings": self.rows, "notes": notes}
+        return {**self.head(), "ratings": self.rows, "notes": encoded(self.notes)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The result that ``to_dict`` was called on."""
         kept = {name: dtype for name, dtype in SCHEMA.items() if name not in {"at", "seconds"}}
-        notes = (Note(n["what"], n["count"], tuple(n["examples"])) for n in values["notes"])
+        notes = (Note(**decoded(Note, n)) for n in values["notes"])
         return cls(Ratings(frame(values["ratings"], kept), "ratings"), tuple(notes))
 
 
