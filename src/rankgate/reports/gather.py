@@ -36,7 +36,7 @@ def gather(
     baseline: RunLike,
     candidates: RunsLike,
     metrics: str | Metric | Sequence[str | Metric] = (),
-    how: str | Convention = "trec",
+    convention: str | Convention = "trec",
     *,
     gated: bool = False,
     policy: str | None = None,
@@ -53,7 +53,7 @@ def gather(
         baseline: a run.
         candidates: a run, a list of runs, or ``{name: run}``.
         metrics: names or metrics; without any those of the policy, else those of ``evaluate``.
-        how: the convention; a policy's own holds for its verdict.
+        convention: whose rules the numbers follow; a policy's own holds for its verdict.
         gated: with a verdict on the first candidate.
         policy: the file with what is demanded; it asks for a verdict too.
         test: of the comparison.
@@ -77,7 +77,7 @@ def gather(
     say("comparing")
     scoring: dict[str, Any] = {"extra": extra, "depth": depth}
     compared = compare(
-        qrels, baseline, runs, asked, how, test=test or Test(), unequal=unequal, **scoring
+        qrels, baseline, runs, asked, convention, test=test or Test(), unequal=unequal, **scoring
     )
     verdict = None
     if demanded is not None:
@@ -88,9 +88,9 @@ def gather(
     parts.append(compared)
     for run in runs if len(runs) <= FEW else ():
         say("looking for blind spots and holes")
-        parts.append(blindspots(qrels, baseline, run, asked, how, **scoring))
+        parts.append(blindspots(qrels, baseline, run, asked, convention, **scoring))
         try:
-            parts.append(holes(qrels, baseline, run, asked, how, **scoring))
+            parts.append(holes(qrels, baseline, run, asked, convention, **scoring))
         except UsageError as error:
             if error.code != "missing-cutoff":  # no metric keeps to lists of this depth
                 raise

@@ -6,14 +6,12 @@ import click
 
 from rankgate.comparison.inference import Test
 from rankgate.comparison.pairs import UNEQUAL
-from rankgate.console.declared_options import collected, option
-from rankgate.declare import fields_of
+from rankgate.console.declared_options import collected
 from rankgate.evaluation.scored_system import DEPTH
 
 test = collected("test", Test)
 """The options of `Test`; the command gets one."""
 
-resamples = option(fields_of(Test)["resamples"])
 unequal = click.option(
     "--unequal",
     type=click.Choice(UNEQUAL),

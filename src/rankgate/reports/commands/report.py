@@ -14,6 +14,7 @@ from rankgate.comparison.comparison import Comparisons
 from rankgate.comparison.documents.changes import WORST
 from rankgate.comparison.inference import Test
 from rankgate.console import options
+from rankgate.console.declared_options import collected
 from rankgate.console.places import deliver
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
@@ -29,9 +30,7 @@ from rankgate.reports.reading import are_results, read_results
 from rankgate.reports.shown_texts import texts_of_documents, texts_of_queries
 
 if TYPE_CHECKING:
-    from rankgate.metrics.declare import Metric
     from rankgate.present.document import Document
-    from rankgate.scoring import Convention
 
 FORMS = ("html", "markdown", "latex", "csv", "pdf")
 """The forms of a report, by the name that ``--format`` takes."""
@@ -79,8 +78,7 @@ class _Remembered(click.Command):
     show_default=True,
     help="How many of the worst queries to show, with both lists.",
 )
-@comparing.resamples
-@options.seed
+@collected("test", Test, "resamples", "seed")
 @options.form(*FORMS)
 @click.option(
     "--browser",
@@ -91,22 +89,16 @@ class _Remembered(click.Command):
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     sources: tuple[str, ...],
-    metrics: tuple[str, ...],
-    extra: tuple[Metric, ...],
-    convention: Convention,
-    gated: bool,
-    policy: str | None,
+    *,
     queries: str | None,
     documents: str | None,
-    unequal: str,
-    depth: int,
     worst: int,
-    resamples: int,
-    seed: int,
     form: str,
     browser: str | None,
     output: str | None,
+    **chosen: Any,
 ) -> None:
     """Write an HTML report that can be read offline.
 
@@ -131,18 +123,7 @@ def command(
             title = f"Results in {Path(sources[0]).resolve().name}"
     else:
         with Progress(2 + len(sources)) as progress:
-            parts, remarks = _gathered(
-                sources,
-                metrics,
-                convention,
-                gated=gated,
-                policy=policy,
-                depth=depth,
-                test=Test(resamples=resamples, seed=seed),
-                unequal=unequal,
-                extra=extra,
-                on_progress=progress,
-            )
+            parts, remarks = _gathered(sources, on_progress=progress, **chosen)
     lists = [
         each.lists.select("query_id", "doc_id")
         for part in parts
@@ -154,18 +135,17 @@ def command(
     _deliver(report, form, browser, output)
 
 
-def _gathered(sources: tuple[str, ...], *given: Any, **options: Any) -> _Gathered:
+def _gathered(sources: tuple[str, ...], **chosen: Any) -> _Gathered:
     """The results of QRELS RUN, or of QRELS BASELINE CANDIDATE..."""
     qrels, *runs = sources
     if not runs:
         problem = f"{qrels}: not a result; give results, a folder of them, or QRELS RUN..."
         raise UsageError(problem, code="missing-input")
     if len(runs) == 1:
-        metrics, convention = given
-        chosen = metrics or DEFAULT_METRICS
-        result = evaluate(qrels, runs, chosen, convention, extra=options["extra"])
+        metrics = chosen["metrics"] or DEFAULT_METRICS
+        result = evaluate(qrels, runs, metrics, chosen["convention"], extra=chosen["extra"])
         return [ReportPart(result)], ()
-    return gather(qrels, runs[0], runs[1:], *given, **options)
+    return gather(qrels, runs[0], runs[1:], **chosen)
 
 
 def _refuse_options(ctx: click.Context) -> None:
