@@ -51,7 +51,7 @@ class Results(dict):
 
     def __missing__(self, need):
         qrels = self.ratings if need == "agreed" else QRELS
-        request = ChartRequest(qrels, (OLD, NEW)[: RUNS[need]], query_id="q1")
+        request = ChartRequest(qrels, (OLD, NEW)[: RUNS[need]], query="q1")
         return self.setdefault(need, result_for(need, request))
 
 
