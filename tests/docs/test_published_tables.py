@@ -42,7 +42,7 @@ def test_the_guide_s_comparison_over_cutoffs():
     charts = pytest.importorskip("rankgate.evaluation.charts.cutoffs")
     pytest.importorskip("altair")
     asked = ChartRequest(str(HERE / "robots-grades.csv"), (str(HERE / "robots-ranking.csv"),),
-                  how="guide", cutoffs=(1, 3, 5, 10))  # fmt: skip
+                  convention="guide", cutoffs=(1, 3, 5, 10))  # fmt: skip
     result = charts.draw(result_for("cutoffs", asked))
     drawn = {(row["metric"], row["k"]): row["value"] for row in result.rows}
     expected = {(name, k): value for k in (1, 3, 5, 10) for name, value in _guide(k).items()}

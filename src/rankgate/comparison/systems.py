@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from rankgate.present.codec import fields_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,6 +41,10 @@ class Many:
     level: float
     resamples: int
     seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return fields_of(self)
 
 
 TABLES = ("means", "anova", "pairs", "orderings", "reliability")

@@ -16,6 +16,7 @@ from rankgate.errors import InputError
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.judging.agreement.redrawing import RedrawnGrades
 from rankgate.judging.resolution.apply_rule import resolve
+from rankgate.present.codec import fields_of
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run
@@ -67,6 +68,10 @@ class RaterResampling:
     draws: int
     seed: int
     convention: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return fields_of(self)
 
 
 def rerated(
