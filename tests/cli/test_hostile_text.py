@@ -49,6 +49,17 @@ def test_converted_data_keep_ids(run, files):
     assert result.out == files[0].read_text()
 
 
+def test_reports_on_standard_error_have_no_command(run, files, monkeypatch):
+    monkeypatch.chdir(files[0].parent)
+    files[1].rename("::error::run.csv")
+    for words in (["convert", "::error::run.csv", "out.jsonl"],
+                  ["fuse", "::error::run.csv", "out.jsonl", "-o", "fused.run"]):  # fmt: skip
+        result = run(*words)
+        assert result.code == 0, result.err
+        assert ":error::run" in result.err
+        assert not [line for line in result.err.splitlines() if line.lstrip().startswith("::")]
+
+
 def test_text_has_no_command_to_a_build_server(run, files):
     result = run("eval", *files, "-m", "AP", "--per-query")
     assert result.code == 0, result.err

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.console.places import deliver
-from rankgate.console.terminal import styled, width
+from rankgate.console.terminal import styled, width, without_commands
 from rankgate.present.forms.as_text import WIDTH
 from rankgate.present.forms.paragraphs import wrapped
 from rankgate.present.grid import printable
@@ -41,4 +41,9 @@ def print_summary(lines: Iterable[str]) -> None:
         lines: a paragraph each; the result itself goes to standard output or to a file.
     """
     for line in lines:
-        click.echo("\n".join(wrapped(printable(line), WIDTH)), err=True)
+        print_report("\n".join(wrapped(printable(line), WIDTH)) + "\n")
+
+
+def print_report(text: str) -> None:
+    """Print a text for people on standard error, without commands to a build server."""
+    click.echo(without_commands(text), nl=False, err=True)

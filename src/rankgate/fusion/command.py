@@ -10,7 +10,7 @@ import click
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
 from rankgate.console.definitions import DefiningCommand
-from rankgate.console.output import print_result
+from rankgate.console.output import print_report, print_result
 from rankgate.console.places import refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.data.write import format_for, write_run
@@ -109,6 +109,6 @@ def command(
     for loss in write_run(result.run, sys.stdout.buffer if streamed else str(target), found):
         click.echo(f"! {found.name} cannot hold {loss.count:,} {loss.what}; try csv", err=True)
     if form == FORMS[0]:
-        click.echo(text(result.document()), nl=False, err=True)
+        print_report(text(result.document()))
     else:
         print_result(result, form)

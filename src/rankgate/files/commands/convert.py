@@ -7,8 +7,9 @@ import sys
 import click
 
 from rankgate.console import options
+from rankgate.console.output import print_report
 from rankgate.console.places import deliver, refuse_clashes
-from rankgate.console.terminal import width
+from rankgate.console.terminal import styled, width
 from rankgate.errors import UsageError
 from rankgate.files.convert import PARTS as CONVERT_PARTS
 from rankgate.files.convert import convert
@@ -58,6 +59,6 @@ def command(
     result = convert(source, stream, from_=from_, to=to, as_=as_)
     found = rendered(result, form, width(output))
     if form == "text" and output is None:
-        click.echo(found, nl=False, err=True)
+        print_report(found)
     else:
-        deliver(found, output)
+        deliver(styled(found, form, output), output)

@@ -9,6 +9,7 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
+from rankgate.console.output import print_report
 from rankgate.console.places import inputs, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.errors import UsageError
@@ -87,5 +88,5 @@ def _asked(work: LLMRating) -> int:
         click.echo(_CUT, err=True)
     with Progress(work.left) as progress:
         result = work.run(progress)
-    click.echo(rendered(result, "text"), err=True, nl=False)
+    print_report(rendered(result, "text"))
     return result.status
