@@ -182,7 +182,7 @@ def _value(scores: Scores, case: _Case) -> tuple[float | None, str]:
     row = scores.query_ids.index_of(case.query_id)
     if row is None:
         return None, "missing"
-    return known(scores.values[case.label][row]), REASONS[scores.why[case.label][row]]
+    return known(float(scores.values[case.label][row])), REASONS[scores.why[case.label][row]]
 
 
 def _usual(case: _Case) -> dict[str, Any]:
@@ -265,7 +265,7 @@ def _value_of_one(case: _Case, metric: Metric, how: Convention) -> float | None:
     judged = Qrels(case.judged, unjudged=(case.query_id,))
     alone = Run(case.query_id, lambda: iter((case.frame,)))
     values = score(judged, alone, [("", metric)], how).values[""]
-    return known(values[0]) if len(values) else None
+    return known(float(values[0])) if len(values) else None
 
 
 def _same(one: float | None, other: float | None) -> bool:
