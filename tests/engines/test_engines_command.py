@@ -69,7 +69,7 @@ def program(folder):
     words = json.dumps([sys.executable, "search.py"])
     file.write_text(
         f'[engine]\nkind = "command"\ncommand = {words}\ntimeout = 2\n'
-        '[engine.fields]\ntitle = "name"\n[snapshot]\nretries = 1\nbackoff = 0.01\n'
+        '[engine.fields]\ntitle = "name"\n[snapshot]\nretries = 0\n'
     )
     return file
 
