@@ -216,6 +216,13 @@ def test_a_result_makes_the_round_trip(result):
     assert forms.text(again.document()) == forms.text(result.document())
 
 
+def test_its_repr_is_one_short_line(result):
+    words = repr(result)
+    assert words.startswith(f"<{type(result).__name__} ")
+    assert "\n" not in words
+    assert len(words) < 300
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_can_be_made_and_escapes(result, form):
     text = rendered(result, form)

@@ -187,6 +187,18 @@ class Result:
         made: Path = resolved("rankgate.reports.compose:write")(self, path, **options)
         return made
 
+    def __init_subclass__(cls) -> None:
+        """Keep the short repr: that of a dataclass shows every row of every table."""
+        super().__init_subclass__()
+        cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """The class and the headline, for a prompt; ``print`` shows all."""
+        document = self.document()
+        status = f"{document.status.upper()}: " if document.status else ""
+        title = " ".join((document.title or self.heading).split())
+        return f"<{type(self).__name__} {status}{title}>"
+
     def __str__(self) -> str:
         """As text of 80 columns."""
         made: str = resolved("rankgate.present.forms.documents:text")(self.document())
