@@ -27,7 +27,8 @@ lowest: build/lowest/.ready  ## quick tests with the lowest versions that pyproj
 	build/lowest/bin/python -m pytest -q $(CORES) -p no:cacheprovider -m "not slow and not large and not manual" $(LOWEST)
 
 LOWEST := tests/data tests/scoring tests/stats tests/cli/test_output_names.py \
-    tests/reports/test_plot_command.py tests/evaluation/test_pandas_alone.py
+    tests/reports/test_plot_command.py tests/evaluation/test_pandas_alone.py \
+    tests/engines/test_databases.py tests/engines/test_http.py
 
 engines: build/engines/opensearch/.ready  ## OpenSearch, for the tests that ask a real node; needs Maven
 
