@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
 from uuid import UUID
@@ -35,7 +36,7 @@ def queries_file(folder):
 
 def test_the_run_is_what_the_engine_returns(engine, tmp_path):
     result = snapshot(engine, QUERIES, tmp_path / "new.run")
-    with sqlite3.connect(tmp_path / "shop.sqlite") as shop:
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as shop:
         for query_id, text in QUERIES.items():
             words = " OR ".join(f'"{word}"' for word in text.split())
             sql = "SELECT doc_id, -bm25(docs, 0, 1.0) AS s FROM docs WHERE docs MATCH ? ORDER BY s DESC, rowid LIMIT 10"  # noqa: E501
