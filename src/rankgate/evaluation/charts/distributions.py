@@ -84,13 +84,13 @@ def _panel(result: Evaluation, rows: list[dict[str, Any]], metric: str) -> Any:
         low="q1(value)", middle="median(value)", high="q3(value)", groupby=["run"]
     )
     layers = [
-        base.mark_tick(color=BLUE, opacity=dense, thickness=1.2, size=18).encode(
+        base.mark_tick(color=BLUE, opacity=dense, thickness=1.2, size=14).encode(
             x=x, tooltip=["run:N", "query:N", "value:Q"]
         ),
         boxes.mark_bar(
-            height=20, color=BLUE, opacity=1, fillOpacity=0.12, stroke=INK, strokeWidth=1
+            height=24, color=BLUE, opacity=1, fillOpacity=0.12, stroke=INK, strokeWidth=1
         ).encode(x="low:Q", x2="high:Q"),
-        boxes.mark_tick(color=INK, thickness=2.5, size=20).encode(x="middle:Q"),
+        boxes.mark_tick(color=INK, thickness=2.5, size=24).encode(x="middle:Q"),
     ]
     mean = alt.Chart(table(means)).encode(y=y)
     layers += [

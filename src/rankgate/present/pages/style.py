@@ -55,8 +55,8 @@ box-shadow:var(--shade)}}
 details .scroll{{box-shadow:none}}details h3{{display:inline;margin:0}}
 details.part>*+*{{margin-top:.9rem}}details.part details h3{{display:block}}
 .contents{{display:block;position:static;border:0}}.contents h2{{font-size:1.05rem;margin:0}}
-.contents ul{{margin:.3rem 0;padding-left:1.2rem}}.contents ul ul{{columns:14rem}}
-.contents li{{break-inside:avoid}}
+.contents ul{{margin:.3rem 0;padding-left:1.2rem}}.contents ul ul{{columns:14rem;column-gap:2rem}}
+.contents li{{margin:0 0 .2rem;break-inside:avoid}}
 .contents a{{white-space:normal;overflow-wrap:anywhere}}
 tbody th{{font-weight:inherit}}.warning{{color:var(--inconclusive)}}
 dt{{font-weight:600;margin-top:.7rem}}dd{{margin:0 0 0 1.2rem}}
