@@ -49,7 +49,9 @@ def test_the_run_is_what_the_engine_returns(engine, tmp_path):
     assert written.table.equals(result.run.table)
     assert written.queries["query_id"].to_list() == list(QUERIES)
     assert written.queries["latency_ms"].min() > 0
-    shown = {row["doc_id"]: row["text"] for row in rows(tmp_path / "new.run.docs.jsonl")}
+    listed_once = rows(tmp_path / "new.run.docs.jsonl")
+    shown = {row["doc_id"]: row["text"] for row in listed_once}
+    assert len(shown) == len(listed_once)
     assert shown == {doc_id: DOCS[doc_id] for doc_id in set(result.run.table["doc_id"])}
     kept = json.loads((tmp_path / "new.run.snapshot.json").read_text())
     assert Snapshot.from_dict(kept).to_dict() == result.to_dict()
@@ -125,6 +127,19 @@ def test_an_output_is_not_replaced_silently(engine, tmp_path):
     with raises("output-exists"):
         snapshot(engine, QUERIES, tmp_path / "new.run")
     assert snapshot(engine, QUERIES, tmp_path / "new.run", force=True).asked == len(QUERIES)
+    before = (tmp_path / "new.run").read_bytes()
+    with raises("missing-secret"):
+        snapshot(_without_a_secret(engine), QUERIES, tmp_path / "new.run", force=True)
+    assert (tmp_path / "new.run").read_bytes() == before
+
+
+def _without_a_secret(engine):
+    file = engine.with_name("closed.toml")
+    file.write_text(
+        '[engine]\nkind = "http"\nurl = "http://127.0.0.1/${NOT_SET_HERE}"\nhits = "a"\nid = "b"\n'
+        '[engine.params]\nq = "{{query}}"\n'
+    )
+    return file
 
 
 def test_a_snapshot_under_way_is_not_mixed_with_another(engine, tmp_path, monkeypatch):

@@ -101,12 +101,12 @@ class Outcomes:
 
         What other threads wait to write is written with it, so that many share one sync.
         """
-        row = {name: value for name, value in vars(outcome).items() if value not in (None, (), {})}
         with self._lock:
             shown = {k: v for k, v in outcome.shown.items() if k not in self.seen}
             self.seen.update(shown)
-            row |= {"shown": shown} if shown else {}
             self.states[outcome.query_id] = outcome.state
+            values = {**vars(outcome), "shown": shown}
+            row = {name: value for name, value in values.items() if value not in (None, (), {})}
             self._pending.append(row)
         with self._writing:
             with self._lock:

@@ -47,12 +47,13 @@ class Target:
     def ready(self, *, force: bool) -> None:
         """Refuse to replace a finished snapshot, unless it is to be.
 
+        What is to be replaced stays until the new snapshot is written.
+
         Raises:
             UsageError: the output exists.
         """
         if force:
-            for each in (SUFFIX, RESULT, DOCUMENTS, run_meta.SUFFIX, ""):
-                Path(f"{self.path}{each}").unlink(missing_ok=True)
+            Path(f"{self.path}{SUFFIX}").unlink(missing_ok=True)
         elif self.path.exists() and not self._unfinished():
             raise UsageError(
                 f"{self.path}: exists already; name another output, or add --force to replace it.",
@@ -67,12 +68,13 @@ class Target:
         lost = tuple(f"{each.count:,} {each.what} ({each.examples[0]}, …)" for each in losses)
         result = replace(result, lost=lost)
         run_meta.write(result.queries, run_meta.companion_of(self.path))
-        with replacing(f"{self.path}{DOCUMENTS}") as stream:
-            for doc_id, values in outcomes.shown():
-                row = {"doc_id": doc_id, **values}
-                stream.write(dumped(row).encode() + b"\n")
-        if not outcomes.seen:
-            Path(f"{self.path}{DOCUMENTS}").unlink()
+        if outcomes.seen:
+            with replacing(f"{self.path}{DOCUMENTS}") as stream:
+                for doc_id, values in outcomes.shown():
+                    row = {"doc_id": doc_id, **values}
+                    stream.write(dumped(row).encode() + b"\n")
+        else:  # those of an earlier snapshot
+            Path(f"{self.path}{DOCUMENTS}").unlink(missing_ok=True)
         with replacing(f"{self.path}{RESULT}") as stream:
             stream.write(json.dumps(result.to_dict(), indent=1).encode() + b"\n")
         return result
