@@ -2,7 +2,7 @@
 
     python bench/snapshots.py                 4,000 queries
 
-The server is a process of its own that sleeps and answers with 10 documents. The ideal rate is that
+The server runs in a separate process, sleeps, and answers with 10 documents. The ideal rate is that
 of 16 clients that take no time themselves; what counts is the share of it that a snapshot reaches,
 with every answer on disk before the next query of its thread, and the processor time of one query.
 """

@@ -56,7 +56,7 @@ that is not a run 100 million values. A query has 16 million documents in a run 
 query by query.
 
 A file that is compressed with gzip or zstd may unpack to 100 times its size, and to 64 MB in any
-case, whatever it holds; `RANKGATE_MAX_EXPANSION` sets another factor, and 0 removes the limit. It
+case, regardless of its content; `RANKGATE_MAX_EXPANSION` sets another factor, and 0 removes the limit. It
 is a factor because runs of many GB are read piece by piece: text of runs and logs shrinks to
 between a third and a twentieth, the same list for everybody to a ninetieth, and files made to fill
 the memory to a thousandth. Judgments are kept in memory, in about five times their size, and are

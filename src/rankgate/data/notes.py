@@ -26,6 +26,13 @@ class Note:
     count: int
     examples: tuple[str, ...] = ()
 
+    @property
+    def words(self) -> str:
+        """The count, the thing and the examples, in a line."""
+        more = ", …" if self.count > len(self.examples) else ""
+        shown = ", ".join(self.examples)
+        return f"{self.count:,} {self.what}" + (f": {shown}{more}" if shown else "")
+
     @classmethod
     def of(cls, what: str, found: Iterable[object]) -> tuple[Self, ...]:
         """One of everything found, with the first few as examples; none if there is none.

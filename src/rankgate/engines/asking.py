@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.engines.engine import Answer, Failure
 from rankgate.engines.outcome import Outcome
@@ -57,35 +57,33 @@ class Asking:
         connection = self.engine.connect()
         try:
             for query in queries:
-                connection.ask(query, {})
+                connection.ask(query)
         finally:
             connection.close()
 
     def _through(self, left: Iterator[Query]) -> None:
-        connection = self.engine.connect(self.pace.concurrency)
+        connection = self.engine.connect()
         try:
             while not self.workers.stop.is_set():
                 with self._lock:
                     query = next(left, None)
                 if query is None:
                     return
-                outcome = self._asked(connection, query, {})
+                outcome = self._asked(connection, query)
                 if outcome is not None:
                     self.keep(outcome)
                     self._count(outcome)
         finally:
             connection.close()
 
-    def _asked(
-        self, connection: Connection, query: Query, parameters: Mapping[str, Any]
-    ) -> Outcome | None:
+    def _asked(self, connection: Connection, query: Query) -> Outcome | None:
         """The outcome of a query; None where work ended before it had one."""
         began = datetime.now(UTC)
         latencies: list[float] = []
         reply: Answer | Failure | None = None
         while len(latencies) <= self.pace.retries and self.workers.ready(len(latencies)):
             start = time.perf_counter()
-            reply = connection.ask(query, parameters)
+            reply = connection.ask(query)
             latencies.append(round((time.perf_counter() - start) * 1000, 3))
             if isinstance(reply, Answer) or reply.kind != "again" or not self._waits(reply):
                 break

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from rankgate.declare import Range
+from rankgate.errors import UsageError
 
 FailureKind = Literal["again", "refused", "fatal"]
 
@@ -81,7 +82,7 @@ class Connection(ABC):
     """A connection to an engine; used by one thread at a time."""
 
     @abstractmethod
-    def ask(self, query: Query, parameters: Mapping[str, Any]) -> Answer | Failure:
+    def ask(self, query: Query) -> Answer | Failure:
         """The answer to one query; an engine's fault is a `Failure`, never an exception."""
 
     def facts(self) -> Facts:
@@ -114,11 +115,8 @@ class Engine(ABC):
     fields: dict[str, Any] = field(default_factory=dict)
 
     @abstractmethod
-    def connect(self, threads: int = 1) -> Connection:
-        """A new connection.
-
-        Args:
-            threads: how many connections there will be at once.
+    def connect(self) -> Connection:
+        """A new connection, for one thread.
 
         Raises:
             UsageError: an environment variable that is missing; a file or URL that is not valid.
@@ -132,11 +130,28 @@ class Engine(ABC):
             UsageError: what is wrong.
         """
 
-    def known(self, query: Query, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def refuse_unknown(self, used: Iterable[str], *more: str) -> None:
+        """Refuse names of a request that have no value.
+
+        Args:
+            used: the names.
+            more: names that this kind has a value for, besides those of `known`.
+
+        Raises:
+            UsageError: one of them has none.
+        """
+        values = {*self.known(Query("", "")), *more}
+        if unknown := sorted(set(used) - values):
+            raise UsageError(
+                f"the name {unknown[0]} of the request has no value; give it in "
+                "[engine.parameters].",
+                code="unknown-parameter",
+            )
+
+    def known(self, query: Query) -> dict[str, Any]:
         """The values for names in double braces."""
         return {
             **self.parameters,
-            **parameters,
             "query": query.text,
             "query_id": query.query_id,
             "depth": self.depth,

@@ -95,7 +95,7 @@ def check_engine(
     try:
         facts = connection.facts()
         began = time.perf_counter()
-        reply = connection.ask(Query("check", query), {})
+        reply = connection.ask(Query("check", query))
         seconds = round(time.perf_counter() - began, 6)
     finally:
         connection.close()

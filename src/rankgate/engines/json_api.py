@@ -33,12 +33,20 @@ class Shape:
 
     def read(self, value: Any, depth: int) -> Answer | Failure:
         """The documents of an answer."""
+        rows = self.rows(value)
+        return rows if isinstance(rows, Failure) else answer(rows, self.total_in(value), depth)
+
+    def rows(self, value: Any) -> list[Row] | Failure:
+        """The documents of an answer, as they are."""
         listed = at(value, self.hits)
         if not isinstance(listed, list):
             place = ".".join(self.hits)
             return Failure("refused", f"the answer has no list of documents at {place}")
-        total = MISSING if self.total is None else at(value, self.total)
-        return answer(self._rows(listed), total, depth)
+        return list(self._rows(listed))
+
+    def total_in(self, value: Any) -> Any:
+        """How many documents match, as an answer says."""
+        return MISSING if self.total is None else at(value, self.total)
 
     def _rows(self, listed: list[Any]) -> Iterator[Row]:
         for each in listed:

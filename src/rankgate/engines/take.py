@@ -44,7 +44,7 @@ class Given(Engine):
 
     function: Callable[..., Any]
 
-    def connect(self, threads: int = 1) -> Connection:  # noqa: ARG002 - nothing to pool
+    def connect(self) -> Connection:
         """The function."""
         return Calls(self, self.function)
 

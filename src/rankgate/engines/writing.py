@@ -65,8 +65,7 @@ class Target:
         if self.format is None or result.run is None:
             return result
         losses = write_run(result.run, self.path, self.format)
-        lost = tuple(f"{each.count:,} {each.what} ({each.examples[0]}, …)" for each in losses)
-        result = replace(result, lost=lost)
+        result = replace(result, lost=tuple(each.words for each in losses))
         run_meta.write(result.queries, run_meta.companion_of(self.path))
         if outcomes.seen:
             with replacing(f"{self.path}{DOCUMENTS}") as stream:

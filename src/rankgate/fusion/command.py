@@ -107,7 +107,7 @@ def command(
         result = fuse(runs, on_progress=progress, **chosen)
     assert result.run is not None
     for loss in write_run(result.run, sys.stdout.buffer if streamed else str(target), found):
-        click.echo(f"! {found.name} cannot hold {loss.count:,} {loss.what}; try csv", err=True)
+        click.echo(f"! {found.name} cannot hold {loss.words}; try csv", err=True)
     if form == FORMS[0]:
         print_report(text(result.document()))
     else:

@@ -44,7 +44,7 @@ class Command(Engine):
         if not self.command or not all(isinstance(each, str) for each in self.command):
             raise UsageError("command is a list of texts.", code="invalid-engine")
 
-    def connect(self, threads: int = 1) -> Connection:  # noqa: ARG002 - a process for each
+    def connect(self) -> Connection:
         """Start a process."""
         return _Process(self)
 
@@ -59,9 +59,9 @@ class _Process(Connection):
         fields = {name: parsed(str(path)) for name, path in engine.fields.items()}
         self._shape = Shape(("hits",), ("id",), ("score",), fields, ("total",))
 
-    def ask(self, query: Query, parameters: Mapping[str, Any]) -> Answer | Failure:
+    def ask(self, query: Query) -> Answer | Failure:
         engine = self._engine
-        known = {**engine.parameters, **parameters}
+        known = engine.parameters
         asked = {
             "query_id": query.query_id,
             "query": query.text,

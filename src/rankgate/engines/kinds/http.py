@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from rankgate.declare import Range
 from rankgate.engines.engine import Answer, Connection, Engine, Failure, Query
+from rankgate.engines.hits import Row, answer
 from rankgate.engines.json_api import Shape, sent
 from rankgate.engines.paths import parsed
 from rankgate.engines.secrets import Secrets, resolved_table
 from rankgate.engines.template import filled, names
 from rankgate.engines.transport import Transport
 from rankgate.errors import UsageError
-
-_KNOWN = {"query", "query_id", "depth", "offset", "page", "page_size"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +56,7 @@ class Http(Engine):
     def check(self) -> None:
         """Refuse names without a value, and a request that does not hold the query."""
         used = {*names(self.params), *names(self.body or {}), *names(self.url)}
-        if unknown := sorted(used - _KNOWN - set(self.parameters)):
-            raise UsageError(
-                f"{{{{{unknown[0]}}}}} has no value; give it in [engine.parameters].",
-                code="unknown-parameter",
-            )
+        self.refuse_unknown(used, "offset", "page", "page_size")
         if "query" not in used:
             raise UsageError("no part of the request holds {{query}}.", code="invalid-engine")
         if self.page_size and not used & {"offset", "page"}:
@@ -82,14 +77,13 @@ class Http(Engine):
             parsed(self.total) if self.total else None,
         )
 
-    def connect(self, threads: int = 1) -> Connection:
+    def connect(self) -> Connection:
         """A pool of connections."""
         secrets = Secrets()
         transport = Transport(
             secrets.resolved(self.url),
             {"Accept": "application/json", **resolved_table(self.headers, secrets)},
             timeout=self.timeout,
-            threads=threads,
             authority=self.ca,
             scrubbed=secrets.scrubbed,
         )
@@ -100,51 +94,35 @@ class _Api(Connection):
     def __init__(self, engine: Http, transport: Transport) -> None:
         self._engine, self._transport, self._shape = engine, transport, engine.shape
 
-    def ask(self, query: Query, parameters: Mapping[str, Any]) -> Answer | Failure:
+    def ask(self, query: Query) -> Answer | Failure:
         engine = self._engine
         size = engine.page_size or engine.depth
-        whole: Answer | None = None
+        rows: list[Row] = []
+        total: Any = None
         for page in range(-(-engine.depth // size)):
             values = {
-                **engine.known(query, parameters),
+                **engine.known(query),
                 "offset": page * size,
                 "page": page + engine.first_page,
                 "page_size": size,
             }
-            found = self._page(values)
+            value = self._page(values)
+            found = value if isinstance(value, Failure) else self._shape.rows(value)
             if isinstance(found, Failure):
                 return found
-            whole = found if whole is None else joined(whole, found, engine.depth)
-            if len(found.doc_ids) + found.repeated < size:
+            if not page:
+                total = self._shape.total_in(value)
+            rows += found
+            if len(found) < size:
                 break
-        assert whole is not None
-        return whole
+        return answer(rows, total, engine.depth)
 
-    def _page(self, values: Mapping[str, Any]) -> Answer | Failure:
+    def _page(self, values: Mapping[str, Any]) -> Any | Failure:
         engine = self._engine
-        value = sent(
+        return sent(
             self._transport,
             engine.method,
             "",
             filled(engine.params, values),
             None if engine.body is None else filled(engine.body, values),
         )
-        return value if isinstance(value, Failure) else self._shape.read(value, engine.depth)
-
-
-def joined(first: Answer, second: Answer, depth: int) -> Answer:
-    """Two pages as one answer; a document that came before is not taken again."""
-    known = set(first.doc_ids)
-    kept = [place for place, doc_id in enumerate(second.doc_ids) if doc_id not in known]
-    room = depth - len(first.doc_ids)
-    taken = kept[:room]
-    scores = None
-    if first.scores is not None and second.scores is not None:
-        scores = (*first.scores, *(second.scores[place] for place in taken))
-    return replace(
-        first,
-        doc_ids=(*first.doc_ids, *(second.doc_ids[place] for place in taken)),
-        scores=scores,
-        fields=(*first.fields, *(second.fields[place] for place in taken)),
-        repeated=first.repeated + second.repeated + len(second.doc_ids) - len(kept),
-    )

@@ -18,8 +18,6 @@ from rankgate.engines.template import filled, names
 from rankgate.engines.transport import Transport
 from rankgate.errors import UsageError
 
-_KNOWN = {"query", "query_id", "depth"}
-
 
 @dataclass(frozen=True, kw_only=True)
 class OpenSearch(Engine):
@@ -70,15 +68,11 @@ class OpenSearch(Engine):
         if bool(self.user) != bool(self.password):
             raise UsageError("user and password belong together.", code="invalid-engine")
         used = {*names(self.body or {}), *names(self.params)}
-        if unknown := sorted(used - _KNOWN - set(self.parameters)):
-            raise UsageError(
-                f"{{{{{unknown[0]}}}}} has no value; give it in [engine.parameters].",
-                code="unknown-parameter",
-            )
+        self.refuse_unknown(used)
         if self.body is not None and "query" not in used:
             raise UsageError("the body does not hold {{query}}.", code="invalid-engine")
 
-    def connect(self, threads: int = 1) -> Connection:
+    def connect(self) -> Connection:
         """A pool of connections."""
         secrets = Secrets()
         headers = {"Accept": "application/json", **resolved_table(self.headers, secrets)}
@@ -88,7 +82,6 @@ class OpenSearch(Engine):
             secrets.resolved(self.url),
             headers,
             timeout=self.timeout,
-            threads=threads,
             authority=self.ca,
             scrubbed=secrets.scrubbed,
         )
@@ -129,9 +122,9 @@ class _Cluster(Connection):
             ("hits", "total", "value"),
         )
 
-    def ask(self, query: Query, parameters: Mapping[str, Any]) -> Answer | Failure:
+    def ask(self, query: Query) -> Answer | Failure:
         engine = self._engine
-        values = engine.known(query, parameters)
+        values = engine.known(query)
         path, body = engine.request(values)
         params = filled(engine.params, values)
         value = sent(self._transport, "POST", f"{self._path}/{path}", params, body)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -18,7 +17,6 @@ _CONNECT = 10  # seconds
 _CANCELLED, _BUSY = "57014", ("08", "40", "53", "57")  # classes of SQLSTATE
 _DENIED = ("28", "42")  # login, and names that are not there
 _NAME = re.compile(r"%\((\w+)\)s")
-_KNOWN = {"query", "query_id", "depth"}
 _SCHEMA = """
 SELECT string_agg(table_name || '.' || column_name || ':' || data_type, ','
     ORDER BY table_name, ordinal_position)
@@ -48,13 +46,9 @@ class PostgreSql(Engine):
         used = set(_NAME.findall(self.sql))
         if "query" not in used:
             raise UsageError("the statement does not hold %(query)s.", code="invalid-engine")
-        if unknown := sorted(used - _KNOWN - set(self.parameters)):
-            raise UsageError(
-                f"%({unknown[0]})s has no value; give it in [engine.parameters].",
-                code="unknown-parameter",
-            )
+        self.refuse_unknown(used)
 
-    def connect(self, threads: int = 1) -> Connection:  # noqa: ARG002 - a connection for each
+    def connect(self) -> Connection:
         """A connection, made when it is first needed; read only."""
         try:
             import psycopg  # noqa: F401
@@ -70,13 +64,11 @@ class _Session(Connection):
         self._dsn = self._secrets.resolved(engine.dsn)
         self._open: Any = None
 
-    def ask(self, query: Query, parameters: Mapping[str, Any]) -> Answer | Failure:
+    def ask(self, query: Query) -> Answer | Failure:
         import psycopg
 
         try:
-            cursor = self._connected().execute(
-                self._engine.sql, self._engine.known(query, parameters)
-            )
+            cursor = self._connected().execute(self._engine.sql, self._engine.known(query))
             names = [column.name for column in cursor.description or ()]
             rows = cursor.fetchmany(self._engine.depth)
         except psycopg.Error as error:

@@ -33,7 +33,7 @@ class Python(Engine):
     function: str
     folder: str | None = field(default=".", metadata={"path": True})
 
-    def connect(self, threads: int = 1) -> Connection:  # noqa: ARG002 - nothing to pool
+    def connect(self) -> Connection:
         """Import the function."""
         module, _, name = self.function.partition(":")
         if self.folder and self.folder not in sys.path:
@@ -59,11 +59,10 @@ class Calls(Connection):
     engine: Engine
     function: Callable[..., Any]
 
-    def ask(self, query: Query, parameters: Mapping[str, Any]) -> Answer | Failure:
+    def ask(self, query: Query) -> Answer | Failure:
         """The answer of the function; what it raises is a failure of this query."""
-        known = {**self.engine.parameters, **parameters}
         try:
-            found = self.function(query.text, depth=self.engine.depth, **known)
+            found = self.function(query.text, depth=self.engine.depth, **self.engine.parameters)
             rows = list(_rows(found, self.engine.fields))
         except Exception as error:  # noqa: BLE001 - the user's own code
             return Failure("refused", f"{type(error).__name__}: {error}")
@@ -83,7 +82,7 @@ class Given(Engine):
 
     function: Callable[..., Any]
 
-    def connect(self, threads: int = 1) -> Connection:  # noqa: ARG002 - nothing to pool
+    def connect(self) -> Connection:
         """The function."""
         return Calls(self, self.function)
 

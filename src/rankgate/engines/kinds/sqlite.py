@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, ClassVar, Literal
@@ -14,6 +13,7 @@ from urllib.parse import quote
 from rankgate.engines.engine import Answer, Connection, Engine, Facts, Failure, Query
 from rankgate.engines.hits import answer
 from rankgate.engines.paths import MISSING
+from rankgate.engines.template import filled
 from rankgate.errors import UsageError
 
 _WORD = re.compile(r"\w+")
@@ -51,7 +51,7 @@ class Sqlite(Engine):
         if (self.table is None) == (self.sql is None):
             raise UsageError("say either table or sql.", code="invalid-engine")
 
-    def connect(self, threads: int = 1) -> Connection:  # noqa: ARG002 - a file needs no pool
+    def connect(self) -> Connection:
         """Open the database, read only."""
         place = f"file:{quote(self.database)}?mode=ro"
         try:
@@ -89,17 +89,15 @@ class _Database(Connection):
     def __init__(self, engine: Sqlite, database: sqlite3.Connection) -> None:
         self._engine, self._database = engine, database
 
-    def ask(self, query: Query, parameters: Mapping[str, Any]) -> Answer | Failure:
+    def ask(self, query: Query) -> Answer | Failure:
         engine, names = self._engine, list(self._engine.fields)
-        values = engine.known(query, parameters)
+        values = engine.known(query)
         text = engine.expression(query.text) if engine.sql is None else query.text
         if engine.sql is None and not text:
             return Answer(())
         end = time.monotonic() + engine.timeout
         self._database.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
         try:
-            from rankgate.engines.template import filled
-
             sql = engine.sql or engine.statement(
                 [str(engine.fields[name]) for name in names], filled(engine.weights, values)
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
@@ -40,7 +40,7 @@ class Tantivy(Engine):
     boosts: dict[str, Any] = field(default_factory=dict)
     every: bool = False
 
-    def connect(self, threads: int = 1) -> Connection:  # noqa: ARG002 - threads share an index
+    def connect(self) -> Connection:
         """Open the index."""
         try:
             import tantivy
@@ -58,9 +58,9 @@ class _Index(Connection):
         self._engine, self._index = engine, index
         self._searcher = index.searcher()
 
-    def ask(self, query: Query, parameters: Mapping[str, Any]) -> Answer | Failure:
+    def ask(self, query: Query) -> Answer | Failure:
         engine = self._engine
-        values = engine.known(query, parameters)
+        values = engine.known(query)
         try:
             boosts = {name: float(each) for name, each in filled(engine.boosts, values).items()}
             parsed, _ = self._index.parse_query_lenient(

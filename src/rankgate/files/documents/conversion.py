@@ -8,7 +8,6 @@ from rankgate.present.document import Document, Entries, Entry, PlainRows
 from rankgate.present.document import document as made
 
 if TYPE_CHECKING:
-    from rankgate.data.notes import Loss, Note
     from rankgate.files.conversion import Conversion
 
 _PARTS = {"qrels": "judgments", "runs": "lines of runs", "values": "metric values"}
@@ -22,8 +21,8 @@ def document(result: Conversion) -> Document:
     entries = [
         Entry("read", (f"{result.source} as {result.from_format}: {result.reason}",)),
         Entry("written", (f"{result.target} as {result.to_format}: {carried or 'nothing'}",)),
-        *([Entry("seen", tuple(map(_line, result.notes)))] if result.notes else []),
-        Entry("lost", tuple(map(_line, result.losses)) or ("nothing",)),
+        *([Entry("seen", tuple(each.words for each in result.notes))] if result.notes else []),
+        Entry("lost", tuple(each.words for each in result.losses) or ("nothing",)),
     ]
     table = result.to_polars().rows()
     rows = [(kind, count, what, ", ".join(examples)) for kind, count, what, examples in table]
@@ -31,9 +30,3 @@ def document(result: Conversion) -> Document:
     return made(
         title, Entries(tuple(entries)), rows=PlainRows(("kind", "count", "what", "examples"), rows)
     )
-
-
-def _line(each: Note | Loss) -> str:
-    more = ", …" if each.count > len(each.examples) else ""
-    shown = ", ".join(each.examples)
-    return f"{each.count:,} {each.what}" + (f": {shown}{more}" if shown else "")
