@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from rankgate.declare import Range
+from rankgate.engines.template import names
 from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankgate.engines.transport import Transport
 
 FailureKind = Literal["again", "refused", "fatal"]
 
@@ -147,6 +151,34 @@ class Engine(ABC):
                 "[engine.parameters].",
                 code="unknown-parameter",
             )
+
+    def uses(self) -> frozenset[str] | None:
+        """The parameters that its requests use; None where they get all of them."""
+        own = [getattr(self, each.name) for each in fields(self) if each.name != "parameters"]
+        return frozenset(names(own))
+
+    def transport(self) -> Transport:
+        """Its HTTP client, with its login, for other requests to the same server.
+
+        Raises:
+            UsageError: this kind of engine is not asked over HTTP; a secret that is not set.
+        """
+        raise UsageError(
+            f"an engine of kind {self.engine_kind} is not asked over HTTP; write the whole URL.",
+            code="no-server",
+        )
+
+    def execute(self, statement: str) -> None:
+        """Carry out SQL that may change the index; queries themselves are read-only.
+
+        Raises:
+            UsageError: this kind of engine takes no SQL; the statement failed.
+        """
+        raise UsageError(
+            f"an engine of kind {self.engine_kind} takes no SQL, as in {statement[:40]!r}; use a "
+            "request or a command instead.",
+            code="no-statements",
+        )
 
     def known(self, query: Query) -> dict[str, Any]:
         """The values for names in double braces."""

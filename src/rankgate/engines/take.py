@@ -44,6 +44,9 @@ class Given(Engine):
 
     function: Callable[..., Any]
 
+    def uses(self) -> None:
+        """It gets every parameter."""
+
     def connect(self) -> Connection:
         """The function."""
         return Calls(self, self.function)

@@ -44,6 +44,9 @@ class Command(Engine):
         if not self.command or not all(isinstance(each, str) for each in self.command):
             raise UsageError("command is a list of texts.", code="invalid-engine")
 
+    def uses(self) -> None:
+        """It gets every parameter."""
+
     def connect(self) -> Connection:
         """Start a process."""
         return _Process(self)

@@ -79,15 +79,18 @@ class Http(Engine):
 
     def connect(self) -> Connection:
         """A pool of connections."""
+        return _Api(self, self.transport())
+
+    def transport(self) -> Transport:
+        """A pool of connections."""
         secrets = Secrets()
-        transport = Transport(
+        return Transport(
             secrets.resolved(self.url),
             {"Accept": "application/json", **resolved_table(self.headers, secrets)},
             timeout=self.timeout,
             authority=self.ca,
             scrubbed=secrets.scrubbed,
         )
-        return _Api(self, transport)
 
 
 class _Api(Connection):

@@ -72,20 +72,27 @@ class OpenSearch(Engine):
         if self.body is not None and "query" not in used:
             raise UsageError("the body does not hold {{query}}.", code="invalid-engine")
 
+    def uses(self) -> frozenset[str] | None:
+        """The names of the body; a stored template gets every parameter."""
+        return None if self.template else super().uses()
+
     def connect(self) -> Connection:
+        """A pool of connections."""
+        return _Cluster(self, self.transport())
+
+    def transport(self) -> Transport:
         """A pool of connections."""
         secrets = Secrets()
         headers = {"Accept": "application/json", **resolved_table(self.headers, secrets)}
         if words := self._login(secrets):
             headers |= resolved_table({"Authorization": words}, secrets)
-        transport = Transport(
+        return Transport(
             secrets.resolved(self.url),
             headers,
             timeout=self.timeout,
             authority=self.ca,
             scrubbed=secrets.scrubbed,
         )
-        return _Cluster(self, transport)
 
     def request(self, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """The end of the path, and the body."""

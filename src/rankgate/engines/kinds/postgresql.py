@@ -48,6 +48,15 @@ class PostgreSql(Engine):
             raise UsageError("the statement does not hold %(query)s.", code="invalid-engine")
         self.refuse_unknown(used)
 
+    def uses(self) -> frozenset[str]:
+        """The names of the statement."""
+        return frozenset(_NAME.findall(self.sql))
+
+    def execute(self, statement: str) -> None:
+        """Carry out one statement or several, each in its own transaction."""
+        connection = _Session(self)
+        connection.execute(statement)
+
     def connect(self) -> Connection:
         """A connection, made when it is first needed; read only."""
         try:
@@ -90,6 +99,16 @@ class _Session(Connection):
         except psycopg.Error:
             return Facts()
         return Facts(f"postgresql {version}", None, sha256(str(schema).encode()).hexdigest()[:12])
+
+    def execute(self, statement: str) -> None:
+        import psycopg
+
+        try:
+            with psycopg.connect(self._dsn, autocommit=True, connect_timeout=_CONNECT) as session:
+                session.execute(statement.encode())
+        except psycopg.Error as error:
+            words = " ".join(self._secrets.scrubbed(str(error)).split())
+            raise UsageError(f"PostgreSQL: {words}.", code="statement-failed") from None
 
     def close(self) -> None:
         if self._open is not None:

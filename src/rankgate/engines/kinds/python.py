@@ -33,6 +33,9 @@ class Python(Engine):
     function: str
     folder: str | None = field(default=".", metadata={"path": True})
 
+    def uses(self) -> None:
+        """It gets every parameter."""
+
     def connect(self) -> Connection:
         """Import the function."""
         module, _, name = self.function.partition(":")
@@ -67,24 +70,6 @@ class Calls(Connection):
         except Exception as error:  # noqa: BLE001 - the user's own code
             return Failure("refused", f"{type(error).__name__}: {error}")
         return answer(rows, depth=self.engine.depth)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Given(Engine):
-    """A function that was handed over, not named.
-
-    Attributes:
-        function: the function.
-    """
-
-    engine_kind: ClassVar[str] = "python"
-    title: ClassVar[str] = Python.title
-
-    function: Callable[..., Any]
-
-    def connect(self) -> Connection:
-        """The function."""
-        return Calls(self, self.function)
 
 
 def _rows(found: Mapping[str, float] | Sequence[Any], fields: Mapping[str, Any]) -> Iterator[Row]:

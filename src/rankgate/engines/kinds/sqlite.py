@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, ClassVar, Literal
@@ -13,10 +14,11 @@ from urllib.parse import quote
 from rankgate.engines.engine import Answer, Connection, Engine, Facts, Failure, Query
 from rankgate.engines.hits import answer
 from rankgate.engines.paths import MISSING
-from rankgate.engines.template import filled
+from rankgate.engines.template import filled, names
 from rankgate.errors import UsageError
 
 _WORD = re.compile(r"\w+")
+_NAME = re.compile(r":(\w+)")
 _STEPS = 10_000  # of SQLite's machine between two looks at the clock
 
 
@@ -62,6 +64,18 @@ class Sqlite(Engine):
         except sqlite3.Error as error:
             raise UsageError(f"{self.database}: {error}.", code="cannot-read") from None
         return _Database(self, database)
+
+    def uses(self) -> frozenset[str]:
+        """The names of the weights and of the statement."""
+        return frozenset([*names(self.weights), *_NAME.findall(self.sql or "")])
+
+    def execute(self, statement: str) -> None:
+        """Carry out one statement or several."""
+        try:
+            with closing(sqlite3.connect(self.database, timeout=self.timeout)) as database:
+                database.executescript(statement)
+        except sqlite3.Error as error:
+            raise UsageError(f"SQLite: {error}.", code="statement-failed") from None
 
     def expression(self, text: str) -> str:
         """A query as FTS5 takes it; each word is quoted, so that none is an operator."""
