@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from rankgate.data import read_qrels, read_run
     from rankgate.data.memory.arrays import from_arrays
     from rankgate.data.memory.matrices import Lists, Matrix
+    from rankgate.engines.compare_engines import compare_engines
     from rankgate.engines.engine_check import check_engine
+    from rankgate.engines.engine_comparison import EngineComparison
     from rankgate.engines.snapshot import Snapshot
     from rankgate.engines.take import snapshot
     from rankgate.errors import InputError, RankgateError, UsageError
@@ -89,6 +91,7 @@ __all__ = [
     "Conventions",
     "Conversion",
     "Descriptions",
+    "EngineComparison",
     "Evaluation",
     "Explanation",
     "Finding",
@@ -123,6 +126,7 @@ __all__ = [
     "check_engine",
     "collect",
     "compare",
+    "compare_engines",
     "convention",
     "conventions",
     "convert",
@@ -163,6 +167,7 @@ _HOMES = {
     "Conventions": "rankgate.evaluation.conventions",
     "Conversion": "rankgate.files.conversion",
     "Descriptions": "rankgate.files.description",
+    "EngineComparison": "rankgate.engines.engine_comparison",
     "Evaluation": "rankgate.evaluation.evaluation",
     "Explanation": "rankgate.explanation.explanation",
     "Finding": "rankgate.explanation.finding",
@@ -195,6 +200,7 @@ _HOMES = {
     "check_engine": "rankgate.engines.engine_check",
     "collect": "rankgate.judging.sheets.collected",
     "compare": "rankgate.comparison.compare",
+    "compare_engines": "rankgate.engines.compare_engines",
     "convention": "rankgate.scoring.chosen:chosen_convention",
     "conventions": "rankgate.evaluation.conventions",
     "convert": "rankgate.files.convert",

@@ -39,7 +39,7 @@ COMMAND_ONLY = {
     "compare": {"query_id", "worst", "lists"},  # what is printed
     "holes": {"count"},  # a method of the result
     "fuse": {"target", "to"},  # the file
-    "snapshot": {"target"},  # called output
+    "snapshot": {"target", "baseline", "baseline_output", "seed"},  # output; compare_engines
     "gate": {"also"},  # what is printed
     "pool": {"rest_to", "overrides"},  # a file; a convention is a value
     "rate": {

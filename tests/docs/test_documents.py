@@ -49,6 +49,7 @@ def test_the_public_names_are_these():
     results += ["CollectedRatings"]
     results += ["Comparisons", "Convention", "Conventions", "Conversion", "Descriptions"]
     results += [
+        "EngineComparison",
         "Evaluation",
         "Explanation",
         "Finding",
@@ -71,6 +72,7 @@ def test_the_public_names_are_these():
         "check_engine",
         "collect",
         "compare",
+        "compare_engines",
         "convention",
     ]
     verbs += [

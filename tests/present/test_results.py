@@ -90,6 +90,7 @@ KINDS = (
     "advice",
     "fusion",
     "engine_check",
+    "engine_comparison",
     "engine_kinds",
     "snapshot",
     "pool",
@@ -150,6 +151,9 @@ def made(folder, ratings):
         "advice": lambda: rankgate.advise(QRELS, [OLD, NEW]),
         "fusion": lambda: rankgate.fuse(RUNS, "linear", train=QRELS, tune=True),
         "engine_check": lambda: rankgate.check_engine(lambda _, **__: ["<script>", "b"]),
+        "engine_comparison": lambda: rankgate.compare_engines(
+            _search, _search, {"q1": "a", "q2": "b"}
+        ),
         "engine_kinds": engines,
         "snapshot": lambda: rankgate.snapshot(_search, {"q1": "a", "q2": "b", "q3": "c"}),
         "pool": lambda: rankgate.pool([OLD, NEW], depth=3),

@@ -1,13 +1,15 @@
-"""Ask an engine every query: in threads, again after failures, until it is down."""
+"""Ask engines queries: in threads, again after failures, until one is down."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from rankgate.engines.engine import Answer, Failure
 from rankgate.engines.outcome import Outcome
@@ -17,66 +19,80 @@ if TYPE_CHECKING:
     from rankgate.engines.engine import Connection, Engine, Query
     from rankgate.engines.pace import Pace
 
+Task: TypeAlias = "tuple[int, Query]"
+"""The number of an engine, and what it is asked."""
+
 
 @dataclass
 class Asking:
-    """Asks until all is asked, or the engine counts as down.
+    """Asks until all is asked, or an engine counts as down.
 
     Attributes:
-        engine: what is asked.
+        engines: what is asked; one, or several that are compared.
         pace: how fast and how often.
-        keep: puts an outcome on disk; called by many threads.
+        keep: puts an outcome of an engine on disk; called by many threads.
         problem: why it ended early.
+        ended: the number of the engine that had the problem.
     """
 
-    engine: Engine
+    engines: Sequence[Engine]
     pace: Pace
-    keep: Callable[[Outcome], None]
+    keep: Callable[[int, Outcome], None]
     workers: Workers = field(init=False)
     problem: str = ""
+    ended: int = 0
     _lock: Lock = field(default_factory=Lock)
-    _failed: int = 0
+    _failed: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.workers = Workers(self.pace.backoff, self.pace.rate)
+        self._failed = [0] * len(self.engines)
 
-    def run(self, queries: Sequence[Query]) -> None:
+    def run(self, groups: Sequence[Sequence[Task]]) -> None:
         """Ask every query; when this returns, or is interrupted, nothing is under way.
 
+        Args:
+            groups: what one thread asks one after the other.
+
         Raises:
-            RankgateError: the engine cannot be connected to; what ``keep`` raises.
+            RankgateError: an engine cannot be connected to; what ``keep`` raises.
             KeyboardInterrupt: after the answers under way were kept.
         """
-        self._warm_up(queries[: self.pace.warm_up])
-        left = iter(queries)
-        self.workers.run(lambda: self._through(left), min(self.pace.concurrency, len(queries)))
+        self._warm_up(groups[: self.pace.warm_up])
+        left = iter(groups)
+        self.workers.run(lambda: self._through(left), min(self.pace.concurrency, len(groups)))
 
-    def _warm_up(self, queries: Sequence[Query]) -> None:
-        if not queries:
+    def _warm_up(self, groups: Sequence[Sequence[Task]]) -> None:
+        if not groups:
             return
-        connection = self.engine.connect()
-        try:
-            for query in queries:
-                connection.ask(query)
-        finally:
-            connection.close()
+        with self._connected() as connections:
+            for number, query in chain.from_iterable(groups):
+                connections[number].ask(query)
 
-    def _through(self, left: Iterator[Query]) -> None:
-        connection = self.engine.connect()
-        try:
+    @contextmanager
+    def _connected(self) -> Iterator[list[Connection]]:
+        """A connection to each engine."""
+        with ExitStack() as stack:
+            connections = []
+            for engine in self.engines:
+                connections.append(engine.connect())
+                stack.callback(connections[-1].close)
+            yield connections
+
+    def _through(self, left: Iterator[Sequence[Task]]) -> None:
+        with self._connected() as connections:
             while not self.workers.stop.is_set():
                 with self._lock:
-                    query = next(left, None)
-                if query is None:
+                    group = next(left, ())
+                if not group:
                     return
-                outcome = self._asked(connection, query)
-                if outcome is not None:
-                    self.keep(outcome)
-                    self._count(outcome)
-        finally:
-            connection.close()
+                for number, query in group:
+                    outcome = self._asked(number, connections[number], query)
+                    if outcome is not None:
+                        self.keep(number, outcome)
+                        self._count(number, outcome)
 
-    def _asked(self, connection: Connection, query: Query) -> Outcome | None:
+    def _asked(self, number: int, connection: Connection, query: Query) -> Outcome | None:
         """The outcome of a query; None where work ended before it had one."""
         began = datetime.now(UTC)
         latencies: list[float] = []
@@ -85,36 +101,42 @@ class Asking:
             start = time.perf_counter()
             reply = connection.ask(query)
             latencies.append(round((time.perf_counter() - start) * 1000, 3))
-            if isinstance(reply, Answer) or reply.kind != "again" or not self._waits(reply):
+            if not isinstance(reply, Failure) or reply.kind != "again":
+                break
+            if not self._waits(number, reply):
                 break
         if reply is None:
             return None
         started = began.isoformat(timespec="milliseconds")
         if isinstance(reply, Answer):
             return _answered(query, reply, started, latencies)
-        if reply.kind == "fatal":
-            self._end(reply.problem)
-        over = self.workers.stop.is_set() and reply.kind != "refused"
-        if over and len(latencies) <= self.pace.retries:
+        if reply.kind == "fatal":  # not this query's fault
+            self._end(number, reply.problem)
+            return None
+        tries_left = reply.kind == "again" and len(latencies) <= self.pace.retries
+        if tries_left and self.workers.stop.is_set():
             return None  # the next run takes it up where this one leaves it
         return Outcome(query.query_id, "failed", started, latencies, reply.problem)
 
-    def _waits(self, failure: Failure) -> bool:
+    def _waits(self, number: int, failure: Failure) -> bool:
         """Whether to try again, after as long as the engine asks all to wait."""
         if failure.wait is None or self.workers.hold(failure.wait):
             return True
-        self._end(f"{failure.problem} (it asks to wait {failure.wait:.0f} seconds)")
+        problem = f"{failure.problem} (it asks to wait {failure.wait:.0f} seconds)"
+        self._end(number, problem)
         return False
 
-    def _count(self, outcome: Outcome) -> None:
+    def _count(self, number: int, outcome: Outcome) -> None:
         with self._lock:
-            self._failed = self._failed + 1 if outcome.state == "failed" else 0
-            down = self._failed >= self.pace.give_up
-        if down:
-            self._end(f"{self._failed} queries in a row failed: {outcome.error}")
+            failed = self._failed[number] + 1 if outcome.state == "failed" else 0
+            self._failed[number] = failed
+        if failed >= self.pace.give_up:
+            self._end(number, f"{failed} queries in a row failed: {outcome.error}")
 
-    def _end(self, problem: str) -> None:
-        self.problem = self.problem or problem
+    def _end(self, number: int, problem: str) -> None:
+        with self._lock:
+            if not self.problem:
+                self.problem, self.ended = problem, number
         self.workers.stop.set()
 
 

@@ -50,7 +50,7 @@ def _latency(result: Snapshot) -> Grid:
 
 def _engine(result: Snapshot) -> Grid:
     rows = [
-        *_facts(result.engine_kind, result.facts),
+        *facts_of(result.engine_kind, result.facts),
         ("configuration", result.configuration[:12]),
         ("depth", f"{result.depth:,}"),
         *(
@@ -61,7 +61,8 @@ def _engine(result: Snapshot) -> Grid:
     return Grid(("", "value"), tuple(rows), frozenset({1}))
 
 
-def _facts(kind: str, facts: Facts) -> list[tuple[str, str]]:
+def facts_of(kind: str, facts: Facts) -> list[tuple[str, str]]:
+    """What an engine said of itself and its index, as rows."""
     return [
         ("kind", kind),
         ("version", printable(facts.version) or "–"),
@@ -85,7 +86,7 @@ def check(result: EngineCheck) -> Document:
     names = list(dict.fromkeys(name for each in result.documents for name in each))
     rows = [tuple(_cell(each.get(name)) for name in names) for each in result.documents]
     first = Grid(tuple(names), tuple(rows), frozenset(range(2, len(names))))
-    facts = tuple(_facts(result.engine_kind, result.facts))
+    facts = tuple(facts_of(result.engine_kind, result.facts))
     engine = Grid(("", "value"), facts, frozenset({1}))
     total = "" if result.total is None else f" of {result.total:,}"
     words = (result.problem and "no answer") or f"{result.returned:,} documents{total}"

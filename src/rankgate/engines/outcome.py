@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any, Literal, Self
 
 from rankgate.data.streams.journal import Journal
-from rankgate.engines.engine import Query
+from rankgate.engines.engine import Facts, Query
 from rankgate.errors import InputError, UsageError
 
 State = Literal["ok", "zero", "failed", "not_run"]
@@ -57,6 +57,8 @@ class Outcomes:
         path: the file.
         states: of the queries that were answered, or failed.
         seen: documents whose display fields are kept.
+        facts: what the engine said of itself and its index, each time that the snapshot began or
+            ended.
     """
 
     def __init__(self, journal: Journal, head: Mapping[str, Any]) -> None:
@@ -65,12 +67,16 @@ class Outcomes:
         self._lock, self._writing = Lock(), Lock()
         self.states: dict[str, str] = {}
         self.seen: set[str] = set()
+        self.facts: list[Facts] = []
         rows = journal.rows
         if not rows:
             journal.add({"head": dict(head)})
         elif (found := rows[0].get("head")) != dict(head):
             raise UsageError(_other(journal.path, found, head), code="other-snapshot")
         for row in rows[1:]:
+            if "facts" in row:
+                self.facts.append(Facts(**row["facts"]))
+                continue
             self.states[row["query_id"]] = row["state"]
             self.seen.update(row.get("shown", ()))
         journal.rows.clear()  # all rows of a long snapshot do not fit into memory
@@ -115,6 +121,13 @@ class Outcomes:
                 self._journal.extend(rows)
                 self._journal.rows.clear()
 
+    def note(self, facts: Facts) -> None:
+        """Put on disk what the engine says of itself and its index."""
+        self.facts.append(facts)
+        with self._writing:
+            self._journal.add({"facts": vars(facts)})
+            self._journal.rows.clear()
+
     def close(self) -> None:
         """Let go of the file."""
         self._journal.close()
@@ -144,16 +157,16 @@ def _places(path: Path) -> dict[str, int]:
     places, at = {}, 0
     with path.open("rb") as file:
         for line in file:
-            if at:
-                places[json.loads(line)["query_id"]] = at
+            row = json.loads(line)
+            if "query_id" in row:
+                places[row["query_id"]] = at
             at += len(line)
     return places
 
 
 def _other(path: Path, found: Any, head: Mapping[str, Any]) -> str:
-    different = [
-        name for name in head if not isinstance(found, dict) or found.get(name) != head[name]
-    ]
+    known = found if isinstance(found, dict) else {}
+    different = [name for name in {**head, **known} if known.get(name) != head.get(name)]
     return (
         f"{path}: a snapshot is under way with other {', '.join(different).replace('_', ' ')}; "
         "finish it, name another output, or use force to begin anew."

@@ -29,3 +29,15 @@ class Pace:
     warm_up: Annotated[int, Range(0, 100_000)] = 0
     give_up: Annotated[int, Range(1)] = 10
     scores: Literal["engine", "rank"] = "engine"
+
+    def slower(self, other: Pace) -> Pace:
+        """How two engines are asked so that neither is asked more than its file allows."""
+        rates = [each for each in (self.rate, other.rate) if each is not None]
+        return Pace(
+            concurrency=min(self.concurrency, other.concurrency),
+            rate=min(rates, default=None),
+            retries=max(self.retries, other.retries),
+            backoff=max(self.backoff, other.backoff),
+            warm_up=max(self.warm_up, other.warm_up),
+            give_up=min(self.give_up, other.give_up),
+        )

@@ -65,6 +65,7 @@ class Snapshot(Result):
         lists: what the lists are like.
         queries: ``query_id``, ``state``, ``latency_ms`` of the answer, ``attempts``, ``error``,
             ``returned``, ``total_hits``, ``started_at``.
+        changed: what the engine first said of itself or its index and said otherwise later.
         output: the file of the run; None if there is none.
         lost: what the format of the run's file could not hold.
         run: the run; None in a result that was read from JSON.
@@ -88,6 +89,7 @@ class Snapshot(Result):
     asked: int
     lists: Lists
     queries: pl.DataFrame
+    changed: tuple[str, ...] = ()
     output: str | None = None
     lost: tuple[str, ...] = ()
     run: Run | None = field(default=None, compare=False, repr=False)
@@ -130,6 +132,14 @@ def _notices(result: Snapshot) -> list[Notice]:
                 "unfinished-snapshot",
                 f"unfinished: {states['not_run']:,} of {len(result.queries):,} queries were not "
                 f"asked ({result.problem or 'interrupted'}); the same command again goes on",
+            )
+        )
+    if result.changed:
+        found.append(
+            Notice(
+                "index-changed",
+                f"the engine or its index changed under way ({'; '.join(result.changed)}), so that "
+                "queries were not all asked of the same index",
             )
         )
     if states["failed"]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 from rankgate.data.write import format_for
 from rankgate.declare import Range
+from rankgate.engines.arm import Arm
 from rankgate.engines.asking import Asking
 from rankgate.engines.configuration import Configuration, read
-from rankgate.engines.engine import Connection, Engine, Facts, Query
+from rankgate.engines.engine import Connection, Engine, Query
 from rankgate.engines.kinds.python import Calls, Python
-from rankgate.engines.outcome import SUFFIX, Outcome, Outcomes
+from rankgate.engines.outcome import Outcome
 from rankgate.engines.pace import Pace
 from rankgate.engines.queries import queries_of
 from rankgate.engines.snapshot import Snapshot
-from rankgate.engines.writing import Target, gathered
+from rankgate.engines.writing import Target
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,22 +94,38 @@ def snapshot(
             a secret that is not set; an engine that cannot be connected to.
         MissingExtraError: the library of the engine is not installed.
     """
+    chosen = chosen_engine(engine, parameters, depth, concurrency, rate)
+    asked = queries_of(queries)
+    if output is None:
+        with TemporaryDirectory() as folder:
+            target = Target(Path(folder) / "run", None)
+            return replace(_taken(chosen, asked, target, again=again, on=on_progress), output=None)
+    target = target_of(output, to)
+    target.ready(force=force)
+    return _taken(chosen, asked, target, again=again, on=on_progress)
+
+
+def chosen_engine(
+    engine: EngineLike,
+    parameters: Mapping[str, Any] | Sequence[str],
+    depth: int | None,
+    concurrency: int | None,
+    rate: float | None,
+) -> Configuration:
+    """An engine with the values that a call gives instead of those of its file."""
     chosen = configuration_of(engine).having(parameters, depth)
     pace = replace(
         chosen.pace,
         concurrency=concurrency or chosen.pace.concurrency,
         rate=rate or chosen.pace.rate,
     )
-    chosen = replace(chosen, pace=pace)
-    asked = queries_of(queries)
-    if output is None:
-        with TemporaryDirectory() as folder:
-            target = Target(Path(folder) / "run", None)
-            return replace(_taken(chosen, asked, target, again=again, on=on_progress), output=None)
+    return replace(chosen, pace=pace)
+
+
+def target_of(output: str | Path, to: str | None) -> Target:
+    """The file of a run in its format."""
     found: Format = format_for(output, to, "runs")
-    target = Target(Path(output), found)
-    target.ready(force=force)
-    return _taken(chosen, asked, target, again=again, on=on_progress)
+    return Target(Path(output), found)
 
 
 def configuration_of(engine: EngineLike) -> Configuration:
@@ -142,61 +159,16 @@ def _taken(
     again: bool,
     on: Callable[[str], None] | None,
 ) -> Snapshot:
-    outcomes = Outcomes.open(Path(f"{target.path}{SUFFIX}"), _head(chosen, queries))
-    try:
-        done = {
-            query_id
-            for query_id, state in outcomes.states.items()
-            if not (again and state == "failed")
-        }
-        left = [query for query in queries if query.query_id not in done]
+    arm = Arm.open(chosen, queries, target, again=again)
 
-        def keep(outcome: Outcome) -> None:
-            outcomes.keep(outcome)
-            if on:
-                on(outcome.query_id)
+    def keep(_: int, outcome: Outcome) -> None:
+        arm.outcomes.keep(outcome)
+        if on:
+            on(outcome.query_id)
 
-        facts = _facts(chosen)
-        asking, began = Asking(chosen.engine, chosen.pace, keep), time.monotonic()
-        if left:
-            asking.run(left)
-        seconds = time.monotonic() - began
-        run, table, lists = gathered(outcomes, queries, chosen)
-        result = Snapshot(
-            engine=chosen.name,
-            engine_kind=chosen.engine.engine_kind,
-            configuration=chosen.sha256,
-            parameters=chosen.engine.parameters,
-            depth=chosen.engine.depth,
-            facts=facts,
-            finished=not (table["state"] == "not_run").any(),
-            problem=asking.problem,
-            seconds=round(seconds, 3),
-            asked=sum(query.query_id in outcomes.states for query in left),
-            lists=lists,
-            queries=table,
-            output=str(target.path),
-            run=run,
-        )
-        result = target.write(result, outcomes)
-    finally:
-        outcomes.close()
-    if result.finished and not result.states["failed"]:
-        outcomes.path.unlink()
-    return result
-
-
-def _facts(chosen: Configuration) -> Facts:
-    connection = chosen.engine.connect()
-    try:
-        return connection.facts()
-    finally:
-        connection.close()
-
-
-def _head(chosen: Configuration, queries: Sequence[Query]) -> dict[str, str]:
-    """What a snapshot is of: one that is gone on with must be of the same."""
-    words = hashlib.sha256()
-    for query in queries:
-        words.update(f"{query.query_id}\0{query.text}\0".encode())
-    return {"engine": chosen.name, "configuration": chosen.sha256, "queries": words.hexdigest()}
+    with closing(arm):
+        arm.note_facts()
+        asking, began = Asking([chosen.engine], chosen.pace, keep), time.monotonic()
+        if arm.left:
+            asking.run([[(0, query)] for query in arm.left])
+        return arm.finish(asking.problem, time.monotonic() - began)

@@ -94,8 +94,10 @@ class Journal(Closing):
         self.rows.extend(map(dict, rows))
 
     def close(self) -> None:
-        """Let go of the file."""
-        os.close(self._handle)
+        """Let go of the file; again does nothing."""
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            os.close(handle)
 
 
 def _alone(handle: int, path: str | Path) -> None:

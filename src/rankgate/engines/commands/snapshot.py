@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,9 +11,15 @@ from rankgate.console import options
 from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
 from rankgate.console.progress import Progress
+from rankgate.engines.compare_engines import compare_engines
 from rankgate.engines.queries import queries_of
 from rankgate.engines.take import snapshot
+from rankgate.errors import UsageError
 from rankgate.present.write import FORMS
+
+if TYPE_CHECKING:
+    from rankgate.engines.engine_comparison import EngineComparison
+    from rankgate.engines.snapshot import Snapshot
 
 
 @click.command("snapshot")
@@ -32,8 +38,26 @@ from rankgate.present.write import FORMS
     "A parameter of the engine's request, as in k1=0.9; may be given several times."
 )
 @options_of(snapshot, "depth N", "concurrency N", "rate", "again", "force", "to FORMAT")
+@click.option(
+    "--compare",
+    "baseline",
+    metavar="BASELINE.toml",
+    type=click.Path(),
+    help="Another engine that is asked each query right before or after, so that latencies are "
+    "compared under the same load.",
+)
+@options_of(compare_engines, "baseline_output RUN", "seed N")
 @options.form(*FORMS)
-def command(engine: str, queries: str, target: str, form: str, **chosen: Any) -> None:
+def command(
+    engine: str,
+    queries: str,
+    target: str,
+    form: str,
+    baseline: str | None,
+    baseline_output: str | None,
+    seed: int,
+    **chosen: Any,
+) -> None:
     """Ask the engine of ENGINE.toml every query, and write what it returns as RUN.
 
     Each answer is on disk before the next query is asked: after an interruption, the same command
@@ -43,10 +67,23 @@ def command(engine: str, queries: str, target: str, form: str, **chosen: Any) ->
     rankgate snapshot engine.toml queries.tsv -o new.run
     rankgate snapshot engine.toml queries.tsv -o k1.run --parameter k1=0.9
     rankgate snapshot engine.toml queries.tsv -o new.run --again
+    rankgate snapshot --compare old.toml new.toml queries.tsv -o new.run --baseline-output old.run
     """
     asked = {query.query_id: query.text for query in queries_of(queries)}
-    with Progress(len(asked)) as progress:
-        result = snapshot(engine, asked, target, on_progress=progress, **chosen)
+    result: Snapshot | EngineComparison
+    with Progress(len(asked) * (2 if baseline else 1)) as progress:
+        if baseline:
+            result = compare_engines(
+                baseline, engine, asked, baseline_output, target, seed=seed,
+                on_progress=progress, **chosen,
+            )  # fmt: skip
+        elif baseline_output:
+            raise UsageError(
+                "--baseline-output is for the engine that --compare names.",
+                code="conflicting-options",
+            )
+        else:
+            result = snapshot(engine, asked, target, on_progress=progress, **chosen)
     print_result(result, form)
     if not result.finished:
         sys.exit(1)

@@ -1,0 +1,132 @@
+"""One engine of a snapshot: what it is still to be asked, and what becomes of its answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from rankgate.engines.engine import Facts
+from rankgate.engines.outcome import SUFFIX, Outcomes
+from rankgate.engines.snapshot import Snapshot
+from rankgate.engines.writing import Target, gathered
+
+if TYPE_CHECKING:
+    from rankgate.engines.configuration import Configuration
+    from rankgate.engines.engine import Query
+
+
+@dataclass(frozen=True)
+class Arm:
+    """An engine with its queries and its files; closed by `finish` or `close`.
+
+    Attributes:
+        chosen: the engine, and how it is asked.
+        queries: all of them.
+        target: where the run goes.
+        outcomes: what came of each query.
+        left: the queries to ask now.
+    """
+
+    chosen: Configuration
+    queries: Sequence[Query]
+    target: Target
+    outcomes: Outcomes
+    left: tuple[Query, ...]
+
+    @classmethod
+    def open(
+        cls,
+        chosen: Configuration,
+        queries: Sequence[Query],
+        target: Target,
+        *,
+        again: bool,
+        more: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Begin a snapshot, or go on with the one that is under way.
+
+        Args:
+            chosen: the engine, and how it is asked.
+            queries: all of them.
+            target: where the run goes.
+            again: ask queries that failed before anew.
+            more: what else must be the same to go on.
+
+        Raises:
+            InputError: a file that is no snapshot under way.
+            UsageError: a snapshot of another engine, other parameters or queries.
+        """
+        head = {**_head(chosen, queries), **(more or {})}
+        outcomes = Outcomes.open(Path(f"{target.path}{SUFFIX}"), head)
+        done = {
+            query_id
+            for query_id, state in outcomes.states.items()
+            if not (again and state == "failed")
+        }
+        left = tuple(query for query in queries if query.query_id not in done)
+        return cls(chosen, queries, target, outcomes, left)
+
+    def note_facts(self) -> None:
+        """Keep what the engine says of itself and its index now; it may change until the end."""
+        if not self.left and self.outcomes.facts:
+            return
+        connection = self.chosen.engine.connect()
+        try:
+            self.outcomes.note(connection.facts())
+        finally:
+            connection.close()
+
+    def finish(self, problem: str, seconds: float) -> Snapshot:
+        """Write the run and its companions; what is not finished can go on later."""
+        outcomes = self.outcomes
+        self.note_facts()
+        known = [each for each in outcomes.facts if each != Facts()] or outcomes.facts
+        run, table, lists = gathered(outcomes, self.queries, self.chosen)
+        result = Snapshot(
+            engine=self.chosen.name,
+            engine_kind=self.chosen.engine.engine_kind,
+            configuration=self.chosen.sha256,
+            parameters=self.chosen.engine.parameters,
+            depth=self.chosen.engine.depth,
+            facts=known[0],
+            finished=not (table["state"] == "not_run").any(),
+            problem=problem,
+            seconds=round(seconds, 3),
+            asked=sum(query.query_id in outcomes.states for query in self.left),
+            lists=lists,
+            queries=table,
+            changed=_changes(known),
+            output=str(self.target.path),
+            run=run,
+        )
+        result = self.target.write(result, outcomes)
+        self.close()
+        if result.finished and not result.states["failed"]:
+            outcomes.path.unlink()
+        return result
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.outcomes.close()
+
+
+def _changes(facts: Sequence[Facts]) -> tuple[str, ...]:
+    """What an engine first said of itself and said otherwise later."""
+    found = []
+    for each in fields(Facts):
+        said = [getattr(one, each.name) for one in facts]
+        values = list(dict.fromkeys(value for value in said if value not in ("", None)))
+        if len(values) > 1:
+            found.append(f"{each.name}: {values[0]}, later {values[-1]}")
+    return tuple(found)
+
+
+def _head(chosen: Configuration, queries: Sequence[Query]) -> dict[str, str]:
+    """What a snapshot is of: one that is continued must be of the same."""
+    words = hashlib.sha256()
+    for query in queries:
+        words.update(f"{query.query_id}\0{query.text}\0".encode())
+    return {"engine": chosen.name, "configuration": chosen.sha256, "queries": words.hexdigest()}

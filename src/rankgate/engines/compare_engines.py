@@ -1,0 +1,182 @@
+"""The verb ``compare_engines``: ask two engines in turn, so that both meet the same load."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.declare import Range
+from rankgate.engines.arm import Arm
+from rankgate.engines.asking import Asking
+from rankgate.engines.engine_comparison import LATENCY, QUERIES, EngineComparison
+from rankgate.engines.queries import queries_of
+from rankgate.engines.take import chosen_engine, target_of
+from rankgate.engines.writing import Target
+from rankgate.errors import UsageError
+from rankgate.stats.quantiles import quantile_differences
+
+if TYPE_CHECKING:
+    from rankgate.engines.outcome import Outcome
+    from rankgate.engines.queries import QueriesLike
+    from rankgate.engines.take import EngineLike
+
+_STATISTICS = {"mean": None, "p50": 0.5, "p95": 0.95}
+_LEVEL, _RESAMPLES = 0.95, 2000
+_ARMS = ("baseline", "candidate")
+
+
+def compare_engines(
+    baseline: EngineLike,
+    candidate: EngineLike,
+    queries: QueriesLike,
+    baseline_output: str | Path | None = None,
+    output: str | Path | None = None,
+    *,
+    parameters: Mapping[str, Any] | Sequence[str] = (),
+    depth: Annotated[int, Range(1, 10_000)] | None = None,
+    concurrency: Annotated[int, Range(1, 256)] | None = None,
+    rate: Annotated[float, Range(0, exclusive=True)] | None = None,
+    seed: int = 0,
+    again: bool = False,
+    force: bool = False,
+    to: str | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> EngineComparison:
+    """Take snapshots of two engines at the same time, and compare their latencies.
+
+    Each query is asked of both engines, one right after the other, in an order that is drawn for
+    each query: whatever else the machines do meets both alike. Both are asked at the pace of the
+    slower file. Differences of latency are those of queries that both answered; intervals come
+    from resampled queries. After an interruption the same call goes on.
+
+    Args:
+        baseline: an engine, as for `snapshot`.
+        candidate: the engine that is compared with it.
+        queries: ids and texts: a file, ``{query_id: text}`` or a frame.
+        baseline_output: the file of the baseline's run.
+        output: the file of the candidate's run; both or neither are given.
+        parameters: of both engines' requests: ``{"k1": 0.9}``, or as words, ``["k1=0.9"]``.
+        depth: how many documents are asked for; as the engine's file says without it.
+        concurrency: queries that are asked at the same time; as the engine's file says without it.
+        rate: queries a second, at most; as the engine's file says without it.
+        seed: of the order, and of the resampling.
+        again: ask queries that failed before anew.
+        force: replace an output that exists, and begin anew.
+        to: the format of the run; by the suffix of OUTPUT without it.
+        on_progress: called with each query that has an answer or failed, of either engine.
+
+    Raises:
+        InputError: a file that cannot be read, with its line.
+        UsageError: as `snapshot`; one output without the other, or the same file twice.
+        MissingExtraError: the library of an engine is not installed.
+    """
+    chosen = [
+        chosen_engine(each, parameters, depth, concurrency, rate) for each in (baseline, candidate)
+    ]
+    if (baseline_output is None) != (output is None) or (
+        output is not None and Path(output).resolve() == Path(str(baseline_output)).resolve()
+    ):
+        raise UsageError(
+            "a comparison writes two runs; give a file for the baseline's and another one for the "
+            "candidate's.",
+            code="missing-output",
+        )
+    asked = queries_of(queries)
+    with TemporaryDirectory() as folder:
+        targets = [
+            Target(Path(folder) / name, None) if place is None else target_of(place, to)
+            for name, place in zip(_ARMS, (baseline_output, output), strict=True)
+        ]
+        for target in targets:
+            if target.format:
+                target.ready(force=force)
+        with ExitStack() as stack:
+            arms = []
+            for number in range(2):
+                more = {"compared_with": chosen[1 - number].sha256, "seed": str(seed)}
+                arms.append(
+                    Arm.open(chosen[number], asked, targets[number], again=again, more=more)
+                )
+                stack.enter_context(closing(arms[-1]))
+            return _compared(arms, seed, on_progress)
+
+
+def _compared(arms: Sequence[Arm], seed: int, on: Callable[[str], None] | None) -> EngineComparison:
+    """Ask both, and compare."""
+
+    def keep(number: int, outcome: Outcome) -> None:
+        arms[number].outcomes.keep(outcome)
+        if on:
+            on(outcome.query_id)
+
+    one, two = arms
+    queries = one.queries
+    first = np.random.default_rng(seed).integers(0, 2, len(queries)).tolist()
+    left = [{query.query_id for query in arm.left} for arm in arms]
+    groups = [
+        [(number, query) for number in (begin, 1 - begin) if query.query_id in left[number]]
+        for begin, query in zip(first, queries, strict=True)
+    ]
+    groups = [group for group in groups if group]
+    for arm in arms:
+        arm.note_facts()
+    pace = one.chosen.pace.slower(two.chosen.pace)
+    asking = Asking([arm.chosen.engine for arm in arms], pace, keep)
+    began = time.monotonic()
+    if groups:
+        asking.run(groups)
+    seconds = time.monotonic() - began
+    done = [arm.finish(_problem(asking, number, arms), seconds) for number, arm in enumerate(arms)]
+    if one.target.format is None:
+        done = [replace(each, output=None) for each in done]
+    table = _table([each.queries for each in done], first)
+    both = table.drop_nulls("delta_ms")
+    return EngineComparison(
+        done[0], done[1], len(both), _latency(both, seed), table, _LEVEL, _RESAMPLES, seed
+    )
+
+
+def _problem(asking: Asking, number: int, arms: Sequence[Arm]) -> str:
+    """Why an engine was not asked all; the other one's problem ends both."""
+    if not asking.problem or asking.ended == number:
+        return asking.problem
+    return f"{arms[asking.ended].chosen.name}: {asking.problem}"
+
+
+def _table(tables: Sequence[pl.DataFrame], first: Sequence[int]) -> pl.DataFrame:
+    one, two = tables
+    columns = {
+        "query_id": one["query_id"],
+        "first": [_ARMS[number] for number in first],
+        "baseline_state": one["state"],
+        "candidate_state": two["state"],
+        "baseline_ms": one["latency_ms"],
+        "candidate_ms": two["latency_ms"],
+        "delta_ms": two["latency_ms"] - one["latency_ms"],
+    }
+    return pl.DataFrame(columns, schema=QUERIES)
+
+
+def _latency(both: pl.DataFrame, seed: int) -> pl.DataFrame:
+    shares = [share for share in _STATISTICS.values() if share is not None]
+    found = quantile_differences(
+        both["baseline_ms"].to_numpy(), both["candidate_ms"].to_numpy(), shares,
+        level=_LEVEL, samples=_RESAMPLES, seed=seed,
+    )  # fmt: skip
+    columns = {
+        "statistic": list(_STATISTICS),
+        "baseline": found.one,
+        "candidate": found.two,
+        "delta": found.two - found.one,
+        "low": found.low,
+        "high": found.high,
+    }
+    return pl.DataFrame(columns, schema=LATENCY).fill_nan(None)
