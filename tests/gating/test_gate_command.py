@@ -90,8 +90,8 @@ def test_every_form_says_the_same_word(run, place):
     assert "fail: worse against old" in page.words
     assert "://" not in text["html"]
     # the rule that decided leads the page; its bounds and the interval say what they are
-    assert "no-worse: RR -0.3000 [" in page.words
-    assert "in brackets: one-sided confidence bounds" in page.words
+    assert "no-worse: RR -0.3000 (bounds " in page.words
+    assert "bounds: one-sided" in page.words
     assert "two-sided 95% interval" in page.words
 
 

@@ -75,7 +75,7 @@ def test_an_open_gain_says_which_gain_could_be_shown():
 )
 def test_a_floor_is_reported_with_the_interval(bound, status):
     outcome, _ = ended(f'kind = "floor"\n{bound}', (0, 10))
-    assert outcome.reason.startswith("P@1 0.7500 [0.")
+    assert outcome.reason.startswith("P@1 0.7500 (bounds 0.")
     assert outcome.status == status
     assert_wording(outcome.reason)
 
@@ -95,8 +95,8 @@ def test_errors_are_promised_where_rules_infer_and_only_there():
         1,
         0,
     ]
-    assert one[1] == "brackets: one-sided 95% confidence bounds"
-    assert two[1] == "brackets: one-sided confidence bounds, 95% for a pass and 97.5% for a fail"
+    assert one[1] == "bounds: one-sided 95% confidence bounds"
+    assert two[1] == "bounds: one-sided confidence bounds, 95% for a pass and 97.5% for a fail"
     assert "over the 2 blocking rules that infer" in two[0]
 
 

@@ -159,7 +159,7 @@ def _notes(policy: Policy, evidence: Evidence, looks: LookNumber | None) -> list
 
 
 def _control(policy: Policy, evidence: Evidence) -> list[str]:
-    """The error rates, and what is in brackets; nothing if no rule infers."""
+    """The error rates, and what the bounds are; nothing if no rule infers."""
     if not any(RULES[rule.kind].statistical for rule in policy.rules):
         return []
     terms = evidence.terms
@@ -183,7 +183,7 @@ def _control(policy: Policy, evidence: Evidence) -> list[str]:
     if tests > 1:
         other = f"{100 * (1 - share / tests):.3g}%"
         bounds = f"one-sided confidence bounds, {level} for a pass and {other} for a fail"
-    return [errors, f"brackets: {bounds}"]
+    return [errors, f"bounds: {bounds}"]
 
 
 def _skewed(policy: Policy, evidence: Evidence) -> list[str]:

@@ -148,7 +148,7 @@ def settled(
             **figures,
         )
     bound = -margin if loss != lower else margin
-    ends = f"[{signed(shown.low, bound)}, {signed(shown.high, bound)}]"
+    ends = f"(bounds {signed(shown.low, bound)} and {signed(shown.high, bound)})"
     less = " (less is better)" if lower else ""
     interval = f"{metric} {signed(shown.mean)} {ends}{less}{where}"
     claim = _claim(margin, loss=loss)

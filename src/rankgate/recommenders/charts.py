@@ -52,7 +52,7 @@ def scorecard(source: Evaluation | Scorecard | Tradeoff) -> Picture:
         "Each axis goes from 0 to the largest mean of these systems, with the better end on top; "
         "lines that do not cross agree on the order. The front (no other system is as good at "
         f"everything and better at something): {', '.join(map(short, result.front))}.{falls}",
-        queries(*result.counts),
+        queries(*result.counts, users=source.kind == "scorecard"),
         result.convention,
         tuple(rows),
         altair().layer(_axes(result, height), lines).properties(width=width, height=height),
@@ -123,7 +123,7 @@ def pareto(source: Evaluation | Scorecard | Tradeoff) -> Picture:
         "pareto",
         f"{short(one)} against {short(two)}: {len(rows)} systems",
         f"Blue: no other system is as good at everything and better at something.{more}{better}",
-        queries(*result.counts),
+        queries(*result.counts, users=source.kind == "scorecard"),
         result.convention,
         tuple(rows),
         _points(rows, (one, two)),

@@ -105,9 +105,7 @@ def rules(result: Verdict) -> Grid:
         )
         for each in result.rules
     )
-    bounded = any(note.startswith("brackets: ") for note in result.notes)
-    why = "why (in brackets: one-sided confidence bounds)" if bounded else "why"
-    return Grid(("status", "rule", "tier", why, "next"), rows, frozenset(range(5)))
+    return Grid(("status", "rule", "tier", "why", "next"), rows, frozenset(range(5)))
 
 
 def worst(result: Verdict) -> Grid:

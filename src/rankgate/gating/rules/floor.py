@@ -61,7 +61,7 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         "fail": f": {bad}",
         "inconclusive": f" does not show whether it is {good}",
     }[result.status]
-    ends = f"[{measured(result.low, bound)}, {measured(result.high, bound)}]"
+    ends = f"(bounds {measured(result.low, bound)} and {measured(result.high, bound)})"
     reason = f"{metric} {measured(result.mean)} {ends}{where}{says} the {kind} {number(bound)}"
     wrong = "low" if ceiling else "high"
     more = f"add about {result.more:,} {units} like these" if result.more else f"add {units}"

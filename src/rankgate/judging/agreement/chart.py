@@ -12,7 +12,7 @@ from rankgate.present.charts.parts import table
 from rankgate.present.charts.picture import Picture
 from rankgate.present.charts.style import BLUE, SIGNED
 from rankgate.present.charts.words import queries, short, shorts
-from rankgate.present.numbers import UNDEFINED, known
+from rankgate.present.numbers import known
 
 if TYPE_CHECKING:
     from rankgate.judging.agreement.agreement import RaterAgreement
@@ -77,11 +77,13 @@ def coefficients(result: RaterAgreement) -> Picture:
     if not rows:
         raise UsageError("no coefficient has a value.", code="nothing-to-draw")
     level = next(iter(result.found.coefficients.values())).level
+    drawn = any(row["low"] is not None for row in rows)
+    intervals = f"Each with its {level:.0%} interval" if drawn else "Too few queries for intervals"
     return Picture(
         "coefficients",
         f"Coefficients of agreement in {short(result.found.name)}",
-        f"Each with its {level:.0%} interval: 1 is perfect agreement; 0 is what chance gives, but "
-        "for the raw agreement, which has no correction for chance.",
+        f"{intervals}. 1 is perfect agreement; 0 is what chance gives, but for the raw agreement, "
+        "which has no correction for chance.",
         queries(result.found.counts["queries"]),
         {},
         tuple(rows),
@@ -110,5 +112,5 @@ def _intervals(rows: list[dict[str, Any]]) -> Any:
 
 
 def _words(row: dict[str, Any]) -> str:
-    ends = UNDEFINED if row["low"] is None else f"[{row['low']:z.3f}, {row['high']:z.3f}]"
-    return f"{row['value']:z.3f}  {ends}"
+    ends = "" if row["low"] is None else f"  [{row['low']:z.3f}, {row['high']:z.3f}]"
+    return f"{row['value']:z.3f}{ends}"

@@ -20,14 +20,15 @@ def short(text: str, most: int = 32) -> str:
     return f"{line[: most - 1 - tail]}…{line[-tail:]}"
 
 
-def queries(*counts: int) -> str:
+def queries(*counts: int, users: bool = False) -> str:
     """How many, in words; several counts where metrics or runs differ.
 
-    >>> queries(1), queries(10000), queries(30, 29, 30)
-    ('1 query', '10,000 queries', '29 or 30 queries')
+    >>> queries(1), queries(10000), queries(30, 29, 30), queries(7, users=True)
+    ('1 query', '10,000 queries', '29 or 30 queries', '7 users')
     """
     distinct = sorted(set(counts))
-    return f"{' or '.join(f'{n:,}' for n in distinct)} {'query' if distinct == [1] else 'queries'}"
+    one, more = ("user", "users") if users else ("query", "queries")
+    return f"{' or '.join(f'{n:,}' for n in distinct)} {one if distinct == [1] else more}"
 
 
 def no_interval(n: int) -> str:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _PICTURES = (
     "figure.picture{margin:1.5rem 0}"
-    "figure.picture .scroll{border:0;box-shadow:none;margin:0}"
+    "figure.picture .scroll{border:0;box-shadow:none;margin:0 -.8rem;padding:0 .8rem}"
     "figure.picture svg{display:block;max-width:max(100%,32rem);height:auto;overflow:visible}"
     "figure.picture svg>g>path.background,figure.picture svg>rect{fill:none}"
     f"{swaps('figure.picture ')}"
