@@ -1,0 +1,184 @@
+"""Intervals, equivalence, ratios and probabilities of means: published values and peers."""
+
+import csv
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankgate.stats.bootstrap_t import simultaneous_reach, studentised_interval
+from rankgate.stats.crossed import EFFECTS, crossed
+from rankgate.stats.equivalence import tost
+from rankgate.stats.interval import t_interval
+from rankgate.stats.posterior import posterior
+from rankgate.stats.ratio import fieller, relative_gain
+
+
+@pytest.fixture(scope="module")
+def pair(shared):
+    """AP of two runs of TREC-8 on 50 topics."""
+    with (shared / "score-matrices-trec" / "adhoc8_ap.run125-126.csv").open() as lines:
+        rows = list(csv.DictReader(lines))
+    return tuple(np.array([float(row[name]) for row in rows]) for name in ("run125", "run126"))
+
+
+@pytest.mark.parametrize(
+    ("margin", "p", "one_sided"),
+    [
+        (0.005, 0.998333, 2.4977e-4),
+        (0.01, 0.995994, 9.0987e-5),
+        (0.02, 0.980529, 1.0992e-5),
+        (0.05, 0.576258, 1.2813e-8),
+    ],
+)
+def test_tost_as_statsmodels_computes_it(pair, margin, p, one_sided):
+    """ttost_paired of statsmodels 0.15.0 with the limits −margin and margin."""
+    result = tost(pair[1] - pair[0], margin)
+    assert result.p_value == pytest.approx([p], abs=5e-7)
+    assert result.p_low == pytest.approx([one_sided], rel=5e-5)
+
+
+def test_tost_says_what_the_interval_of_level_1_minus_2_alpha_says(pair):
+    delta = pair[1] - pair[0]
+    for margin in (0.06, 0.08, 0.1):
+        result = tost(delta, margin)
+        assert (result.p_value[0] < 0.05) == (-margin < result.low[0] and result.high[0] < margin)
+    assert result.low == pytest.approx(t_interval(delta, 0.9).low)
+
+
+def test_tost_without_spread():
+    inside, edge, outside = (tost(np.full(5, x), 0.5).p_value[0] for x in (0.2, 0.5, 0.7))
+    assert (inside, edge, outside) == (0, 1, 1)
+    assert np.isnan(tost(np.ones(1), 0.5).p_value).all()
+
+
+def test_posterior_has_the_probabilities_of_students_t(pair):
+    delta = pair[1] - pair[0]
+    law = stats.t(49, delta.mean(), delta.std(ddof=1) / np.sqrt(50))
+    result = posterior(delta, 0.02)
+    truth = (law.cdf(-0.02), law.cdf(0.02) - law.cdf(-0.02), law.sf(0.02))
+    found = (result.worse[0], result.same[0], result.better[0])
+    assert found == pytest.approx(truth)
+    assert sum(found) == pytest.approx(1)
+
+
+def test_posterior_without_spread():
+    result = [posterior(np.full(5, x), 0.1) for x in (-0.2, 0.1, 0.2)]
+    assert [(r.worse[0], r.same[0], r.better[0]) for r in result] == [
+        (1, 0, 0), (0, 1, 0), (0, 0, 1)
+    ]  # fmt: skip
+
+
+def test_fieller_ends_where_a_paired_test_ends_to_reject(pair):
+    result = fieller(*pair)
+    assert result.value == pytest.approx(pair[1].mean() / pair[0].mean() - 1)
+    for end in (result.low, result.high):
+        linear = relative_gain(*pair, -end)
+        assert stats.ttest_1samp(linear, 0).pvalue == pytest.approx(0.05)
+    assert result.low == pytest.approx(0.0949277731, abs=5e-10)
+    assert result.high == pytest.approx(0.4570512745, abs=5e-10)
+
+
+def test_fieller_of_negative_and_of_undecided_baselines():
+    rng = np.random.default_rng(2)
+    base = rng.normal(-5, 1, 30)
+    result = fieller(base, base + 1)
+    assert result.low < result.value < result.high
+    assert result.value == pytest.approx(1 / abs(base.mean()))
+    wide = fieller(rng.normal(0.01, 1, 30), base)
+    assert (wide.low, wide.high) == (-np.inf, np.inf)
+    assert np.isnan(fieller(np.zeros(5), np.ones(5)).value)
+    assert np.isnan(fieller(np.ones(1), np.ones(1)).low)
+
+
+def test_studentised_intervals_lean_as_bca_does(pair):
+    """BCa of these: .02421 to .08480; t: .02174 to .08427."""
+    result = studentised_interval(pair[1] - pair[0], samples=20_000)
+    assert result.low == pytest.approx([0.0232], abs=1e-3)
+    assert result.high == pytest.approx([0.0869], abs=1e-3)
+
+
+def test_studentised_intervals_cover_means_of_skewed_values():
+    """Of 30 exponential values those of t cover about 92.5 %."""
+    rng = np.random.default_rng(5)
+    table = rng.exponential(size=(30, 300))
+    result = studentised_interval(table, samples=999)
+    inside = ((result.low < 1) & (result.high > 1)).mean()
+    assert 0.92 < inside < 0.98
+
+
+def test_studentised_intervals_without_spread():
+    same = studentised_interval(np.full(8, 0.25))
+    assert (same.low, same.high) == ([0.25], [0.25])
+    assert np.isnan(studentised_interval(np.ones(1)).low).all()
+
+
+@pytest.mark.parametrize(("columns", "reach"), [(1, 1.960), (2, 2.236), (5, 2.569), (10, 2.800)])
+def test_simultaneous_intervals_reach_as_far_as_the_maximum_modulus(columns, reach):
+    """Of independent normal columns: Φ⁻¹((1 + .95^(1/k))/2), Stoline and Ury (1979), df = ∞."""
+    table = np.random.default_rng(8).normal(size=(800, columns))
+    assert simultaneous_reach(table, samples=4000) == pytest.approx(reach, rel=0.03)
+
+
+def test_simultaneous_intervals_know_that_columns_go_together():
+    one = np.random.default_rng(9).normal(size=(500, 1))
+    apart, same = (
+        simultaneous_reach(table, samples=5000) for table in (one, one @ np.ones((1, 6)))
+    )
+    assert same == pytest.approx(apart)
+    holes = np.hstack([one, np.full((500, 1), np.nan), np.ones((500, 1))])
+    assert simultaneous_reach(holes, samples=5000) == pytest.approx(apart)
+    assert np.isnan(simultaneous_reach(np.ones((9, 2))))
+
+
+RATED = np.array([
+    [[6, 6, 6, 3], [4, 5, 4, 5], [1, 3, 5, 3]], [[6, 5, 6, 3], [3, 3, 5, 6], [4, 3, 5, 4]],
+    [[9, 6, 9, 6], [7, 5, 6, 6], [5, 5, 8, 6]], [[5, 6, 5, 3], [6, 4, 5, 6], [4, 5, 5, 6]],
+    [[6, 8, 8, 3], [5, 6, 5, 4], [2, 4, 3, 1]], [[5, 6, 7, 1], [4, 6, 7, 5], [2, 4, 5, 0]],
+], np.float64)  # fmt: skip
+"""6 queries by 3 systems by 4 judges."""
+
+
+def test_components_of_crossed_effects_are_those_of_reml():
+    """statsmodels 0.15.0, mixedlm y ~ 1 by REML with six crossed components."""
+    truth = {
+        "system": 0.435185, "query": 0.328704, "judge": 0.140741, "system × query": 0.550926,
+        "system × judge": 0.887037, "query × judge": 0.674074, "residual": 0.543519,
+    }  # fmt: skip
+    result = crossed(RATED)
+    assert dict(zip(EFFECTS, result.components, strict=True)) == pytest.approx(truth, abs=5e-7)
+
+
+def test_differences_under_crossed_effects_have_the_error_of_reml():
+    """statsmodels 0.15.0, mixedlm y ~ C(system) by REML: both differences ± .820033."""
+    result = crossed(RATED)
+    assert result.delta == pytest.approx([0, -0.5, -1.708333], abs=5e-7)
+    assert result.error == pytest.approx(0.820033, abs=5e-7)
+    assert (result.low[0], result.high[0]) == (0, 0)
+    assert result.p_value[1:] == pytest.approx([0.555614, 0.063796], abs=5e-7)
+
+
+def test_judges_that_are_copies_add_nothing():
+    """Then a difference is as sure as by one judge: the paired t-test of the queries."""
+    one = RATED[:, :2, :1]
+    result = crossed(np.concatenate([one, one], axis=2))
+    peer = stats.ttest_rel(one[:, 1, 0], one[:, 0, 0])
+    assert result.p_value[1] == pytest.approx(peer.pvalue)
+
+
+def test_intervals_under_crossed_effects_cover():
+    rng = np.random.default_rng(6)
+
+    def draw():
+        parts = [
+            rng.normal(size=shape) for shape in ((20, 1, 1), (20, 2, 1), (1, 2, 5), (20, 1, 5))
+        ]
+        return sum(parts) + rng.normal(size=(20, 2, 5))
+
+    found = [crossed(draw()) for _ in range(500)]
+    assert 0.92 < np.mean([each.low[1] < 0 < each.high[1] for each in found]) < 0.98
+
+
+def test_a_factor_of_one_level_is_refused():
+    with pytest.raises(ValueError, match="2 or more"):
+        crossed(RATED[:, :1])

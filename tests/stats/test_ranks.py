@@ -1,0 +1,174 @@
+"""Tests and coefficients of ranks: R's documented examples, scipy, and published tables."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankgate.stats.correlation import kendall, pearson, spearman
+from rankgate.stats.friedman import friedman, range_quantile
+from rankgate.stats.signed_ranks import MOST, signed_ranks
+from rankgate.stats.split_half import spearman_brown, split_half
+
+# R, ?cor.test: Hunter L measures of lightness and panel scores of tuna (Hollander & Wolfe 1973)
+TUNA = np.array([
+    [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1],
+    [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8],
+])  # fmt: skip
+
+# R, ?wilcox.test: depression of nine patients before and after (Hollander & Wolfe 1973)
+DEPRESSION = np.array([1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30]) - np.array(
+    [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29]
+)
+
+# R, ?friedman.test: three ways to round first base, 22 players (Hollander & Wolfe 1973)
+ROUNDING = np.array([
+    5.40, 5.50, 5.55, 5.85, 5.70, 5.75, 5.20, 5.60, 5.50, 5.55, 5.50, 5.40, 5.90, 5.85, 5.70,
+    5.45, 5.55, 5.60, 5.40, 5.40, 5.35, 5.45, 5.50, 5.35, 5.25, 5.15, 5.00, 5.85, 5.80, 5.70,
+    5.25, 5.20, 5.10, 5.65, 5.55, 5.45, 5.60, 5.35, 5.45, 5.05, 5.00, 4.95, 5.50, 5.50, 5.40,
+    5.45, 5.55, 5.50, 5.55, 5.55, 5.35, 5.45, 5.50, 5.55, 5.50, 5.45, 5.25, 5.65, 5.60, 5.40,
+    5.70, 5.65, 5.55, 6.30, 6.30, 6.25,
+]).reshape(22, 3)  # fmt: skip
+
+
+def test_pearson_as_r_documents_it():
+    result = pearson(*TUNA)
+    assert (result.value, result.low, result.high) == pytest.approx(
+        (0.5711816, -0.1497426, 0.8955795), abs=5e-8
+    )
+    assert result.p_value == pytest.approx(0.1082, abs=5e-5)
+
+
+def test_spearman_and_kendall_as_r_computes_them():
+    rho, tau = spearman(*TUNA), kendall(*TUNA)
+    assert (rho.value, tau.value) == pytest.approx((0.6, 4 / 9))
+    assert rho.p_value == pytest.approx(0.0968, abs=5e-5)  # S = 48
+    assert tau.p_value == pytest.approx(0.1194, abs=5e-5)  # T = 26
+    assert tau.low < tau.value < tau.high
+
+
+def test_correlations_with_ties_are_those_of_scipy():
+    rng = np.random.default_rng(4)
+    one, two = rng.integers(0, 5, (2, 40)).astype(float)
+    for ours, theirs in ((spearman, stats.spearmanr), (kendall, stats.kendalltau)):
+        result, other = ours(one, two), theirs(one, two)
+        assert (result.value, result.p_value) == pytest.approx((other.statistic, other.pvalue))
+
+
+@pytest.mark.parametrize(("of", "truth"), [(spearman, 0.4834), (kendall, 1 / 3), (pearson, 0.5)])
+def test_intervals_of_correlations_cover(of, truth):
+    """Of normal pairs with r = .5: tau = 2/π asin r, rho = 6/π asin(r/2) as n grows."""
+    rng = np.random.default_rng(7)
+    x, noise = rng.normal(size=(2, 400, 60))
+    y = 0.5 * x + np.sqrt(0.75) * noise
+    found = [of(one, two) for one, two in zip(x, y, strict=True)]
+    inside = np.mean([each.low < truth < each.high for each in found])
+    assert 0.92 < inside < 0.98
+
+
+@pytest.mark.parametrize("of", [pearson, spearman, kendall])
+def test_correlations_without_spread_or_pairs_are_undefined(of):
+    flat = of(np.ones(5), np.arange(5.0))
+    assert np.isnan([flat.value, flat.low, flat.high, flat.p_value]).all()
+    assert np.isnan(of(np.arange(1.0), np.arange(1.0)).value)
+    same = of(np.arange(6.0), np.arange(6.0))
+    assert (same.value, same.low, same.high) == (1, 1, 1)
+
+
+def test_exact_signed_ranks_as_r_documents_them():
+    result = signed_ranks(DEPRESSION, way="exact")
+    assert result.statistic == [45 - 40]  # R says V = 40
+    assert result.p_value == pytest.approx([2 * 0.01953125])
+
+
+@pytest.mark.parametrize(
+    ("n", "critical"), [(6, 0), (7, 2), (8, 3), (9, 5), (10, 8), (15, 25), (20, 52), (25, 89)]
+)
+def test_exact_signed_ranks_reject_where_published_tables_say(n, critical):
+    """Two-sided 5 % critical values of Wilcoxon's W (Wilcoxon and Wilcox 1964)."""
+    p = {}
+    for w in (critical, critical + 1):
+        signs, left = np.ones(n), w
+        for rank in range(n, 0, -1):
+            if rank <= left:
+                signs[rank - 1], left = -1, left - rank
+        p[w] = float(signed_ranks(signs * np.arange(1, n + 1), way="exact").p_value[0])
+    assert p[critical] <= 0.05 < p[critical + 1]
+
+
+@pytest.mark.parametrize("zeros", ["wilcox", "pratt"])
+@pytest.mark.parametrize("way", ["corrected", "uncorrected"])
+def test_signed_ranks_with_zeros_and_ties_are_those_of_scipy(zeros, way):
+    rng = np.random.default_rng(1)
+    delta = np.round(rng.normal(0.2, 1, 30), 1)
+    delta[:6] = 0
+    peer = stats.wilcoxon(delta, zero_method=zeros, correction=way == "corrected", method="approx")
+    result = signed_ranks(delta, zeros=zeros, way=way)
+    assert (result.statistic[0], result.p_value[0]) == pytest.approx((peer.statistic, peer.pvalue))
+
+
+@pytest.mark.parametrize("zeros", ["wilcox", "pratt"])
+def test_exact_signed_ranks_count_all_signs_with_ties(zeros):
+    delta = np.array([0.0, 0.0, 1, -1, 2, 2, -3, 4, 4, 4])
+    given = delta if zeros == "pratt" else delta[delta != 0]
+    ranks = stats.rankdata(np.abs(given))[given != 0]
+    signs = (np.arange(1 << len(ranks))[:, None] >> np.arange(len(ranks))) & 1
+    sums = signs @ ranks
+    seen = min(ranks[given[given != 0] > 0].sum(), ranks[given[given != 0] < 0].sum())
+    assert signed_ranks(delta, zeros=zeros, way="exact").p_value == pytest.approx(
+        [min(1, 2 * (sums <= seen).mean())]
+    )
+
+
+def test_signed_ranks_of_nothing_and_of_too_much():
+    assert signed_ranks(np.zeros(5), way="exact").p_value == [1]
+    with pytest.raises(ValueError, match=str(MOST)):
+        signed_ranks(np.arange(1.0, MOST + 2), way="exact")
+
+
+def test_friedman_as_r_documents_it():
+    result = friedman(-ROUNDING)  # rank 1 is the largest value here, the shortest time there
+    assert result.statistic == pytest.approx(11.143, abs=5e-4)
+    assert result.p_value == pytest.approx(0.003805, abs=5e-7)
+    peer = stats.friedmanchisquare(*ROUNDING.T)
+    assert (result.statistic, result.p_value) == pytest.approx((peer.statistic, peer.pvalue))
+
+
+def test_nemenyi_has_the_critical_values_of_demsar():
+    """Demšar 2006, table 5(a): q at .05 for 2 to 10 systems."""
+    table = [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164]
+    found = [range_quantile(0.95, k) / np.sqrt(2) for k in range(2, 11)]
+    assert found == pytest.approx(table, abs=1.5e-3)
+
+
+def test_nemenyi_finds_a_pair_where_ranks_differ_by_more_than_the_critical_difference():
+    result = friedman(-ROUNDING)
+    gap = np.abs(result.ranks[:, None] - result.ranks)
+    assert ((gap > result.critical) == (result.nemenyi < 0.05)).all()
+    peer = stats.studentized_range.sf(gap / np.sqrt(3 * 4 / (6 * 22)) * np.sqrt(2), 3, np.inf)
+    assert result.nemenyi == pytest.approx(peer, abs=1e-6)
+
+
+def test_friedman_where_all_agree_and_where_all_is_tied():
+    same = friedman(np.tile([3.0, 2.0, 1.0], (8, 1)))
+    assert (same.f, same.f_p_value) == (np.inf, 0)
+    tied = friedman(np.ones((8, 3)))
+    assert np.isnan([tied.statistic, tied.p_value, tied.f]).all()
+
+
+def test_split_halves_step_up_to_the_reliability_of_the_whole():
+    """The mean of split halves is that of alpha (Cronbach 1951), here the Eρ² of all queries."""
+    from rankgate.stats.reliability import reliability
+
+    rng = np.random.default_rng(3)
+    matrix = rng.normal(size=(200, 1)) + 0.3 * rng.normal(size=(1, 25)) + rng.normal(size=(200, 25))
+    result = split_half(matrix, splits=400)
+    assert result.value == pytest.approx(reliability(matrix).e_rho2, abs=0.01)
+    assert result.low < result.value < result.high
+    assert result.splits == 400
+
+
+def test_split_halves_of_queries_that_say_nothing_or_all():
+    assert np.isnan(split_half(np.ones((20, 4))).value)
+    assert np.isnan(split_half(np.eye(4)[:, :2]).value)  # two systems
+    assert split_half(np.tile([1.0, 2.0, 4.0], (20, 1))).value == pytest.approx(1)
+    assert [spearman_brown(r) for r in (0.0, 0.6, 1.0)] == pytest.approx([0, 0.75, 1])
