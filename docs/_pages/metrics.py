@@ -134,7 +134,7 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
             *empty,
             ", ".join(f"[{name}](../conventions/{name}.md)" for name in names),
         )
-        for (bound, *empty), names in documents.alike(conventions).items()
+        for (bound, *empty), names in documents.same_values(conventions).items()
     ]
     head = ("parameters", "nothing relevant", "empty list", "conventions")
     return (

@@ -21,13 +21,13 @@ def lists():
         return np.where(np.arange(width) < lengths[:, None], table, NONE)
 
     categories = random.random((ITEMS, 3)) + 0.01
-    alike = random.random((ITEMS, ITEMS))
+    similarities = random.random((ITEMS, ITEMS))
     return Listed(
         matrix(K), ITEMS, seen=random.integers(0, 9, ITEMS), people=9, relevant=matrix(4),
         history=matrix(5), baseline=matrix(K), earlier=matrix(K),
         features=random.random((ITEMS, 4)),
         categories=categories / categories.sum(axis=1, keepdims=True),
-        groups=random.integers(0, 2, ITEMS), alike=(alike + alike.T) / 2,
+        groups=random.integers(0, 2, ITEMS), similarities=(similarities + similarities.T) / 2,
         drawn=np.stack([matrix(K), matrix(K)], axis=1),
     )  # fmt: skip
 

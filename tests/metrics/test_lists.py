@@ -288,7 +288,8 @@ def _ragged_lists():
         _ragged(rng, 45), RAGGED_ITEMS, rng.integers(0, 50, RAGGED_ITEMS), 60,
         *(_ragged(rng, longest) for longest in (30, 50, 20, 45)),
         features=rng.random((RAGGED_ITEMS, 6)), categories=shares / shares.sum(axis=1)[:, None],
-        groups=rng.integers(0, 3, RAGGED_ITEMS), alike=rng.random((RAGGED_ITEMS, RAGGED_ITEMS)),
+        groups=rng.integers(0, 3, RAGGED_ITEMS),
+        similarities=rng.random((RAGGED_ITEMS, RAGGED_ITEMS)),
     )  # fmt: skip
 
 

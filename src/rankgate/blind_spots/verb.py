@@ -16,7 +16,7 @@ from rankgate.declare import Cutoff
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.metrics.names import DEFAULT_METRICS, parse
 from rankgate.scoring.alignment.tops import tops
-from rankgate.scoring.run_names import apart, refuse_baseline_again
+from rankgate.scoring.run_names import distinct_names, refuse_baseline_again
 from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def blindspots(
     own = profile.filter(pl.col("metric").is_in(chosen))
     first = read_run(baseline).name
     if name is not None:
-        first, name = apart([first, name], [baseline, candidate])
+        first, name = distinct_names([first, name], [baseline, candidate])
     return BlindSpots(
         first,
         name,

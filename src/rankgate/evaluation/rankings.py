@@ -11,7 +11,7 @@ from rankgate.data import Run, read_run
 from rankgate.data.memory.libraries import from_library, is_pair
 from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, source_of
 from rankgate.errors import DuplicateError, InputError
-from rankgate.scoring.run_names import apart, given_names
+from rankgate.scoring.run_names import distinct_names, given_names
 from rankgate.scoring.sources import RunSource, measured
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def named_rankings(runs: RunsLike, given: Sequence[str] = ()) -> list[Rankings]:
         list(runs) if isinstance(runs, list | tuple) and not is_pair(runs) else [runs]
     )
     named = [rankings_of(run, f"run{i}") for i, run in enumerate(several, 1)]
-    names = given_names(len(named), given) or apart([run.name for run in named], several)
+    names = given_names(len(named), given) or distinct_names([run.name for run in named], several)
     return [replace(run, name=name) for run, name in zip(named, names, strict=True)]
 
 

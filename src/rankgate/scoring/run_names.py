@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
 
 
-def apart(names: Sequence[str], places: Sequence[Any]) -> list[str]:
+def distinct_names(names: Sequence[str], places: Sequence[Any]) -> list[str]:
     """Make equal names different: by the shortest folder, by the whole file name, else by number.
 
     Args:
         names: of runs.
         places: what each was read from; paths, or anything else.
 
-    >>> apart(["x", "x", "y"], ["old/x.run", "new/x.run", "y.run"])
+    >>> distinct_names(["x", "x", "y"], ["old/x.run", "new/x.run", "y.run"])
     ['old/x', 'new/x', 'y']
-    >>> apart(["smith", "smith"], ["smith.bm25.gz", "smith.rm3.gz"])
+    >>> distinct_names(["smith", "smith"], ["smith.bm25.gz", "smith.rm3.gz"])
     ['smith.bm25', 'smith.rm3']
-    >>> apart(["x", "x"], ["x.run", "x.run"])
+    >>> distinct_names(["x", "x"], ["x.run", "x.run"])
     ['x', 'x#2']
     """
     result = list(names)
@@ -73,7 +73,9 @@ def systems_apart(
     systems: Sequence[ScoredRun], places: Sequence[Any], given: Sequence[str] = ()
 ) -> list[ScoredRun]:
     """The same of systems that were scored; names that the caller gives replace their own."""
-    names = given_names(len(systems), given) or apart([system.name for system in systems], places)
+    names = given_names(len(systems), given) or distinct_names(
+        [system.name for system in systems], places
+    )
     return [
         system if system.name == name else replace(system, name=name)
         for system, name in zip(systems, names, strict=True)

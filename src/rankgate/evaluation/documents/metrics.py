@@ -121,7 +121,7 @@ def values(metric: MetricDetails) -> str:
     return f"{low}{comma}{high}; {better}; {joint}{where}"
 
 
-def alike(conventions: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, ...], list[str]]:
+def same_values(conventions: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, ...], list[str]]:
     """The names of conventions by what they do with a metric.
 
     That is the parameters they bind, and the values where nothing is relevant or retrieved.
@@ -141,7 +141,7 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> Table:
             ("convention", "parameters", "its tool's name"), tuple(tools(conventions)), _WORDS
         )
         return Table("conventions", grid, prose=True)
-    rows = tuple((*choice, ", ".join(names)) for choice, names in alike(conventions).items())
+    rows = tuple((*choice, ", ".join(names)) for choice, names in same_values(conventions).items())
     head = ("parameters", "nothing relevant", "empty list", "conventions")
     return Table("conventions", Grid(head, rows, _WORDS), prose=True)
 

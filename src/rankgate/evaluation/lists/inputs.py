@@ -29,7 +29,7 @@ GIVEN: Mapping[Need, str] = {
     "features": "items and features",
     "categories": "items and category",
     "groups": "items and group",
-    "alike": "it to Listed",
+    "similarities": "it to Listed",
 }
 """What is given for each need, as the options of the scorecard are called."""
 

@@ -13,7 +13,7 @@ from rankgate.metrics.declare import Metric
 from rankgate.metrics.lists.listed import Floats, Listed, Sums, blocks
 from rankgate.metrics.views import LISTS, View
 
-Need = Literal["seen", "relevant", "history", "baseline", "earlier", "features", "alike",
+Need = Literal["seen", "relevant", "history", "baseline", "earlier", "features", "similarities",
                "categories", "groups"]  # fmt: skip
 """What a metric needs besides the lists; the fields of `Listed`."""
 
@@ -24,7 +24,7 @@ NEEDS: Mapping[Need, str] = {
     "baseline": "the lists of a simple system, such as the most popular items",
     "earlier": "the lists of the same system at an earlier time",
     "features": "numbers that describe items",
-    "alike": "the similarity of two items",
+    "similarities": "the similarity of two items",
     "categories": "the categories of items",
     "groups": "the groups of items",
 }
@@ -41,7 +41,7 @@ _ASKS: Mapping[tuple[str, str], tuple[Need, Need | None]] = {
     ("relevance", "use"): ("relevant", None),
     ("relevance", "only"): ("relevant", None),
     ("over", "training"): ("seen", None),
-    ("similarity", "given"): ("alike", "features"),
+    ("similarity", "given"): ("similarities", "features"),
     ("against", "history"): ("history", "earlier"),
 }
 """What values of parameters need, and what they make needless."""
@@ -168,7 +168,7 @@ class ListMetric(Metric):
 
     @property
     def counted(self) -> tuple[Any, ...]:
-        """What the sums over lists depend on: metrics that have it alike can share them."""
+        """What the sums over lists depend on: metrics with the same value can share them."""
         return self.cutoff, self.look is not None and self._looks()
 
     def sums(self, listed: Listed) -> Sums:

@@ -46,8 +46,10 @@ def intra_list_diversity(
         known = np.asarray((listed.features != 0).any(axis=-1), np.float64)
         count = taken(known, listed.items).sum(axis=-1)
     pairs = count * (count - 1) / 2
-    alike = {"cosine": _cosines, "jaccard": _jaccards, "given": _given}[similarity](listed)
-    value = over(pairs - alike, pairs if divisor == "pairs" else np.where(pairs > 0, count, 0))
+    similarities = {"cosine": _cosines, "jaccard": _jaccards, "given": _given}[similarity](listed)
+    value = over(
+        pairs - similarities, pairs if divisor == "pairs" else np.where(pairs > 0, count, 0)
+    )
     value = np.where(pairs > 0, np.maximum(value, 0), np.nan)
     return np.where(pairs > 0, value, 0.0) if single == "zero" else value
 
@@ -85,7 +87,7 @@ def _jaccards(listed: Listed) -> Floats:
 
 def _given(listed: Listed) -> Floats:
     """The sum of the similarities given of the pairs of each list, ``(T,)``."""
-    assert listed.alike is not None
+    assert listed.similarities is not None
     width = listed.items.shape[1]
     out = np.empty(len(listed.items))
     step = max(1, _BLOCK // max(1, width * width))
@@ -94,7 +96,7 @@ def _given(listed: Listed) -> Floats:
         codes, valid = listed.items[begin : begin + step], listed.shown[begin : begin + step]
         both = valid[:, :, None] & valid[:, None, :] & upper
         safe = np.where(valid, codes, 0)
-        pairs = listed.alike[safe[:, :, None], safe[:, None, :]]
+        pairs = listed.similarities[safe[:, :, None], safe[:, None, :]]
         out[begin : begin + step] = total(total(np.where(both, pairs, 0)))
     return out
 

@@ -46,7 +46,7 @@ class Listed:
         drawn: ``(T, R, ·)``, other rankings that a system which draws them may show just as well.
         before: ``(T, ·)``, all that it ever showed; what it showed last time if not given.
         features: ``(I, F)``, numbers that describe each item.
-        alike: ``(I, I)``, the similarity of two items, 1 for the same; for any similarity.
+        similarities: ``(I, I)``, the similarity of two items, 1 for the same; for any similarity.
         categories: ``(I, G)``, the share of each category in each item; rows add up to 1, or to 0
             where nothing is known.
         groups: ``(I,)``, the group of each item from 0; `NONE` where it is in none.
@@ -66,7 +66,7 @@ class Listed:
     categories: Floats | None = None
     groups: Codes | None = None
     before: Codes | None = None
-    alike: Floats | None = None
+    similarities: Floats | None = None
     drawn: Codes | None = None
     judged: Flags | None = None
 
@@ -213,8 +213,8 @@ class _Places:
         """By item the sum of what each list is worth, ``(T,)``; exact for few binary digits."""
         there = worth[self.lengths > 0]
         if len(there) and (there == there[0]).all():
-            alike: Floats = self.counts * there[0]
-            return alike
+            similarities: Floats = self.counts * there[0]
+            return similarities
         return self.sums(np.repeat(worth, self.lengths))
 
     def sums(self, worth: Floats) -> Floats:

@@ -35,6 +35,6 @@ def restricted(listed: Listed, kept: Flags) -> Listed:
     for name in tables:
         table = getattr(listed, name)
         changed[name] = None if table is None else table[kept]
-    if listed.alike is not None:
-        changed["alike"] = listed.alike[np.ix_(kept, kept)]
+    if listed.similarities is not None:
+        changed["similarities"] = listed.similarities[np.ix_(kept, kept)]
     return replace(listed, catalogue=int(np.count_nonzero(kept)), **changed)

@@ -14,7 +14,7 @@ from rankgate.data.qrels import Qrels
 from rankgate.errors import UsageError
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.alignment.tops import tops
-from rankgate.scoring.run_names import apart
+from rankgate.scoring.run_names import distinct_names
 
 if TYPE_CHECKING:
     from rankgate.data import Run
@@ -39,7 +39,7 @@ def systems_of(runs: Sequence[Any]) -> list[Run]:
         read_run(each, None if isinstance(each, str | Path) else f"run{i}")
         for i, each in enumerate(runs, 1)
     ]
-    names = apart([run.name for run in items], runs)
+    names = distinct_names([run.name for run in items], runs)
     return [replace(run, name=name) for run, name in zip(items, names, strict=True)]
 
 
