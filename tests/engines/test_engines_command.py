@@ -107,3 +107,45 @@ def test_the_gate_decides_nothing_about_an_unfinished_snapshot(run, engine, tmp_
     done = run("gate", *files)
     assert done.code == 2
     assert "26 of 40 queries were not asked" in done.err
+
+
+def test_states_are_shown_with_values_comparisons_and_verdicts(run, tmp_path):
+    qrels, old, new = (str(tmp_path / name) for name in ("qrels.txt", "old.run", "new.run"))
+    (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d1 1\n" for query in QUERIES))
+    (tmp_path / "rankgate.toml").write_text(
+        '[gate]\nunequal = "zero"\n[[rules]]\nkind = "noninferiority"\nmetric = "RR"\nmargin = 0.5\n'
+    )
+    policy = ["--policy", str(tmp_path / "rankgate.toml")]
+
+    def search(text, **_):
+        number = int(text.rpartition("number")[2])
+        return ["d1"] if number > 1 else [] if number else 1 / 0
+
+    snapshot(lambda _, **__: ["d1"], QUERIES, old)
+    snapshot(search, QUERIES, new)
+    expected = {"ok": 38, "zero": 1, "failed": 1, "not_run": 0}
+    values = json.loads(run("eval", qrels, new, old, "--format", "json").out)
+    assert values["runs"][0]["counts"]["states"] == expected
+    ours = {
+        row["state"]: row["queries"]
+        for row in _states(run("gate", qrels, old, new, *policy, "--format", "json"))
+    }
+    assert ours == {state: count for state, count in expected.items() if count}
+    words = ["compare", qrels, old, new, "--unequal", "zero"]
+    compared = json.loads(run(*words, "--format", "json").out)
+    assert {row["state"] for row in compared["comparisons"][0]["states"]} == {
+        "ok",
+        "zero",
+        "failed",
+    }
+    for asked in (["eval", qrels, new], words, ["gate", qrels, old, new, *policy]):
+        for form in ("text", "html"):
+            shown = run(*asked, "--format", form).out
+            assert "states of queries" in shown
+            assert "1 of 40 queries failed" in shown
+    assert "states of queries" not in run("eval", qrels, old).out
+
+
+def _states(done):
+    found = json.loads(done.out)["states"]
+    return [row for row in found if row["system"] == "candidate"]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.evaluation.states import unanswered
+
 if TYPE_CHECKING:
     from rankgate.comparison.values import PairedValues
     from rankgate.data.comparison import ScoredRun
@@ -145,6 +147,16 @@ def states_of(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
         for name, system in (("baseline", baseline), ("candidate", candidate))
     ]
     return pl.concat(parts)
+
+
+def unanswered_of(baseline: ScoredRun, candidate: ScoredRun) -> list[str]:
+    """A sentence for each system that failed at queries or was not asked them."""
+    sentences = []
+    for system in (baseline, candidate):
+        states = dict(system.queries.group_by("state").len().iter_rows())
+        if states.get("failed"):
+            sentences.append(f"{unanswered(system.name, states)}.")
+    return sentences
 
 
 def of_slice(baseline: ScoredRun, candidate: ScoredRun, slice_: str) -> tuple[ScoredRun, ScoredRun]:

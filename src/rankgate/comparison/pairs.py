@@ -184,6 +184,7 @@ def _comparison(
         warnings=(
             *warned(base.qrels),
             *_zero_grades(other),
+            *parts.unanswered_of(base, other),
             *parts.uneven(judged, depth),
             *cautions(pair.figures, values, test),
         ),

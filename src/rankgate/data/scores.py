@@ -19,8 +19,8 @@ REASONS = ("", "missing", "no relevant", "nothing retrieved", "nothing judged")
 _WORDS = {place: reason or None for place, reason in enumerate(REASONS)}
 
 
-_IF_ANY = frozenset({"against_scores", "zeros_relevant", "served_unjudged", "catalogue"})
-"""Counts that only some conventions and metrics have."""
+_IF_ANY = frozenset({"against_scores", "zeros_relevant", "served_unjudged", "catalogue", "states"})
+"""Counts that only some runs, conventions and metrics have."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Counts:
         served_unjudged: users without judgments whose lists count in metrics of lists.
         catalogue: of metrics of lists, the number of ``items``, whether the user ``stated`` them,
             and how many are known only from training, judgments or lists (``outside``).
+        states: how many of the queries are ok, zero, failed and not_run, where the run says it.
     """
 
     queries: int
@@ -54,6 +55,7 @@ class Counts:
     zeros_relevant: int = 0
     served_unjudged: int = 0
     catalogue: Mapping[str, Any] | None = None
+    states: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; the cutoffs of ``judged_at`` become strings, as JSON needs."""

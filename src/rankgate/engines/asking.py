@@ -11,7 +11,8 @@ from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
-from rankgate.engines.engine import Answer, Failure
+from rankgate.engines.engine import Answer
+from rankgate.engines.failure import Failure
 from rankgate.engines.outcome import Outcome
 from rankgate.engines.workers import Workers
 

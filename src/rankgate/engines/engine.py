@@ -5,16 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from rankgate.declare import Range
+from rankgate.engines.failure import Failure
 from rankgate.engines.template import names
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
     from rankgate.engines.transport import Transport
-
-FailureKind = Literal["again", "refused", "fatal"]
 
 
 @dataclass(frozen=True)
@@ -47,22 +46,6 @@ class Answer:
     fields: Sequence[Mapping[str, Any]] = ()
     total: int | None = None
     repeated: int = 0
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why a query has no answer.
-
-    Attributes:
-        kind: ``again``: worth another try; ``refused``: this query will never be answered;
-            ``fatal``: no query will be.
-        problem: one line, without any secret.
-        wait: seconds that the engine asks to wait.
-    """
-
-    kind: FailureKind
-    problem: str
-    wait: float | None = None
 
 
 @dataclass(frozen=True)

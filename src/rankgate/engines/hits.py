@@ -9,7 +9,8 @@ from numbers import Integral, Real
 from typing import Any
 from uuid import UUID
 
-from rankgate.engines.engine import Answer, Failure
+from rankgate.engines.engine import Answer
+from rankgate.engines.failure import Failure
 from rankgate.engines.paths import MISSING
 
 Row = tuple[Any, Any, Mapping[str, Any]]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from rankgate.engines.engine import Answer, Failure
+from rankgate.engines.engine import Answer
+from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING, Path, at
 from rankgate.engines.transport import Response, Transport

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from rankgate.engines.engine import Failure
+from rankgate.engines.failure import Failure
 from rankgate.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluation import Evaluation
 from rankgate.evaluation.rankings import by_ids, measured_run, named_rankings
+from rankgate.evaluation.states import with_states
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.names import DEFAULT_METRICS, parse, parse_all
@@ -133,7 +134,8 @@ def evaluate(
         if on_progress:
             on_progress(run.name)
         total, source = measured_run(judgments, run, plan, leaving)
-        scores = total.score(0, source)
+        known = getattr(run, "queries", None)
+        scores = with_states(total.score(0, source), known, judgments.query_ids)
         if bounds:
             plain = [(label, each) for label, each in chosen if each.view == RANKING]
             from rankgate.scoring.bounds import bounded

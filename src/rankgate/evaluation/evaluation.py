@@ -17,6 +17,7 @@ from rankgate.evaluation.lists.catalogue import (
     unjudged_users_notice,
     zero_grades_notice,
 )
+from rankgate.evaluation.states import unanswered
 from rankgate.present.frames import frame
 from rankgate.present.numbers import known
 from rankgate.present.result import Notice, Result
@@ -74,6 +75,8 @@ class Evaluation(Result):
             found.append(Notice("zero-grades-relevant", text, self.qrels))
         found += _of_lists(self.runs[0].counts)
         for run in self.runs:
+            if text := unanswered(run.run, run.counts.states):
+                found.append(Notice("unanswered-queries", text, run.run))
             if count := run.counts.against_scores:
                 text = (
                     f"{run.run}: {count} of {run.counts.queries} queries are ranked by the order "

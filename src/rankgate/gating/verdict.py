@@ -69,6 +69,7 @@ class Verdict(Result):
         exit: the policy's word for inconclusive: inconclusive, pass or fail.
         names: of baseline and candidate.
         lost: the queries that lost, where there is no comparison: read from JSON.
+        counted: queries by system and state, where there is no comparison.
     """
 
     kind: ClassVar[str] = "verdict"
@@ -87,6 +88,7 @@ class Verdict(Result):
     exit: str = "inconclusive"
     names: tuple[str, str] = field(default=("baseline", "candidate"))
     lost: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    counted: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
 
     @property
     def passed(self) -> bool:
@@ -123,6 +125,13 @@ class Verdict(Result):
         others = ~pl.col("metric").is_in(list(ruled))
         return lost.sort(others, "gain", "metric", "query_id").select(names).to_dicts()
 
+    @property
+    def states(self) -> list[dict[str, Any]]:
+        """How many queries of each system are in each state."""
+        if self.comparison is None:
+            return [dict(row) for row in self.counted]
+        return self.comparison.states.to_dicts()
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
@@ -136,6 +145,7 @@ class Verdict(Result):
             "policy": self.policy,
             "rules": [each.to_dict() for each in self.rules],
             "queries": self.queries,
+            "states": self.states,
             "notes": list(self.notes),
             "looks": self.looks,
         }
@@ -156,6 +166,7 @@ class Verdict(Result):
             exit=mapped if values["verdict"] == "inconclusive" else "inconclusive",
             names=(values["baseline"], values["candidate"]),
             lost=tuple(values["queries"]),
+            counted=tuple(values.get("states", ())),
         )
 
     @property

@@ -11,7 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from rankgate.engines.engine import Answer, Connection, Engine, Failure, Query
+from rankgate.engines.engine import Answer, Connection, Engine, Query
+from rankgate.engines.failure import Failure
 from rankgate.engines.json_api import Shape
 from rankgate.engines.paths import parsed
 from rankgate.engines.template import filled

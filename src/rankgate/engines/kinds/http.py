@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from rankgate.declare import Range
-from rankgate.engines.engine import Answer, Connection, Engine, Failure, Query
+from rankgate.engines.engine import Answer, Connection, Engine, Query
+from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.json_api import Shape, sent
 from rankgate.engines.paths import parsed

@@ -10,7 +10,8 @@ from hashlib import sha256
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from rankgate.engines.engine import Answer, Connection, Engine, Facts, Failure, Query
+from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
+from rankgate.engines.failure import Failure
 from rankgate.engines.json_api import Shape, sent
 from rankgate.engines.paths import parsed
 from rankgate.engines.secrets import Secrets, resolved_table

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, ClassVar
 
-from rankgate.engines.engine import Answer, Connection, Engine, Facts, Failure, Query
+from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
+from rankgate.engines.failure import Failure
 from rankgate.engines.hits import answer
 from rankgate.engines.paths import MISSING
 from rankgate.engines.secrets import Secrets

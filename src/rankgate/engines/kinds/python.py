@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, ClassVar
 
-from rankgate.engines.engine import Answer, Connection, Engine, Failure, Query
+from rankgate.engines.engine import Answer, Connection, Engine, Query
+from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING
 from rankgate.errors import UsageError

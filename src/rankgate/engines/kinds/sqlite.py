@@ -11,7 +11,8 @@ from hashlib import sha256
 from typing import Any, ClassVar, Literal
 from urllib.parse import quote
 
-from rankgate.engines.engine import Answer, Connection, Engine, Facts, Failure, Query
+from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
+from rankgate.engines.failure import Failure
 from rankgate.engines.hits import answer
 from rankgate.engines.paths import MISSING
 from rankgate.engines.template import filled, names

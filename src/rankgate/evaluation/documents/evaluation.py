@@ -29,9 +29,13 @@ COUNTS = {
 """The counts next to every mean, and their heads."""
 
 
+STATES = {"ok": "ok", "zero": "zero-\nresult", "failed": "failed", "not_run": "not run"}
+"""The states of queries that a snapshot keeps, and their heads."""
+
+
 def document(result: Evaluation, *, per_query: bool = False) -> Document:
     """Means and counts of every run; every query of every run too, if asked for."""
-    tables = [Table("", means(result)), Table("", counts(result))]
+    tables = [Table("", means(result)), Table("", counts(result)), *states(result)]
     each = queries(result) if per_query else ()
     named = [Table(run.run, grid) for run, grid in zip(result.runs, each, strict=False)]
     warnings = Warnings(tuple(notice.text for notice in result.notices))
@@ -95,6 +99,17 @@ def counts(result: Evaluation) -> Grid:
     for k in result.runs[0].counts.judged_at:
         columns[f"judged@{k}"] = [decimal(run.counts.judged_at[k]) for run in result.runs]
     return Grid.of(columns)
+
+
+def states(result: Evaluation) -> tuple[Table, ...]:
+    """One row a run whose queries did not all return something: how many are in each state."""
+    known = [run for run in result.runs if run.counts.states]
+    if all(run.counts.states["ok"] == sum(run.counts.states.values()) for run in known):
+        return ()
+    columns = {"run": [run.run for run in known]}
+    for state, head in STATES.items():
+        columns[head] = [f"{run.counts.states[state]:,}" for run in known]
+    return (Table("states of queries", Grid.of(columns)),)
 
 
 def queries(result: Evaluation) -> Iterator[Grid]:

@@ -73,7 +73,8 @@ def _means(result: Evaluation) -> tuple[Block, ...]:
     warnings = Warnings(tuple(notice.text for notice in result.notices))
     return solid((
         Table(heading, evaluation.means(result)), *charts,
-        Table("queries, ties and judged documents", evaluation.counts(result)), warnings,
+        Table("queries, ties and judged documents", evaluation.counts(result)),
+        *evaluation.states(result), warnings,
     ))  # fmt: skip
 
 

@@ -56,6 +56,7 @@ def document(result: Verdict) -> Document:
         f"{candidate} against {baseline}",
         Entries(tuple(map(_entry, result.rules))),
         Table(heading, worst(result)),
+        Table("states of queries", states(result)),
         Points(result.notes),
         inputs(result),
         status=result.verdict,
@@ -68,7 +69,9 @@ def page_document(result: Verdict, options: ReportOptions) -> Document:
     comparison = result.comparison
     known = comparison.warnings if comparison else ()
     notes = Points(tuple(note for note in result.notes if note not in known))
-    blocks = (Table("", rules(result)), notes, inputs(result))
+    blocks = (
+        Table("", rules(result)), Table("states of queries", states(result)), notes, inputs(result)
+    )  # fmt: skip
     lead = _decisive(result)
     others: list[Section] = []
     if comparison is not None:
@@ -122,6 +125,15 @@ def worst(result: Verdict) -> Grid:
     )
     baseline, candidate = map(printable, result.names)
     return Grid(("query", "metric", baseline, candidate, "delta"), rows, frozenset({0, 1}), keys=2)
+
+
+def states(result: Verdict) -> Grid:
+    """How many queries of each system are in each state; empty where all returned something."""
+    names = dict(zip(("baseline", "candidate"), map(printable, result.names), strict=True))
+    rows = [(names[row["system"]], row["state"], f"{row['queries']:,}") for row in result.states]
+    if all(row["state"] == "ok" for row in result.states):
+        rows = []
+    return Grid(("system", "state", "queries"), tuple(rows), frozenset({0, 1}))
 
 
 def _some(result: Verdict) -> str:

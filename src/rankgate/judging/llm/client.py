@@ -13,7 +13,7 @@ from rankgate.judging.llm.answers import all_values
 if TYPE_CHECKING:
     from typing import Literal
 
-    from rankgate.engines.engine import FailureKind
+    from rankgate.engines.failure import FailureKind
     from rankgate.judging.llm.protocols import Said, Wire
 
 _LARGEST = 4 << 20  # bytes of an answer
