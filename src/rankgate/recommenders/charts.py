@@ -138,6 +138,7 @@ def _points(rows: list[dict[str, Any]], metrics: tuple[str, str]) -> Any:
             f"{field}:Q",
             title=cut(f"mean {metric}", _ends([row[field] for row in rows])[0]),
             scale=alt.Scale(domain=_ends([row[field] for row in rows]), nice=False, zero=False),
+            axis=alt.Axis(tickCount=6),
         )
         for channel, field, metric in zip((alt.X, alt.Y), "xy", metrics, strict=True)
     )
