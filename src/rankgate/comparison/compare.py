@@ -20,7 +20,7 @@ from rankgate.scoring.run_names import refuse_baseline_again, systems_apart
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgate.comparison.inference import Correction, Interval, Method
+    from rankgate.comparison.inference import Correction, Interval, Method, SignedRanks, Zeros
     from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, TableLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.metrics.declare import Metric
@@ -47,6 +47,10 @@ def compare(
     band: float = Test.band,
     wanted: float | None = Test.wanted,
     power: float = Test.power,
+    zeros: Zeros = Test.zeros,
+    signed_ranks: SignedRanks = Test.signed_ranks,
+    margin: float | None = Test.margin,
+    relative: bool = Test.relative,
     unequal: str = "refuse",
     slices: Sequence[str] = (),
     tags: pl.DataFrame | None = None,
@@ -77,15 +81,24 @@ def compare(
             of lists too, in addition to some of rankings.
         convention: whose rules the numbers follow.
         test: t, randomization, wilcoxon, sign or bootstrap; or a `Test`, which has the options
-            from `interval` to `power` in itself.
-        interval: t, bca, percentile or basic.
+            from `interval` to `relative` in itself.
+        interval: t, bca, percentile, basic or studentised; or simultaneous, for all metrics and
+            candidates together.
         level: the confidence level of the intervals.
-        correction: holm, bonferroni, bh, maxt or none, over metrics and candidates.
+        correction: holm, bonferroni, hochberg, bh, by, maxt or none, over metrics and candidates.
         resamples: of tests and intervals that draw.
         seed: of the drawing.
         band: a difference of at most this size is a tie.
         wanted: a difference that should be found; ``plans`` says how many queries it takes.
         power: the chance to find it, and what is called detectable.
+        zeros: of Wilcoxon's test: wilcox leaves queries without a difference out before ranking,
+            pratt ranks them too and leaves out their ranks.
+        signed_ranks: p of Wilcoxon's test: by the normal approximation, with a continuity
+            correction (corrected) or without (uncorrected), or exact.
+        margin: a difference that does not matter, which adds ``equivalence``: two one-sided tests,
+            and how probably the candidate is worse, equivalent or better.
+        relative: whether to add ``relative``: differences as shares of the baseline's mean with
+            Fieller's interval; the margin is such a share too.
         unequal: what queries are that only one system ran: refuse, zero or drop.
         slices: show results for each value of these tags, too.
         tags: a table with query_id and columns of tags (head or tail, intent).
@@ -128,6 +141,10 @@ def compare(
         band=band,
         wanted=wanted,
         power=power,
+        zeros=zeros,
+        signed_ranks=signed_ranks,
+        margin=margin,
+        relative=relative,
     )
     rules = Rules(chosen, unequal, tuple(slices))
     inputs = context or Context(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, overload
 
 import polars as pl
 
+from rankgate.comparison.practical import EQUIVALENCE, RELATIVE
 from rankgate.comparison.systems import Many
 from rankgate.errors import UsageError
 from rankgate.present.codec import decoded, encoded, frame
@@ -66,6 +67,8 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "states": {"system": _TEXT, "state": _TEXT, "queries": _COUNT},
     "excluded": {"query_id": _TEXT, "metric": _TEXT, "reason": _TEXT},
     "plans": PLANS,
+    "equivalence": EQUIVALENCE,
+    "relative": RELATIVE,
 }  # fmt: skip
 
 
@@ -111,6 +114,9 @@ class Comparison:
         depth: the last rank of the lists.
         seed, resamples: of what was drawn at random.
         lower: the metrics that are better when lower; ``gain`` has their direction applied.
+        equivalence: the columns of `EQUIVALENCE`; no rows where no margin was given.
+        relative: the columns of `RELATIVE`; no rows where shares were not asked for.
+        zeros, signed_ranks: of Wilcoxon's test; empty for any other.
     """
 
     baseline: Identity
@@ -139,6 +145,10 @@ class Comparison:
     lower: tuple[str, ...] = ()
     names: tuple[str, ...] = field(default=())
     plans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PLANS))
+    equivalence: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=EQUIVALENCE))
+    relative: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=RELATIVE))
+    zeros: str = ""
+    signed_ranks: str = ""
 
     def __post_init__(self) -> None:
         lacking = [name for name in METRICS if name not in self.metrics.columns]
@@ -187,7 +197,7 @@ class Comparison:
             "candidate": encoded(self.candidate),
             "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
             "convention": dict(self.convention),
-            **{name: getattr(self, name) for name in _FIGURES},
+            **{name: getattr(self, name) for name in (*_FIGURES, *_SIGNED_RANKS)},
             "lower": list(self.lower),
             "warnings": list(self.warnings),
         }
@@ -206,6 +216,7 @@ class Comparison:
             name: frame(values.get(name) or [], schema) for name, schema in _SCHEMAS.items()
         }
         figures: dict[str, Any] = {name: values[name] for name in _FIGURES}
+        figures |= {name: values.get(name, "") for name in _SIGNED_RANKS}
         return cls(
             baseline=Identity(**values["baseline"]),
             candidate=Identity(**values["candidate"]),
@@ -220,7 +231,11 @@ class Comparison:
 
 
 _FIGURES = ("level", "interval", "test", "correction", "power", "depth", "seed", "resamples")
-_TABLES = ("metrics", "slices", "interactions", "judged", "latency", "states", "excluded", "plans")
+_SIGNED_RANKS = ("zeros", "signed_ranks")
+_TABLES = (
+    "metrics", "slices", "interactions", "judged", "latency", "states", "excluded", "plans",
+    "equivalence", "relative",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

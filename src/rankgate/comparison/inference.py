@@ -9,8 +9,10 @@ from rankgate.declare import Range, fields_of
 from rankgate.errors import UsageError
 
 Method = Literal["t", "randomization", "wilcoxon", "sign", "bootstrap"]
-Interval = Literal["t", "bca", "percentile", "basic"]
-Correction = Literal["holm", "bonferroni", "bh", "maxt", "none"]
+Interval = Literal["t", "bca", "percentile", "basic", "studentised", "simultaneous"]
+Correction = Literal["holm", "bonferroni", "hochberg", "bh", "by", "maxt", "none"]
+Zeros = Literal["wilcox", "pratt"]
+SignedRanks = Literal["corrected", "uncorrected", "exact"]
 Share = Annotated[float, Range(0, 1, exclusive=True)]
 
 DRAWN = frozenset({"randomization", "bootstrap"})
@@ -27,7 +29,8 @@ class Test:
     Attributes:
         method: The test of the p-value; t and randomization need differences that are symmetric
             around 0, or many queries.
-        interval: The kind of confidence interval of the difference.
+        interval: The kind of confidence interval of the difference; simultaneous ones hold for all
+            metrics and candidates together, by the bootstrap of the largest t.
         level: The confidence level of the intervals.
         correction: The correction of p-values over all metrics and comparisons; maxt needs
             --test randomization.
@@ -36,6 +39,14 @@ class Test:
         band: Differences up to this size count as ties.
         wanted: A difference to detect: show how many queries it needs.
         power: The statistical power for --wanted and for the detectable difference.
+        zeros: With --test wilcoxon: leave queries without a difference out before ranking (wilcox),
+            or rank them too and leave out their ranks (pratt).
+        signed_ranks: With --test wilcoxon: p by the normal approximation with a continuity
+            correction (corrected) or without (uncorrected), or by counting all signs (exact).
+        margin: A difference that does not matter: test whether systems are equivalent (two
+            one-sided tests), and show how probably the candidate is worse, equivalent or better.
+        relative: Show differences as shares of the baseline's mean, with Fieller's interval;
+            --margin is such a share too.
 
     Raises:
         UsageError: A value that an option cannot have.
@@ -52,6 +63,10 @@ class Test:
     band: Annotated[float, Range(0)] = 0.0
     wanted: Annotated[float, Range(0, exclusive=True)] | None = None
     power: Share = 0.8
+    zeros: Zeros = "wilcox"
+    signed_ranks: SignedRanks = "corrected"
+    margin: Annotated[float, Range(0, exclusive=True)] | None = None
+    relative: bool = False
 
     def __post_init__(self) -> None:
         for attribute, option in fields_of(Test).items():
@@ -65,6 +80,13 @@ class Test:
         if self.correction == "maxt" and self.method != "randomization":
             raise UsageError(
                 "maxt corrects a randomization test; add --test randomization too.",
+                code="conflicting-options",
+            )
+        ranks = (self.zeros, self.signed_ranks) != (Test.zeros, Test.signed_ranks)
+        if ranks and self.method != "wilcoxon":
+            raise UsageError(
+                f"zeros and signed ranks are of Wilcoxon's test, not of {self.method}; add --test "
+                "wilcoxon, or leave them out.",
                 code="conflicting-options",
             )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.comparison.systems import Many
+from rankgate.comparison.inference import MOST
+from rankgate.comparison.orders import redrawn_orders
+from rankgate.comparison.systems import FRIEDMAN, Many
 from rankgate.comparison.values import signs_of
 from rankgate.present.frames import frame
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from rankgate.comparison.inference import Test
     from rankgate.data.comparison import ScoredRun
+    from rankgate.stats.friedman import Friedman
     from rankgate.stats.reliability import Reliability
 
 _TARGET = 0.95
@@ -26,35 +29,47 @@ _TARGET = 0.95
 
 def many(runs: Sequence[ScoredRun], test: Test) -> Many:
     """Everything in `Many`, from systems that were scored by the same judgments."""
+    from rankgate.stats.friedman import friedman
+
     names = tuple(system.name for system in runs)
     metrics = runs[0].metrics
     matrices = {metric: matrix_of(runs, metric) for metric in metrics}
-    resamples = min(test.resamples, 10_000)
+    resamples = min(test.resamples, MOST)
     usable = {metric: table for metric, table in matrices.items() if len(table) > 1}
     means = {metric: table.mean(axis=0) for metric, table in usable.items()}
     signs = dict(zip(metrics, signs_of(metrics, runs[0].lower), strict=True))
     worth = {metric: signs[metric] * mean for metric, mean in means.items()}
+    ranked = {
+        metric: friedman(signs[metric] * table, test.level) for metric, table in usable.items()
+    }
     return Many(
         names,
-        _means(names, usable, signs),
+        _means(names, usable, signs, ranked),
         _frame([_anova(metric, table) for metric, table in usable.items()], _ANOVA),
         _frame(
             [
                 row | {"gain": signs[metric] * row["delta"]}
                 for metric, table in usable.items()
-                for row in _pairs(metric, names, table, test, resamples)
+                for row in _pairs(metric, names, table, ranked[metric], test)
             ],
             _PAIRS,
         ),
-        _frame(_orderings(names, worth), _ORDERINGS),
-        _frame([_reliable(metric, each, test.level) for metric, each in usable.items()], _RELIABLE),
+        _frame(_orderings(names, worth, redrawn_orders(runs, signs, test)), _ORDERINGS),
+        _frame([_reliable(metric, each, test) for metric, each in usable.items()], _RELIABLE),
         test.level,
         resamples,
         test.seed,
+        _frame([_by_ranks(metric, each) for metric, each in ranked.items()], FRIEDMAN),
     )
 
 
-_MEANS = {"metric": pl.String, "system": pl.String, "mean": pl.Float64, "n": pl.Int64}
+_MEANS = {
+    "metric": pl.String,
+    "system": pl.String,
+    "mean": pl.Float64,
+    "n": pl.Int64,
+    "mean_rank": pl.Float64,
+}
 _ANOVA = {
     "metric": pl.String,
     "f": pl.Float64,
@@ -73,6 +88,7 @@ _PAIRS = {
     "high": pl.Float64,
     "p_tukey": pl.Float64,
     "p_randomised": pl.Float64,
+    "p_nemenyi": pl.Float64,
 }
 _ORDERINGS = {
     "first": pl.String,
@@ -80,12 +96,20 @@ _ORDERINGS = {
     "tau": pl.Float64,
     "tau_ap": pl.Float64,
     "rbo": pl.Float64,
+    "spearman": pl.Float64,
+    "pearson": pl.Float64,
+    "tau_low": pl.Float64,
+    "tau_high": pl.Float64,
+    "spearman_low": pl.Float64,
+    "spearman_high": pl.Float64,
 }
 _RELIABLE = {
     "metric": pl.String, "queries": pl.Int64, "var_system": pl.Float64, "var_query": pl.Float64,
     "var_residual": pl.Float64, "e_rho2": pl.Float64, "e_rho2_low": pl.Float64,
     "e_rho2_high": pl.Float64, "phi": pl.Float64, "phi_low": pl.Float64, "phi_high": pl.Float64,
     "needed": pl.Float64, "needed_absolute": pl.Float64, "tau": pl.Float64, "tau_ap": pl.Float64,
+    "split_half": pl.Float64, "split_half_low": pl.Float64, "split_half_high": pl.Float64,
+    "split_half_tau": pl.Float64,
 }  # fmt: skip
 
 
@@ -102,16 +126,20 @@ def matrix_of(runs: Sequence[ScoredRun], metric: str) -> NDArray[np.float64]:
 
 
 def _means(
-    names: Sequence[str], matrices: dict[str, NDArray[np.float64]], signs: dict[str, float]
+    names: Sequence[str],
+    matrices: dict[str, NDArray[np.float64]],
+    signs: dict[str, float],
+    ranked: dict[str, Friedman],
 ) -> pl.DataFrame:
     rows = [
-        {"metric": metric, "system": name, "mean": float(mean), "n": len(table)}
+        {"metric": metric, "system": name, "mean": float(mean), "n": len(table),
+         "mean_rank": float(rank)}
         for metric, table in matrices.items()
-        for mean, name in sorted(
-            zip(table.mean(axis=0), names, strict=True),
+        for mean, name, rank in sorted(
+            zip(table.mean(axis=0), names, ranked[metric].ranks, strict=True),
             key=lambda row: (-signs[metric] * row[0], row[1]),
         )
-    ]
+    ]  # fmt: skip
     return _frame(rows, _MEANS)
 
 
@@ -122,13 +150,17 @@ def _anova(metric: str, table: NDArray[np.float64]) -> dict[str, Any]:
     return {"metric": metric, **{name: result[name] for name in _ANOVA if name != "metric"}}
 
 
+def _by_ranks(metric: str, result: Friedman) -> dict[str, Any]:
+    return {"metric": metric, **{name: getattr(result, name) for name in list(FRIEDMAN)[1:]}}
+
+
 def _pairs(
-    metric: str, names: Sequence[str], table: NDArray[np.float64], test: Test, resamples: int
+    metric: str, names: Sequence[str], table: NDArray[np.float64], ranked: Friedman, test: Test
 ) -> list[dict[str, Any]]:
     from rankgate.stats.systems import randomised_tukey, tukey
 
     result = tukey(table, test.level)
-    drawn = randomised_tukey(table, samples=resamples, seed=test.seed)
+    drawn = randomised_tukey(table, samples=min(test.resamples, MOST), seed=test.seed)
     return [
         {
             "metric": metric,
@@ -139,13 +171,19 @@ def _pairs(
             "high": result.high[i, j],
             "p_tukey": result.p_value[i, j],
             "p_randomised": drawn.p_value[i, j],
+            "p_nemenyi": ranked.nemenyi[i, j],
         }
         for i, j in combinations(range(len(names)), 2)
     ]
 
 
-def _orderings(names: Sequence[str], worth: dict[str, NDArray[np.float64]]) -> list[dict[str, Any]]:
+def _orderings(
+    names: Sequence[str],
+    worth: dict[str, NDArray[np.float64]],
+    ends: Mapping[tuple[str, str], Mapping[str, float]],
+) -> list[dict[str, Any]]:
     """How much metrics agree on the order of systems, by means of which the larger is better."""
+    from rankgate.stats.correlation import product_moment, rank_correlation
     from rankgate.stats.order import tau, tau_ap
     from rankgate.stats.rbo import rbo, tied
 
@@ -158,22 +196,31 @@ def _orderings(names: Sequence[str], worth: dict[str, NDArray[np.float64]]) -> l
             "tau": tau(worth[one], worth[two]),
             "tau_ap": tau_ap(worth[one], worth[two], "b"),
             "rbo": rbo(order[one], order[two], ties="b").value,
+            "spearman": rank_correlation(worth[one], worth[two]),
+            "pearson": product_moment(worth[one], worth[two]),
+            **ends[one, two],
         }
         for i, one in enumerate(labels)
         for two in labels[i + 1 :]
     ]
 
 
-def _reliable(metric: str, table: NDArray[np.float64], level: float) -> dict[str, Any]:
+def _reliable(metric: str, table: NDArray[np.float64], test: Test) -> dict[str, Any]:
     from rankgate.stats.reliability import reliability
+    from rankgate.stats.split_half import split_half
 
-    result: Reliability = reliability(table, level)
+    result: Reliability = reliability(table, test.level)
+    halves = split_half(table, seed=test.seed)
     known = {name: getattr(result, name) for name in _RELIABLE if hasattr(result, name)}
     return {
         **known,
         "metric": metric,
         "needed": result.needed(_TARGET),
         "needed_absolute": result.needed(_TARGET, absolute=True),
+        "split_half": halves.value,
+        "split_half_low": halves.low,
+        "split_half_high": halves.high,
+        "split_half_tau": halves.tau,
     }
 
 

@@ -6,6 +6,25 @@ from collections.abc import Iterable
 
 from rankgate.comparison.inference import DRAWN, MOST
 
+_ZEROS = {
+    "wilcox": "zeros left out before ranking",
+    "pratt": "zeros ranked, their ranks left out",
+}
+_SIGNED_RANKS = {
+    "corrected": "normal approximation with a continuity correction",
+    "uncorrected": "normal approximation without a continuity correction",
+    "exact": "exact, all signs counted",
+}
+
+
+def signed_ranks(zeros: str, how: str) -> str:
+    """How p of Wilcoxon's test is made; nothing for another test.
+
+    >>> signed_ranks("pratt", "exact")
+    ' (zeros ranked, their ranks left out; exact, all signs counted)'
+    """
+    return f" ({_ZEROS[zeros]}; {_SIGNED_RANKS[how]})" if zeros else ""
+
 
 def way(
     interval: str, test: str, resamples: int, seed: int, errors: Iterable[float | None] = ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankgate.comparison.inference import MOST
+from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -152,14 +153,19 @@ def _column(
 
 
 def _interval(delta: Floats, test: Test) -> Intervals:
-    if test.interval == "t":
+    # simultaneous ones are widened once all pairs are known
+    if test.interval == "t" or test.interval == "simultaneous":  # noqa: PLR1714 - mypy narrows
         from rankgate.stats.interval import t_interval
 
         return t_interval(delta, test.level)
     from rankgate.stats.bootstrap import bootstrap_interval
 
-    method: Literal["bca", "percentile", "basic"] = test.interval
     resamples = min(test.resamples, MOST)
+    if test.interval == "studentised":
+        from rankgate.stats.bootstrap_t import studentised_interval
+
+        return studentised_interval(delta, test.level, samples=resamples, seed=test.seed)
+    method: Literal["bca", "percentile", "basic"] = test.interval
     return bootstrap_interval(delta, test.level, method, samples=resamples, seed=test.seed)
 
 
@@ -194,5 +200,23 @@ def _one(delta: Floats, test: Test) -> tuple[float, float]:
     if test.method == "sign":
         return float(paired.sign(delta, band=test.band).p_value[0]), 0.0
     if test.method == "wilcoxon":
-        return float(paired.wilcoxon(delta).p_value[0]), 0.0
+        return _signed_ranks(delta, test), 0.0
     return float(paired.student(delta).p_value[0]), 0.0
+
+
+def _signed_ranks(delta: Floats, test: Test) -> float:
+    """Return p of Wilcoxon's test.
+
+    Raises:
+        UsageError: more differences than can be counted exactly.
+    """
+    from rankgate.stats.signed_ranks import MOST as COUNTED
+    from rankgate.stats.signed_ranks import signed_ranks
+
+    if test.signed_ranks == "exact" and len(delta) > COUNTED:
+        raise UsageError(
+            f"{len(delta):,} queries are too many to count all signs (at most {COUNTED:,}); "
+            "leave out --signed-ranks exact.",
+            code="out-of-range",
+        )
+    return float(signed_ranks(delta, zeros=test.zeros, way=test.signed_ranks).p_value[0])

@@ -11,9 +11,10 @@ import numpy as np
 from rankgate.comparison import compared as parts
 from rankgate.comparison.cautions import cautions
 from rankgate.comparison.comparison import METRICS, PLANS, Comparison, Identity
-from rankgate.comparison.inference import Test
+from rankgate.comparison.inference import MOST, Test
 from rankgate.comparison.paired import figures
-from rankgate.comparison.sample_sizes import detectables, queries_needed
+from rankgate.comparison.practical import equivalences, relatives
+from rankgate.comparison.sample_sizes import detectables, joined, queries_needed
 from rankgate.comparison.slices import max_t, sliced
 from rankgate.comparison.values import PairedValues, values_of
 from rankgate.data.comparison import ScoredRun
@@ -71,10 +72,31 @@ def compared(
     pairs = [_Pair.of(baseline, system, chosen) for system in systems]
     p_value = _corrected(pairs, chosen)
     pairs, plans = _planned(pairs, chosen)
+    if chosen.test.interval == "simultaneous":
+        pairs = _widened(pairs, chosen.test)
+    equal = equivalences([pair.values for pair in pairs], chosen.test)
     return tuple(
-        _comparison(pair, own, chosen, (len(pairs), plan))
-        for pair, own, plan in zip(pairs, p_value, plans, strict=True)
+        replace(_comparison(pair, own, chosen, (len(pairs), plan)), equivalence=each)
+        for pair, own, plan, each in zip(pairs, p_value, plans, equal, strict=True)
     )
+
+
+def _widened(pairs: list[_Pair], test: Test) -> list[_Pair]:
+    """The pairs with intervals that hold for all metrics and candidates together."""
+    from rankgate.stats.bootstrap_t import simultaneous_reach
+
+    samples = min(test.resamples, MOST)
+    delta = joined([pair.values for pair in pairs])
+    reach = simultaneous_reach(delta, test.level, samples=samples, seed=test.seed)
+    wide = []
+    for pair in pairs:
+        error = pair.figures.sd / np.sqrt(pair.figures.n)
+        flat = np.isnan(pair.figures.low)  # all differences are equal, or there is one
+        low, high = (
+            np.where(flat, np.nan, pair.figures.delta + side * reach * error) for side in (-1, 1)
+        )
+        wide.append(replace(pair, figures=replace(pair.figures, low=low, high=high)))
+    return wide
 
 
 @dataclass(frozen=True)
@@ -198,6 +220,9 @@ def _comparison(
         lower=other.lower,
         resamples=test.drawn,
         plans=family[1],
+        relative=relatives(values, test),
+        zeros=test.zeros if test.method == "wilcoxon" else "",
+        signed_ranks=test.signed_ranks if test.method == "wilcoxon" else "",
     )
 
 

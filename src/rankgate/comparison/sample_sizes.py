@@ -67,7 +67,7 @@ def queries_needed(
     from rankgate.stats.power import needed
     from rankgate.stats.sample_size import queries_for
 
-    delta = _joined([values for values, _ in pairs])
+    delta = joined([values for values, _ in pairs])
     size = (~np.isnan(delta)).sum(axis=0)
     sd = np.concatenate([figures.sd for _, figures in pairs])
     measured = np.concatenate([figures.delta for _, figures in pairs])
@@ -137,7 +137,7 @@ def _max_t_level(delta: Floats, alpha: float, seed: int) -> float:
     return float(np.quantile(p.min(axis=1), alpha))
 
 
-def _joined(pairs: Sequence[PairedValues]) -> Floats:
+def joined(pairs: Sequence[PairedValues]) -> Floats:
     """(T, K·M) differences of all candidates, query by query; NaN if there is none."""
     every = sorted({query for values in pairs for query in values.query_ids})
     place = {query: i for i, query in enumerate(every)}

@@ -76,7 +76,7 @@ def stages(
         depth: how many documents each stage passes to the next.
         labels: the names of grades, as ``{3: "Exact"}``.
         test: t, randomization, wilcoxon, sign or bootstrap.
-        interval: t, bca, percentile or basic.
+        interval: t, bca, percentile, basic or studentised.
         level: the confidence level of the intervals.
         correction: the correction of p-values over all steps and metrics: holm, bonferroni, bh or
             none.
@@ -103,6 +103,9 @@ def stages(
     """
     how = Test(test, interval, level, "none", resamples, seed)
     say = on_progress or (lambda _: None)
+    if interval == "simultaneous":
+        problem = "intervals of steps are not simultaneous; take t, bca or studentised."
+        raise UsageError(problem, code="unknown-choice")
     if correction not in CORRECTIONS:
         known = ", ".join(CORRECTIONS)
         problem = f"unknown correction of steps {correction!r}; there are {known}."

@@ -70,3 +70,30 @@ def won(row: Mapping[str, int | None]) -> str:
     ('3/0/1', '')
     """
     return "" if row["wins"] is None else f"{row['wins']}/{row['ties']}/{row['losses']}"
+
+
+def share(value: float | None) -> str:
+    """A relative difference.
+
+    >>> share(0.0512), share(None)
+    ('+5.1%', '–')
+    """
+    return UNDEFINED if _undefined(value) else f"{value:+z.1%}"
+
+
+def shares(low: float | None, high: float | None) -> str:
+    """Both ends of a relative difference."""
+    return UNDEFINED if _undefined(low) or _undefined(high) else f"[{share(low)}, {share(high)}]"
+
+
+def probability(value: float | None) -> str:
+    """A probability; what is nearly sure or nearly impossible as a bound.
+
+    >>> probability(0.25), probability(0.9999), probability(1e-5)
+    ('0.250', '>0.999', '<0.001')
+    """
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    if value < _SMALL:
+        return f"<{_SMALL}"
+    return f">{1 - _SMALL}" if value > 1 - _SMALL else f"{value:.3f}"

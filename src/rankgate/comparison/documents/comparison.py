@@ -8,11 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.comparison.documents.heads import interval_head, p_head
 from rankgate.comparison.documents.systems import of_many
-from rankgate.comparison.method import way
+from rankgate.comparison.method import signed_ranks, way
 from rankgate.errors import UsageError
 from rankgate.present.document import Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
-from rankgate.present.figures import corrected, interval, number, p_value, signed, whole, won
+from rankgate.present.figures import (
+    corrected,
+    interval,
+    number,
+    p_value,
+    probability,
+    share,
+    shares,
+    signed,
+    whole,
+    won,
+)
 from rankgate.present.grid import SOFT, Grid, printable
 from rankgate.present.numbers import UNDEFINED, decimal
 
@@ -76,6 +87,8 @@ def grids(
     tables = [
         ("", figures(result, two_sided=two_sided)),
         ("", effects(result)),
+        (_relative_heading(result), relative(result)),
+        (_equivalence_heading(result), equivalence(result)),
         ("", _judged(result)),
     ]
     tables += [(f"{tag}: figures of each value", _slice(result, tag)) for tag in _tags(result)]
@@ -140,6 +153,46 @@ def effects(result: Comparison) -> Grid:
     return Grid(tuple(head), tuple(rows))
 
 
+def relative(result: Comparison) -> Grid:
+    """Differences as shares of the baseline's mean."""
+    rows = [
+        (row["metric"], share(row["relative"]), shares(row["low"], row["high"]))
+        for row in result.relative.iter_rows(named=True)
+    ]
+    return Grid(("metric", "relative", f"{result.level:.0%} interval"), tuple(rows))
+
+
+def _relative_heading(result: Comparison) -> str:
+    return f"as a share of {printable(result.baseline.name)}'s mean (Fieller's intervals)"
+
+
+def equivalence(result: Comparison) -> Grid:
+    """Two one-sided tests, and how probably the candidate is worse, equivalent or better."""
+    rows = [
+        (
+            row["metric"],
+            p_value(row["p_value"]),
+            (shares if row["relative"] else interval)(row["low"], row["high"]),
+            *(probability(row[name]) for name in ("worse", "same", "better")),
+        )
+        for row in result.equivalence.iter_rows(named=True)
+    ]
+    rule = result.correction.partition(" over ")[0]
+    p = "p\n(TOST)" if rule == "none" else f"p\n(TOST, {'holm' if rule == 'maxt' else rule})"
+    ends = f"{2 * result.level - 1:.0%} interval\n(uncorrected)"
+    return Grid(("metric", p, ends, "P(worse)", "P(equi-\nvalent)", "P(better)"), tuple(rows))
+
+
+def _equivalence_heading(result: Comparison) -> str:
+    if not len(result.equivalence):
+        return ""
+    row = result.equivalence.row(0, named=True)
+    margin = f"{row['margin']:.6g}"
+    if row["relative"]:
+        margin = f"{100 * row['margin']:.6g}% of {printable(result.baseline.name)}'s mean"
+    return f"equivalent within {margin}? (two one-sided tests; probabilities by a flat prior)"
+
+
 def side_by_side(result: Comparison, query_id: str) -> Grid:
     """Both lists of a query, rank by rank: moves in ranks, grades, what came and went."""
     lists: dict[str, dict[int, dict[str, Any]]] = {"baseline": {}, "candidate": {}}
@@ -178,7 +231,8 @@ def notes(result: Comparison, *, several: bool = False) -> str:
     )
     return (
         f"delta is {name} minus {printable(result.baseline.name)}, "
-        f"mean over queries; {drawn}, {corrected(result.correction)}. "
+        f"mean over queries; {drawn}{signed_ranks(result.zeros, result.signed_ranks)}, "
+        f"{corrected(result.correction)}. "
         f"Detectable is the smallest true difference that these queries show "
         f"with a power of {result.power:.0%}{after}: not significant is not the same as not worse."
     )

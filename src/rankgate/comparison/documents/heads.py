@@ -13,6 +13,8 @@ _SHORT = {"randomization": "random."}
 
 def interval_head(result: Comparison, *, two_sided: bool = False) -> str:
     """The head of intervals, which no correction widens."""
+    if result.interval == "simultaneous":
+        return f"{result.level:.0%} interval\n(simultaneous)"
     corrected = not result.correction.startswith("none")
     sides = "two-sided " if two_sided else ""
     return f"{sides}{result.level:.0%} interval" + ("\n(uncorrected)" if corrected else "")
