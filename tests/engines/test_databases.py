@@ -1,12 +1,5 @@
 """A real PostgreSQL server and a real index of Tantivy."""
 
-import os
-import shutil
-import subprocess
-import tempfile
-from contextlib import contextmanager
-from pathlib import Path
-
 import pytest
 
 from rankgate.engines.take import snapshot
@@ -14,50 +7,15 @@ from support.wording import raises
 
 from .conftest import DOCS, QUERIES
 
-PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-
-
-def as_postgres(*words):
-    """A command as the user of the server, which refuses root."""
-    return ["runuser", "-u", "postgres", "--", *words] if os.geteuid() == 0 else list(words)
-
-
-@contextmanager
-def running(folder):
-    """A server of its own, that listens on a socket in a folder only."""
-    tools = PROGRAMS[-1]
-    data = folder / "data"
-    if os.geteuid() == 0:
-        shutil.chown(folder, "postgres")
-    begin = [str(tools / "initdb"), "-D", str(data), "-A", "scram-sha-256", "--no-sync"]
-    (folder / "password").write_text("s3cret-word")
-    begin += ["-U", "shop", f"--pwfile={folder / 'password'}"]
-    subprocess.run(as_postgres(*begin), check=True, capture_output=True)
-    options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
-    control = [str(tools / "pg_ctl"), "-D", str(data), "-w", "-l", str(folder / "log")]
-    subprocess.run(as_postgres(*control, "-o", options, "start"), check=True, capture_output=True)
-    try:
-        yield f"host={folder} user=shop dbname=postgres password=${{SHOP_PASSWORD}}"
-    finally:
-        subprocess.run(as_postgres(*control, "-m", "immediate", "stop"), check=True,
-                       capture_output=True)  # fmt: skip
-
 
 @pytest.fixture(scope="module")
-def postgresql():
-    psycopg = pytest.importorskip("psycopg")
-    if not PROGRAMS:
-        pytest.skip("PostgreSQL's server is not installed")
-    # a path of a socket is short, and its folder can be entered by the server's user
-    with tempfile.TemporaryDirectory(prefix="rankgate-pg-") as folder:
-        Path(folder).chmod(0o755)
-        with running(Path(folder)) as dsn:
-            with psycopg.connect(dsn.replace("${SHOP_PASSWORD}", "s3cret-word")) as connection:
-                connection.execute("CREATE TABLE docs (id text, body text)")
-                connection.cursor().executemany(
-                    "INSERT INTO docs VALUES (%s, %s)", list(DOCS.items())
-                )
-            yield dsn
+def postgresql(postgresql_server):
+    with postgresql_server.connect() as connection:
+        connection.execute("CREATE TABLE docs (id text, body text)")
+        connection.cursor().executemany("INSERT INTO docs VALUES (%s, %s)", list(DOCS.items()))
+    yield f"host={postgresql_server.folder} user=shop dbname=postgres password=${{SHOP_PASSWORD}}"
+    with postgresql_server.connect() as connection:
+        connection.execute("DROP TABLE docs")
 
 
 RANKED = """

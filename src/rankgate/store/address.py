@@ -1,0 +1,74 @@
+"""Addresses of stores: SQLite and PostgreSQL by URL, shown without passwords."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankgate.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+VARIABLE = "RANKGATE_STORE"
+"""The environment variable that names the store."""
+
+_KNOWN = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+
+
+def address(url: str | None) -> URL:
+    """The address of a store.
+
+    Args:
+        url: ``sqlite:///x.db``, ``postgresql://user@host/name``, or the path of a SQLite file;
+            None is what the environment variable says.
+
+    Raises:
+        UsageError: none is given; one that is no store's.
+        MissingExtraError: the extra ``store`` is not installed.
+    """
+    words = url or os.environ.get(VARIABLE, "")
+    if not words:
+        raise UsageError(
+            f"no store is named; give --store sqlite:///judging.db, or set {VARIABLE}.",
+            code="no-store",
+        )
+    try:
+        from sqlalchemy import URL, make_url
+        from sqlalchemy.exc import ArgumentError
+    except ImportError:
+        message = "the store needs SQLAlchemy; pip install 'rankgate[store]'."
+        raise MissingExtraError(message) from None
+    if "://" not in words:
+        return URL.create("sqlite", database=words)
+    try:
+        found = make_url(words)
+    except (ArgumentError, ValueError):
+        raise _wrong() from None
+    kind = found.drivername.partition("+")[0]
+    if kind not in _KNOWN or (kind == "sqlite" and not _is_file(found.database)):
+        raise _wrong()
+    return found.set(drivername=_KNOWN[kind])
+
+
+def _is_file(database: str | None) -> bool:
+    return bool(database) and database != ":memory:" and not str(database).startswith("file:")
+
+
+def _wrong() -> UsageError:
+    return UsageError(
+        "this is no address of a store; write sqlite:///judging.db or "
+        "postgresql://USER@HOST/DATABASE.",  # the address itself may hold a password
+        code="unknown-store",
+    )
+
+
+def shown(url: URL) -> str:
+    """The address for people, without a password."""
+    return url.set(query={}).render_as_string(hide_password=True).replace("+psycopg", "")
+
+
+def file_of(url: URL) -> Path | None:
+    """The file of a SQLite store; None for PostgreSQL."""
+    return Path(str(url.database)) if url.drivername == "sqlite" else None

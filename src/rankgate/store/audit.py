@@ -1,0 +1,91 @@
+"""The audit log: what was done, by whom and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankgate.store.rows import new_id, now, value_of
+from rankgate.store.tables.people import audit_log
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that was done.
+
+    Attributes:
+        id: its number; later is larger.
+        at: when.
+        user: who, if a user.
+        actor: the name of who did it then, such as ``command line``.
+        action: what, such as ``user.add``.
+        project: where, if in a project.
+        subject: to what.
+        details: more of it; never a secret.
+    """
+
+    id: int
+    at: datetime
+    user: int | None
+    actor: str
+    action: str
+    project: int | None
+    subject: str
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who does something: a user, or a program on somebody's behalf."""
+
+    name: str
+    user: int | None = None
+
+
+COMMAND_LINE = Actor("command line")
+
+
+def record(
+    connection: Connection,
+    actor: Actor,
+    action: str,
+    subject: str = "",
+    *,
+    project: int | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> int:
+    """Add an entry; its number."""
+    return new_id(
+        connection, audit_log, at=now(), user=actor.user, actor=actor.name, action=action,
+        project=project, subject=subject, details=dict(details or {}),
+    )  # fmt: skip
+
+
+def entries(
+    connection: Connection,
+    project: int | None = None,
+    *,
+    before: int | None = None,
+    most: int = 100,
+) -> list[Entry]:
+    """The latest entries, the last first.
+
+    Args:
+        connection: of a store.
+        project: of one project; of all by default.
+        before: only entries with smaller numbers, to turn pages.
+        most: how many.
+    """
+    chosen = sa.select(audit_log).order_by(audit_log.c.id.desc()).limit(most)
+    if project is not None:
+        chosen = chosen.where(audit_log.c.project == project)
+    if before is not None:
+        chosen = chosen.where(audit_log.c.id < before)
+    return [value_of(Entry, row) for row in connection.execute(chosen)]

@@ -1,0 +1,78 @@
+"""Connections to SQLite and PostgreSQL that keep what they acknowledge."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from rankgate.errors import InputError, MissingExtraError, RankgateError, UsageError
+from rankgate.store.address import file_of, shown
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection, Engine
+
+BUSY = 20_000
+"""Milliseconds that SQLite waits for another process that writes."""
+
+WRITES = "rankgate_writes"
+"""The execution option of connections that write: SQLite takes its lock when they begin."""
+
+_PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    f"busy_timeout={BUSY}",
+    "cache_size=-65536",
+)
+
+
+def engine_of(url: URL) -> Engine:
+    """An engine for an address.
+
+    Raises:
+        MissingExtraError: the driver of PostgreSQL is not installed.
+    """
+    if file_of(url) is None:
+        try:
+            return sa.create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
+        except ImportError:
+            message = "a store in PostgreSQL needs psycopg; pip install 'rankgate[postgresql]'."
+            raise MissingExtraError(message) from None
+    engine = sa.create_engine(url, connect_args={"check_same_thread": False, "timeout": BUSY / 1e3})
+    event.listen(engine, "connect", _prepared)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _prepared(connection: Any, record: object) -> None:  # noqa: ARG001 - the driver's own
+    connection.isolation_level = None  # transactions begin where we say so
+    for pragma in _PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def failure(error: DBAPIError, url: URL) -> RankgateError:
+    """What is wrong with a database, in one sentence, without addresses or statements."""
+    place = shown(url)
+    words = " ".join(str(error.orig).split())
+    if isinstance(error.orig, sqlite3.Error):
+        if "locked" in words or "busy" in words:
+            problem = f"another process wrote for more than {BUSY // 1000} s; try again."
+            return UsageError(f"{place}: {problem}", code="store-locked")
+        if "not a database" in words or "malformed" in words:
+            return InputError("it is not a database of SQLite.", source=place, code="not-a-store")
+        if "readonly" in words or "unable to open" in words:
+            return UsageError(f"{place}: cannot be opened: {words}.", code="cannot-write")
+        if "disk is full" in words or "disk I/O" in words:
+            return UsageError(f"{place}: cannot be written: {words}.", code="cannot-write")
+    if isinstance(error, OperationalError):
+        return UsageError(f"{place}: cannot connect: {words}.", code="cannot-connect")
+    return UsageError(f"{place}: the database refused: {words}.", code="store-refused")

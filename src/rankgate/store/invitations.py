@@ -1,0 +1,137 @@
+"""Invitations: links by which somebody becomes a user, once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from rankgate.errors import UsageError
+from rankgate.store import users as people
+from rankgate.store.rows import new_id, now, value_of
+from rankgate.store.secrets import new_secret, secret_hash
+from rankgate.store.tables.people import ROLES, invitations
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.store.users import User
+
+LIFETIME = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """A link that waits for somebody.
+
+    Attributes:
+        id: the number.
+        project, role: what they will be allowed to do; None is nothing in any project.
+        admin: whether they become an admin of the store.
+        name: the user's name; empty is that they choose one.
+        created_by: who invites them.
+        created_at, expires_at, used_at: moments.
+    """
+
+    id: int
+    project: int | None
+    role: str | None
+    admin: bool
+    name: str
+    created_by: int | None
+    created_at: datetime
+    expires_at: datetime
+    used_at: datetime | None
+
+
+def invite(
+    connection: Connection,
+    *,
+    project: int | None = None,
+    role: str | None = None,
+    admin: bool = False,
+    name: str = "",
+    created_by: int | None = None,
+    lifetime: timedelta = LIFETIME,
+) -> tuple[Invitation, str]:
+    """Make an invitation.
+
+    Returns:
+        What is known of it, and the secret of its link, which is not kept.
+
+    Raises:
+        UsageError: a role without a project, or no such role.
+    """
+    if (project is None) != (role is None) or (role is not None and role not in ROLES):
+        problem = f"name a project and a role in it: {', '.join(ROLES)}."
+        raise UsageError(problem, code="unknown-role")
+    secret, moment = new_secret("rgi"), now()
+    number = new_id(
+        connection, invitations, secret_hash=secret_hash(secret), project=project, role=role,
+        admin=admin, name=name.strip().lower(), created_by=created_by, created_at=moment,
+        expires_at=moment + lifetime,
+    )  # fmt: skip
+    row = connection.execute(sa.select(invitations).where(invitations.c.id == number)).one()
+    return value_of(Invitation, row), secret
+
+
+def find(connection: Connection, secret: str) -> Invitation | None:
+    """The invitation of a link; None if it was used, revoked, or is too old."""
+    row = connection.execute(
+        sa.select(invitations).where(
+            invitations.c.secret_hash == secret_hash(secret),
+            invitations.c.used_at.is_(None),
+            invitations.c.revoked_at.is_(None),
+            invitations.c.expires_at > now(),
+        )
+    ).first()
+    return None if row is None else value_of(Invitation, row)
+
+
+def accept(
+    connection: Connection, secret: str, name: str, hashed: str | None, display: str = ""
+) -> User:
+    """Become a user; the link works once. The password is as `secrets.password_hash` made it.
+
+    Raises:
+        UsageError: the link is not valid; the name is taken.
+    """
+    found = find(connection, secret)
+    used = None if found is None else connection.execute(
+        sa.update(invitations)
+        .where(invitations.c.id == found.id, invitations.c.used_at.is_(None))
+        .values(used_at=now())
+    ).rowcount  # fmt: skip
+    if found is None or not used:
+        raise UsageError(
+            "this invitation was used, has been revoked or is too old; ask for another.",
+            code="invalid-invitation",
+        )
+    user = people.add(connection, found.name or name, hashed, display=display, admin=found.admin)
+    if found.project is not None:
+        people.grant(connection, found.project, user.id, found.role)
+    connection.execute(
+        sa.update(invitations).where(invitations.c.id == found.id).values(used_by=user.id)
+    )
+    return user
+
+
+def waiting(connection: Connection, project: int | None = None) -> list[Invitation]:
+    """Invitations that nobody has used, the oldest first."""
+    chosen = sa.select(invitations).where(
+        invitations.c.used_at.is_(None),
+        invitations.c.revoked_at.is_(None),
+        invitations.c.expires_at > now(),
+    )
+    if project is not None:
+        chosen = chosen.where(invitations.c.project == project)
+    return [value_of(Invitation, row) for row in connection.execute(chosen.order_by("id"))]
+
+
+def revoke(connection: Connection, invitation: int) -> None:
+    """Let nobody use an invitation any more."""
+    connection.execute(
+        sa.update(invitations).where(invitations.c.id == invitation).values(revoked_at=now())
+    )

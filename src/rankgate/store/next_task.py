@@ -1,0 +1,169 @@
+"""The next task of a rater: chosen in one query, and locked for them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from rankgate.store import batches
+from rankgate.store.rows import insert, now
+from rankgate.store.tables.columns import Moment
+from rankgate.store.tables.work import assignments, cursors, tasks
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, TextClause
+
+LEASE = timedelta(minutes=10)
+"""How long a task is kept for the rater who sees it."""
+
+_TRIES = 50
+
+_WANTED = """CASE b.strategy WHEN '1' THEN 1 WHEN '2' THEN 2 WHEN '3' THEN 3
+    ELSE CASE WHEN x.grades < 2 THEN 2 ELSE x.grades + 1 END END"""
+
+_ROOM = f"""(x.gold IS NOT NULL OR b.kind = 'training' OR x.grades + (
+    SELECT COUNT(*) FROM assignments other WHERE other.task = x.id AND other.rater <> :rater
+        AND other.state = 'locked' AND other.until > :now) < {_WANTED})"""
+
+_FREE = f"""x.batch = b.id AND x.state = 'open' AND {_ROOM} AND NOT EXISTS (
+    SELECT 1 FROM assignments mine WHERE mine.task = x.id AND mine.rater = :rater
+        AND mine.state IN ('answered', 'later'))"""
+
+# In turn: what the rater has on the screen; from where they are, in the order of the batch; from
+# its beginning; what they put off. Inner limits keep both databases from looking into more
+# batches than it takes.
+_NEXT = f"""
+SELECT task FROM (
+    SELECT COALESCE(
+        (SELECT x.id FROM assignments mine JOIN tasks x ON mine.task = x.id
+            WHERE mine.rater = :rater AND mine.state = 'locked' AND mine.until > :now
+                AND x.batch = b.id AND x.state = 'open' ORDER BY mine.at LIMIT 1),
+        (SELECT x.id FROM tasks x WHERE {_FREE}
+            AND x.place >= COALESCE(b.here, :start) AND x.priority = (
+                SELECT MAX(top.priority) FROM tasks top
+                WHERE top.batch = b.id AND top.state = 'open')
+            ORDER BY x.place LIMIT 1 [lock]),
+        (SELECT x.id FROM tasks x WHERE {_FREE}
+            ORDER BY x.priority DESC, x.place LIMIT 1 [lock]),
+        (SELECT x.id FROM assignments mine JOIN tasks x ON mine.task = x.id
+            WHERE mine.rater = :rater AND mine.state = 'later' AND {_ROOM}
+                AND x.batch = b.id AND x.state = 'open' ORDER BY mine.at LIMIT 1)
+    ) AS task
+    FROM (
+        SELECT every.*, c.place AS here
+        FROM batches every LEFT JOIN cursors c ON c.batch = every.id AND c.rater = :rater
+        WHERE every.project = :project AND every.state = 'open' [only]
+        ORDER BY CASE every.kind WHEN 'training' THEN 0 ELSE 1 END, every.priority DESC,
+            every.deadline IS NULL, every.deadline, every.id
+        LIMIT 10000
+    ) b LIMIT 10000 OFFSET 0
+) found WHERE task IS NOT NULL LIMIT 1
+"""
+
+_CLAIM = f"""
+INSERT INTO assignments (task, rater, state, until, choice, at)
+SELECT x.id, :rater, 'locked', :until, '', :now
+FROM tasks x JOIN batches b ON b.id = x.batch
+WHERE x.id = :task AND x.state = 'open' AND {_ROOM}
+ON CONFLICT (task, rater) DO UPDATE SET state = 'locked', until = :until, at = CASE
+    WHEN assignments.state = 'locked' THEN assignments.at ELSE :now END
+WHERE assignments.state <> 'answered'
+RETURNING task
+"""
+
+
+def _statement(words: str, *moments: str) -> TextClause:
+    return sa.text(words).bindparams(*(sa.bindparam(name, type_=Moment) for name in moments))
+
+
+def take(
+    connection: Connection,
+    project: int,
+    rater: int,
+    *,
+    batch: int | None = None,
+    lease: timedelta = LEASE,
+    moment: datetime | None = None,
+) -> int | None:
+    """The next task of a rater, kept for them until the lease ends; None when all is done.
+
+    The task that they have on the screen comes again. Raters begin at different places of one
+    seeded order, so that they meet late, and go round.
+
+    Args:
+        connection: of a store, to write.
+        project: whose tasks.
+        rater: for whom.
+        batch: of one batch only.
+        lease: how long the task is kept.
+        moment: the time, for tests.
+
+    Returns:
+        The number of the task.
+    """
+    values = {"project": project, "rater": rater, "now": moment or now()}
+    values["start"] = batches.start(rater)
+    if batch is not None:
+        values["batch"] = batch
+    lock = "FOR UPDATE OF x SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
+    words = _NEXT.replace("[lock]", lock)
+    words = words.replace("[only]", "" if batch is None else "AND every.id = :batch")
+    for _ in range(_TRIES):  # another rater may take it between the two statements
+        task = connection.scalar(_statement(words, "now"), values)
+        if task is None:
+            return None
+        if claim(connection, task, rater, lease=lease, moment=moment):
+            _move(connection, task, rater)
+            return int(task)
+    return None
+
+
+def claim(
+    connection: Connection,
+    task: int,
+    rater: int,
+    *,
+    lease: timedelta = LEASE,
+    moment: datetime | None = None,
+) -> bool:
+    """Keep a task for a rater, or keep it longer; False if others have it, or it is done."""
+    begin = moment or now()
+    values = {"task": task, "rater": rater, "now": begin, "until": begin + lease}
+    if connection.dialect.name == "postgresql":  # who waited here sees the locks of who was first
+        locked = sa.select(tasks.c.id).where(tasks.c.id == task).with_for_update()
+        connection.execute(locked)
+    found = connection.execute(_statement(_CLAIM, "now", "until"), values).first()
+    return found is not None
+
+
+def _move(connection: Connection, task: int, rater: int) -> None:
+    where = tasks.c.id == task
+    row = connection.execute(sa.select(tasks.c.batch, tasks.c.place).where(where)).one()
+    made = insert(connection, cursors).values(batch=row.batch, rater=rater, place=row.place)
+    connection.execute(
+        made.on_conflict_do_update(
+            index_elements=["batch", "rater"], set_={"place": made.excluded.place}
+        )
+    )
+
+
+def release(connection: Connection, task: int, rater: int) -> None:
+    """Let others have a task that a rater does not want now."""
+    mine = sa.and_(assignments.c.task == task, assignments.c.rater == rater)
+    connection.execute(sa.delete(assignments).where(mine, assignments.c.state == "locked"))
+
+
+def put_off(connection: Connection, task: int, rater: int) -> None:
+    """Ask a rater for a task again when all others are done."""
+    made = insert(connection, assignments).values(
+        task=task, rater=rater, state="later", until=None, at=now()
+    )
+    connection.execute(
+        made.on_conflict_do_update(
+            index_elements=["task", "rater"],
+            set_={"state": "later", "until": None, "at": made.excluded.at},
+            where=assignments.c.state != "answered",
+        )
+    )

@@ -1,0 +1,239 @@
+"""Projects with their scale and their guidelines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankgate.data.qrels import Scale
+from rankgate.data.scales import possible_grades
+from rankgate.errors import UsageError
+from rankgate.store.rows import new_id, now, taken, unknown, value_of
+from rankgate.store.tables.facts import ratings
+from rankgate.store.tables.material import guidelines, scale_grades
+from rankgate.store.tables.people import projects, roles
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project.
+
+    Attributes:
+        id: the number.
+        name: as in URLs and on the command line.
+        title, description: for people.
+        settings: of the pages, as JSON.
+        created_at, archived_at: moments.
+    """
+
+    id: int
+    name: str
+    title: str
+    description: str
+    settings: Mapping[str, Any]
+    created_at: datetime
+    archived_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Grade:
+    """A grade of a scale.
+
+    Attributes:
+        grade: the number.
+        label: its name.
+        colour: of its button, ``#rrggbb``; empty is the page's choice.
+        description: when to give it.
+    """
+
+    grade: float
+    label: str = ""
+    colour: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Guideline:
+    """One version of a project's guideline; it never changes."""
+
+    version: str
+    text: str
+    created_at: datetime
+    created_by: int | None
+
+
+def add(
+    connection: Connection,
+    name: str,
+    *,
+    title: str = "",
+    description: str = "",
+    scale: Scale | Iterable[Grade] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Project:
+    """Add a project.
+
+    Args:
+        connection: of a store, to write.
+        name: lower case letters, digits and - . _
+        title: for people.
+        description: for people.
+        scale: the grades; without it any number is a grade until there is a scale.
+        settings: of the pages.
+
+    Raises:
+        UsageError: the name is taken, or is no name; a scale without a list of grades.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} is not a project's name; use lower case letters, digits and - . _",
+            code="invalid-name",
+        )
+    if connection.scalar(sa.select(projects.c.id).where(projects.c.name == name)) is not None:
+        raise taken("project", name)
+    number = new_id(
+        connection, projects, name=name, title=title or name, description=description,
+        settings=dict(settings or {}), created_at=now(),
+    )  # fmt: skip
+    if scale is not None:
+        set_scale(connection, number, scale)
+    return named(connection, name)
+
+
+def named(connection: Connection, name: str) -> Project:
+    """A project by name.
+
+    Raises:
+        UsageError: there is none; the names that there are.
+    """
+    row = connection.execute(sa.select(projects).where(projects.c.name == name)).first()
+    if row is None:
+        names = connection.scalars(sa.select(projects.c.name).order_by("name").limit(10)).all()
+        known = f"; there are {', '.join(names)}" if names else ""
+        raise UsageError(f"there is no project {name!r}{known}.", code="unknown-project")
+    return value_of(Project, row)
+
+
+def get(connection: Connection, project: int) -> Project:
+    """A project by number.
+
+    Raises:
+        UsageError: there is none.
+    """
+    row = connection.execute(sa.select(projects).where(projects.c.id == project)).first()
+    if row is None:
+        raise unknown("project", project)
+    return value_of(Project, row)
+
+
+def listed(connection: Connection, user: int | None = None) -> list[Project]:
+    """All projects, or those in which a user has a role, by name."""
+    chosen = sa.select(projects).order_by(projects.c.name)
+    if user is not None:
+        mine = sa.select(roles.c.project).where(roles.c.user == user)
+        chosen = chosen.where(projects.c.id.in_(mine))
+    return [value_of(Project, row) for row in connection.execute(chosen)]
+
+
+def change(connection: Connection, project: int, **values: Any) -> Project:
+    """Change title, description, settings or archived_at."""
+    allowed = {"title", "description", "settings", "archived_at"}
+    assert set(values) <= allowed
+    connection.execute(sa.update(projects).where(projects.c.id == project).values(**values))
+    return get(connection, project)
+
+
+def grades(connection: Connection, project: int) -> tuple[Grade, ...]:
+    """The grades of a project's scale, the lowest first; empty without a scale."""
+    chosen = sa.select(scale_grades).where(scale_grades.c.project == project).order_by("grade")
+    return tuple(value_of(Grade, row) for row in connection.execute(chosen))
+
+
+def scale(connection: Connection, project: int) -> Scale | None:
+    """The scale of a project."""
+    found = grades(connection, project)
+    if not found:
+        return None
+    labels = tuple((each.grade, each.label or f"{each.grade:g}") for each in found)
+    return Scale(found[0].grade, found[-1].grade, labels)
+
+
+def set_scale(connection: Connection, project: int, scale: Scale | Iterable[Grade]) -> None:
+    """Give a project its scale; grades stay as they are once there is a rating.
+
+    Labels, colours and descriptions may change at any time.
+
+    Raises:
+        UsageError: other grades, and there are ratings; no list of grades.
+    """
+    if isinstance(scale, Scale):
+        labels = dict(scale.labels)
+        wanted = [Grade(each, labels.get(each, f"{each:g}")) for each in possible_grades(scale)]
+    else:
+        wanted = list(scale)
+    numbers = sorted({each.grade for each in wanted})
+    if len(numbers) < 2 or len(numbers) != len(wanted):
+        raise UsageError(
+            "a scale of a project is a list of two or more grades; give them, as in 0,1,2,3.",
+            code="scale-without-grades",
+        )
+    before = [each.grade for each in grades(connection, project)]
+    if before != numbers and _graded(connection, project):
+        raise UsageError(
+            "there are ratings, so the grades of the scale stay; convert them into another "
+            "project with rankgate resolve --transform.",
+            code="scale-in-use",
+        )
+    here = scale_grades.c.project == project
+    connection.execute(sa.delete(scale_grades).where(here))
+    rows = [{"project": project, **vars(each)} for each in wanted]
+    connection.execute(sa.insert(scale_grades), rows)
+
+
+def _graded(connection: Connection, project: int) -> bool:
+    graded = sa.and_(ratings.c.project == project, ratings.c.grade.is_not(None))
+    return connection.execute(sa.select(ratings.c.id).where(graded).limit(1)).first() is not None
+
+
+def add_guideline(
+    connection: Connection, project: int, version: str, text: str, created_by: int | None = None
+) -> Guideline:
+    """Add a version of the guideline, which becomes the current one.
+
+    Raises:
+        UsageError: there is this version already.
+    """
+    if guideline(connection, project, version) is not None:
+        raise taken("guideline", version)
+    new_id(
+        connection, guidelines, project=project, version=version, text=text, created_at=now(),
+        created_by=created_by,
+    )  # fmt: skip
+    found = guideline(connection, project, version)
+    assert found is not None
+    return found
+
+
+def guideline(connection: Connection, project: int, version: str | None = None) -> Guideline | None:
+    """A version of the guideline, by default the current one; None where there is none."""
+    chosen = sa.select(guidelines).where(guidelines.c.project == project)
+    if version is not None:
+        chosen = chosen.where(guidelines.c.version == version)
+    row = connection.execute(chosen.order_by(guidelines.c.id.desc()).limit(1)).first()
+    return None if row is None else value_of(Guideline, row)
+
+
+def all_guidelines(connection: Connection, project: int) -> list[Guideline]:
+    """Every version of the guideline, the oldest first."""
+    chosen = sa.select(guidelines).where(guidelines.c.project == project).order_by("id")
+    return [value_of(Guideline, row) for row in connection.execute(chosen)]

@@ -1,0 +1,102 @@
+"""Raters: people, users or not, and models by their identity."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankgate.errors import UsageError
+from rankgate.store.rows import insert, new_id, now, unknown, value_of
+from rankgate.store.tables.facts import raters
+from rankgate.store.tables.people import users
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+PERSON, MODEL = "person", "model"
+
+
+@dataclass(frozen=True)
+class Rater:
+    """Somebody, or a model, that rates.
+
+    Attributes:
+        id: the number.
+        kind: ``person`` or ``model``.
+        name: as in ratings.
+        user: the user, if they sign in.
+        identity: of a model: model, prompt and settings.
+    """
+
+    id: int
+    kind: str
+    name: str
+    user: int | None
+    identity: Mapping[str, Any]
+
+
+def of_user(connection: Connection, user: int) -> Rater:
+    """The rater that a user is.
+
+    Ratings under the user's name that were imported become theirs: who adds users says who they
+    are.
+
+    Raises:
+        UsageError: no such user; the name is that of another user's rater.
+    """
+    row = connection.execute(sa.select(raters).where(raters.c.user == user)).first()
+    if row is not None:
+        return value_of(Rater, row)
+    name = connection.scalar(sa.select(users.c.name).where(users.c.id == user))
+    if name is None:
+        raise unknown("user", user)
+    statement = insert(connection, raters).on_conflict_do_nothing()
+    connection.execute(statement, {"kind": PERSON, "name": name, "user": user, "created_at": now()})
+    same = sa.and_(raters.c.kind == PERSON, raters.c.name == name)
+    connection.execute(sa.update(raters).where(same, raters.c.user.is_(None)).values(user=user))
+    row = connection.execute(sa.select(raters).where(raters.c.user == user)).first()
+    if row is None:
+        raise UsageError(f"another user rates as {name!r}.", code="name-taken")
+    return value_of(Rater, row)
+
+
+def ensure(
+    connection: Connection,
+    name: str,
+    kind: str = PERSON,
+    identity: Mapping[str, Any] | None = None,
+) -> Rater:
+    """A rater by name, added if there is none.
+
+    Raises:
+        UsageError: a model of this name with another identity: a changed model, prompt or setting
+            is another rater and needs another name.
+    """
+    same = sa.and_(raters.c.kind == kind, raters.c.name == name)
+    row = connection.execute(sa.select(raters).where(same)).first()
+    if row is None:
+        new_id(connection, raters, kind=kind, name=name, identity=dict(identity or {}),
+               created_at=now())  # fmt: skip
+        row = connection.execute(sa.select(raters).where(same)).one()
+    found = value_of(Rater, row)
+    if identity is not None and _words(found.identity) != _words(identity):
+        raise UsageError(
+            f"{name!r} is a model with other settings; a changed model, prompt or setting is "
+            "another rater: name it otherwise.",
+            code="other-rater",
+        )
+    return found
+
+
+def _words(identity: Mapping[str, Any]) -> str:
+    return json.dumps(dict(identity), sort_keys=True)
+
+
+def listed(connection: Connection) -> list[Rater]:
+    """Every rater, by number."""
+    chosen = sa.select(raters).order_by(raters.c.id)
+    return [value_of(Rater, row) for row in connection.execute(chosen)]

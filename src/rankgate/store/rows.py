@@ -1,0 +1,54 @@
+"""Rows of the store as frozen values, and inserts that both databases understand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy.dialects import postgresql, sqlite
+
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Row, Table
+
+T = TypeVar("T")
+
+PIECE = 5_000
+"""Rows that are written by one call."""
+
+
+def value_of(kind: type[T], row: Row[Any] | Mapping[str, Any]) -> T:
+    """A frozen value whose fields are columns of a row."""
+    columns: Any = row if isinstance(row, Mapping) else row._mapping  # noqa: SLF001 - public there
+    return kind(**{each.name: columns[each.name] for each in fields(kind)})  # type: ignore[arg-type]
+
+
+def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
+    """An insert that may say what a conflict does (``on_conflict_do_nothing``)."""
+    made = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    return made(table)
+
+
+def new_id(connection: Connection, table: Table, **values: Any) -> int:
+    """Insert one row; its number."""
+    found = connection.execute(table.insert().returning(table.c.id), values).scalar_one()
+    return int(found)
+
+
+def now() -> datetime:
+    """The moment, in UTC."""
+    return datetime.now(UTC)
+
+
+def unknown(what: str, name: object) -> UsageError:
+    """There is no such thing in the store."""
+    return UsageError(f"there is no {what} {name!r} in the store.", code=f"unknown-{what}")
+
+
+def taken(what: str, name: object) -> UsageError:
+    """There is such a thing already."""
+    return UsageError(f"there is a {what} {name!r} already; choose another name.",
+                      code="name-taken")  # fmt: skip

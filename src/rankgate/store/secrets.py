@@ -1,0 +1,71 @@
+"""Secrets: passwords by argon2, and random words of which only a hash is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from functools import cache
+from typing import TYPE_CHECKING
+
+from rankgate.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
+SHORTEST, LONGEST = 10, 1_000
+"""Characters of a password."""
+
+_BYTES = 32
+
+
+@cache
+def _hasher() -> PasswordHasher:
+    try:
+        from argon2 import PasswordHasher
+    except ImportError:
+        message = "passwords need argon2-cffi; pip install 'rankgate[store]'."
+        raise MissingExtraError(message) from None
+    return PasswordHasher()
+
+
+@cache
+def _of_nobody() -> str:
+    return _hasher().hash(secrets.token_hex())
+
+
+def password_hash(password: str) -> str:
+    """The argon2id hash of a password.
+
+    Raises:
+        UsageError: shorter than ten characters, or absurdly long.
+    """
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise UsageError(f"a password has {SHORTEST} characters or more.", code="weak-password")
+    return _hasher().hash(password)
+
+
+def fits(hashed: str | None, password: str) -> bool:
+    """Whether a password is that of a hash; it takes as long where there is none."""
+    from argon2.exceptions import InvalidHashError, VerificationError
+
+    if len(password) > LONGEST:
+        return False
+    try:
+        return _hasher().verify(hashed or _of_nobody(), password) and hashed is not None
+    except (VerificationError, InvalidHashError):
+        return False
+
+
+def outdated(hashed: str) -> bool:
+    """Whether a hash was made with weaker parameters than today's."""
+    return _hasher().check_needs_rehash(hashed)
+
+
+def new_secret(prefix: str) -> str:
+    """A random word that nobody guesses, such as ``rgt_…``."""
+    return f"{prefix}_{secrets.token_urlsafe(_BYTES)}"
+
+
+def secret_hash(secret: str) -> str:
+    """What is kept of a random word; it has 256 bits, so one round of SHA-256 is enough."""
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,104 @@
+"""Sessions of people who are signed in, and attempts to sign in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from rankgate.store.rows import new_id, now, value_of
+from rankgate.store.secrets import new_secret, secret_hash
+from rankgate.store.tables.people import sessions, sign_ins, users
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+LIFETIME = timedelta(hours=12)
+"""How long a session lasts after it was last used."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """Somebody who is signed in.
+
+    Attributes:
+        id: the number.
+        user: who.
+        csrf: the word that every form of this session sends back.
+        created_at, seen_at, expires_at: moments.
+    """
+
+    id: int
+    user: int
+    csrf: str
+    created_at: datetime
+    seen_at: datetime
+    expires_at: datetime
+
+
+def begin(connection: Connection, user: int, lifetime: timedelta = LIFETIME) -> tuple[Session, str]:
+    """Begin a session with a new secret, for the cookie; it is not kept."""
+    secret, moment = new_secret("rgs"), now()
+    number = new_id(
+        connection, sessions, secret_hash=secret_hash(secret), user=user, csrf=new_secret("rgc"),
+        created_at=moment, seen_at=moment, expires_at=moment + lifetime,
+    )  # fmt: skip
+    row = connection.execute(sa.select(sessions).where(sessions.c.id == number)).one()
+    return value_of(Session, row), secret
+
+
+def find(connection: Connection, secret: str) -> Session | None:
+    """The session of a cookie; None if it has ended, or its user is disabled."""
+    row = connection.execute(
+        sa.select(sessions)
+        .join(users, users.c.id == sessions.c.user)
+        .where(
+            sessions.c.secret_hash == secret_hash(secret),
+            sessions.c.expires_at > now(),
+            users.c.disabled.is_(False),
+        )
+    ).first()
+    return None if row is None else value_of(Session, row)
+
+
+def touch(connection: Connection, session: int, lifetime: timedelta = LIFETIME) -> None:
+    """Let a session last on; call it every few minutes, not with every request."""
+    moment = now()
+    values = {"seen_at": moment, "expires_at": moment + lifetime}
+    connection.execute(sa.update(sessions).where(sessions.c.id == session).values(**values))
+
+
+def end(connection: Connection, session: int) -> None:
+    """Sign out."""
+    connection.execute(sa.delete(sessions).where(sessions.c.id == session))
+
+
+def end_all(connection: Connection, user: int) -> None:
+    """Sign a user out everywhere."""
+    connection.execute(sa.delete(sessions).where(sessions.c.user == user))
+
+
+def attempted(connection: Connection, name: str, address: str, *, good: bool) -> None:
+    """Note an attempt to sign in; attempts of more than a day ago are forgotten."""
+    moment = now()
+    connection.execute(sa.delete(sign_ins).where(sign_ins.c.at < moment - timedelta(days=1)))
+    new_id(connection, sign_ins, name=name.strip().lower(), address=address, at=moment, good=good)
+
+
+def failures(connection: Connection, name: str, address: str, since: timedelta) -> int:
+    """How many attempts for a name or from an address failed lately, after the last good one."""
+    after = now() - since
+    last = sa.select(sa.func.max(sign_ins.c.id)).where(
+        sign_ins.c.name == name.strip().lower(), sign_ins.c.good
+    )
+    who = sa.or_(
+        sa.and_(
+            sign_ins.c.name == name.strip().lower(),
+            sign_ins.c.id > sa.func.coalesce(last.scalar_subquery(), 0),
+        ),
+        sa.and_(sign_ins.c.address == address, sign_ins.c.address != ""),
+    )
+    bad = sa.and_(who, sign_ins.c.good.is_(False), sign_ins.c.at > after)
+    return connection.scalar(sa.select(sa.func.count()).where(bad)) or 0

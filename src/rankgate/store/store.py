@@ -1,0 +1,163 @@
+"""The store: opened by URL, read and written in transactions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from rankgate.errors import UsageError
+from rankgate.store import versions
+from rankgate.store.address import address, file_of, shown
+from rankgate.store.blobs import Blobs, blobs_at
+from rankgate.store.database import WRITES, engine_of, failure
+from rankgate.store.tables.people import settings
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection, Engine
+
+_BLOBS = "blobs"
+
+
+@dataclass(frozen=True)
+class Store:
+    """An open store.
+
+    Attributes:
+        engine: of the database.
+        blobs: where rows of runs and judgments are.
+        writing: held while this process writes to SQLite, so that its threads take turns.
+    """
+
+    engine: Engine
+    blobs: Blobs
+    writing: threading.Lock | None = field(repr=False)
+
+    @classmethod
+    def open(cls, url: str | None = None) -> Self:
+        """Open a store of this program's version.
+
+        Args:
+            url: its address; None is what ``RANKGATE_STORE`` says.
+
+        Raises:
+            UsageError: there is no store, one of another version, or it cannot be reached.
+            InputError: the file is something else.
+        """
+        place = address(url)
+        file = file_of(place)
+        if file is not None and not file.is_file():
+            problem = f"{shown(place)}: there is no store; make one with rankgate store init."
+            raise UsageError(problem, code="no-store")
+        engine = engine_of(place)
+        try:
+            with reported(place), engine.connect() as connection:
+                versions.refuse_others(connection)
+                found = connection.scalar(
+                    sa.select(settings.c.value).where(settings.c.name == _BLOBS)
+                )
+        except BaseException:
+            engine.dispose()
+            raise
+        return cls(engine, blobs_at(str(found), place), None if file is None else threading.Lock())
+
+    @classmethod
+    def create(cls, url: str | None = None, blobs: str | None = None) -> Self:
+        """Make a store where there is none, and open it.
+
+        Args:
+            url: its address.
+            blobs: the folder, or the fsspec URL, of runs and judgments; by default a folder next
+                to the file of SQLite. PostgreSQL needs one.
+
+        Raises:
+            UsageError: there is one; it cannot be made; PostgreSQL without a place for blobs.
+        """
+        place = address(url)
+        file = file_of(place)
+        if file is None and not blobs:
+            raise UsageError(
+                "a store in PostgreSQL needs a place for runs and judgments; give --blobs FOLDER, "
+                "or a URL such as s3://bucket/folder.",
+                code="missing-input",
+            )
+        if file is not None and not file.parent.is_dir():
+            problem = f"{file}: there is no folder {file.parent}; create it first."
+            raise UsageError(problem, code="cannot-write")
+        engine = engine_of(place)
+        try:
+            with reported(place):
+                made = versions.upgrade(engine, first=lambda each: _named(each, blobs or ""))
+        finally:
+            engine.dispose()
+        if not made:
+            problem = f"{shown(place)}: there is a store already; name another place."
+            raise UsageError(problem, code="store-exists")
+        return cls.open(url)
+
+    @property
+    def url(self) -> URL:
+        """Its address, with the password if it has one."""
+        return self.engine.url
+
+    @property
+    def name(self) -> str:
+        """Its address for people."""
+        return shown(self.url)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that reads one state of the store.
+
+        Raises:
+            UsageError: the database cannot be reached.
+        """
+        with reported(self.url), self.engine.connect() as connection:
+            if self.writing is None:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that writes: on disk when the block has ended, or undone.
+
+        Raises:
+            UsageError: the database cannot be reached or written.
+        """
+        with ExitStack() as stack:
+            stack.enter_context(reported(self.url))
+            if self.writing is not None:
+                stack.enter_context(self.writing)
+            connection = stack.enter_context(self.engine.connect())
+            connection.execution_options(**{WRITES: True})
+            stack.enter_context(connection.begin())
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _named(connection: Connection, blobs: str) -> None:
+    connection.execute(sa.insert(settings).values(name=_BLOBS, value=blobs))
+
+
+@contextmanager
+def reported(url: URL) -> Iterator[None]:
+    """Errors of the database as errors of rankgate."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise failure(error, url) from error

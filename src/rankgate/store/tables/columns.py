@@ -1,0 +1,92 @@
+"""Types of columns that are the same in SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Dialect
+
+METADATA = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+"""All tables; constraints have names, so that migrations can change them."""
+
+NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+"""Numbers of rows; SQLite counts up only what is called INTEGER."""
+
+OBJECT = sa.JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+"""Values as JSON."""
+
+
+class Moment(sa.types.TypeDecorator[datetime]):
+    """A moment in UTC to the microsecond; sorted alike in both databases."""
+
+    impl = sa.DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:  # noqa: ARG002
+        """As UTC without its zone."""
+        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """With its zone."""
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+def row_id() -> sa.Column[int]:
+    """The number of a row."""
+    return sa.Column("id", NUMBER, primary_key=True, autoincrement=True)
+
+
+def reference(name: str, to: str, *, null: bool = False, key: bool = False) -> sa.Column[int]:
+    """The number of a row of another table."""
+    return sa.Column(name, NUMBER, sa.ForeignKey(to), nullable=null, primary_key=key)
+
+
+def text(name: str, default: str | None = None) -> sa.Column[str]:
+    """A text that is there; empty by default where a default is given."""
+    return sa.Column(name, sa.Text, nullable=False, server_default=default)
+
+
+def maybe(name: str) -> sa.Column[str]:
+    """A text or null."""
+    return sa.Column(name, sa.Text)
+
+
+def moment(name: str, *, null: bool = False) -> sa.Column[datetime]:
+    """A moment in UTC."""
+    return sa.Column(name, Moment, nullable=null)
+
+
+def values(name: str, default: str = "{}") -> sa.Column[Any]:
+    """A value as JSON."""
+    return sa.Column(name, OBJECT, nullable=False, server_default=default)
+
+
+def flag(name: str, *, default: bool = False) -> sa.Column[bool]:
+    """Yes or no."""
+    return sa.Column(
+        name, sa.Boolean, nullable=False, server_default=sa.true() if default else sa.false()
+    )
+
+
+def number(name: str, default: int = 0) -> sa.Column[int]:
+    """A whole number, 0 by default."""
+    return sa.Column(name, NUMBER, nullable=False, server_default=str(default))
+
+
+def one_of(name: str, column: str, *words: str) -> sa.CheckConstraint:
+    """A constraint: the column holds one of some words."""
+    listed = ", ".join(f"'{word}'" for word in words)
+    return sa.CheckConstraint(f"{column} IN ({listed})", name=name)

@@ -1,0 +1,75 @@
+"""Tables of facts that are only added to: ratings and preferences."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from rankgate.store.tables import columns as of
+from rankgate.store.tables.columns import METADATA, reference, row_id, text
+
+raters = sa.Table(
+    "raters",
+    METADATA,
+    row_id(),
+    text("kind", "person"),
+    text("name"),
+    reference("user", "users.id", null=True),
+    of.values("identity"),
+    of.moment("created_at"),
+    sa.UniqueConstraint("kind", "name"),
+    sa.UniqueConstraint("user"),
+    of.one_of("kind", "kind", "person", "model"),
+)
+"""Who rates: people, users or not, and models by their identity (model, prompt, settings)."""
+
+
+def _fact() -> tuple[sa.Column[object] | sa.Index, ...]:
+    """What all answers of raters have."""
+    return (
+        reference("project", "projects.id"),
+        reference("task", "tasks.id", null=True),
+        reference("query", "queries.id"),
+        reference("rater", "raters.id"),
+        of.maybe("reason"),
+        of.maybe("comment"),
+        sa.Column("seconds", sa.Double),
+        of.maybe("guideline"),
+        of.moment("at", null=True),
+        of.moment("recorded_at"),
+        of.maybe("corrects"),
+    )  # type: ignore[return-value]
+
+
+ratings = sa.Table(
+    "ratings",
+    METADATA,
+    row_id(),
+    sa.Column("rating_id", sa.Text, nullable=False, unique=True),
+    *_fact(),
+    reference("document", "documents.id"),
+    sa.Column("grade", sa.Double),
+    of.flag("final"),
+    of.flag("training"),
+    text("source", ""),
+    sa.Index(None, "project", "id"),
+    sa.Index(None, "project", "query", "document", "rater", "id"),
+    sa.Index(None, "task"),
+)
+"""Single ratings, in the order in which they were recorded; a correction is a later row."""
+
+preferences = sa.Table(
+    "preferences",
+    METADATA,
+    row_id(),
+    sa.Column("preference_id", sa.Text, nullable=False, unique=True),
+    *_fact(),
+    text("left"),
+    text("right"),
+    text("choice"),
+    of.one_of("choice", "choice", "left", "right", "equal", "none"),
+    sa.Index(None, "project", "id"),
+)
+"""Which of two documents or lists is better; ``none`` is that nobody can tell."""
+
+APPEND_ONLY = ("ratings", "preferences", "audit_log")
+"""Tables whose rows are never changed or removed; triggers hold it."""

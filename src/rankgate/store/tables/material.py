@@ -1,0 +1,61 @@
+"""Tables of what is judged: queries, documents, scales, guidelines."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from rankgate.store.tables import columns as of
+from rankgate.store.tables.columns import METADATA, reference, row_id, text
+
+scale_grades = sa.Table(
+    "scale_grades",
+    METADATA,
+    reference("project", "projects.id", key=True),
+    sa.Column("grade", sa.Double, primary_key=True),
+    text("label", ""),
+    text("colour", ""),
+    text("description", ""),
+)
+"""The grades of a project's scale."""
+
+guidelines = sa.Table(
+    "guidelines",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    text("version"),
+    text("text", ""),
+    of.moment("created_at"),
+    reference("created_by", "users.id", null=True),
+    sa.UniqueConstraint("project", "version"),
+)
+"""Guidelines of a project by version; a version never changes."""
+
+queries = sa.Table(
+    "queries",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    text("query_id"),
+    of.maybe("text"),
+    of.maybe("information_need"),
+    of.values("tags"),
+    sa.Column("frequency", sa.Double),
+    sa.UniqueConstraint("project", "query_id"),
+)
+"""Queries with their texts; tags are all other fields."""
+
+documents = sa.Table(
+    "documents",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    text("doc_id"),
+    text("of_query", ""),
+    of.values("fields"),
+    of.maybe("url"),
+    of.maybe("image"),
+    of.moment("created_at"),
+    sa.UniqueConstraint("project", "doc_id", "of_query"),
+)
+"""Documents as raters see them; ``of_query`` is a query whose fields differ, or empty."""

@@ -1,0 +1,133 @@
+"""Tables of users, what they may do, and what was done."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from rankgate.store.tables import columns as of
+from rankgate.store.tables.columns import METADATA, reference, row_id, text
+
+ROLES = ("admin", "manager", "rater", "viewer")
+"""Roles in a project, the most powerful first."""
+
+settings = sa.Table(
+    "settings", METADATA, sa.Column("name", sa.Text, primary_key=True), text("value")
+)
+"""What the store is called and where its blobs are."""
+
+users = sa.Table(
+    "users",
+    METADATA,
+    row_id(),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    text("display", ""),
+    of.maybe("password_hash"),
+    of.maybe("issuer"),
+    of.maybe("subject"),
+    of.flag("admin"),
+    of.flag("disabled"),
+    of.moment("created_at"),
+    sa.UniqueConstraint("issuer", "subject"),
+)
+"""People who sign in, by password or by an identity of OpenID Connect."""
+
+projects = sa.Table(
+    "projects",
+    METADATA,
+    row_id(),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    text("title", ""),
+    text("description", ""),
+    of.values("settings"),
+    of.moment("created_at"),
+    of.moment("archived_at", null=True),
+)
+"""Projects: all else belongs to one."""
+
+roles = sa.Table(
+    "roles",
+    METADATA,
+    reference("project", "projects.id", key=True),
+    reference("user", "users.id", key=True),
+    text("role"),
+    of.one_of("role", "role", *ROLES),
+    sa.Index(None, "user"),
+)
+"""What a user may do in a project."""
+
+invitations = sa.Table(
+    "invitations",
+    METADATA,
+    row_id(),
+    sa.Column("secret_hash", sa.Text, nullable=False, unique=True),
+    reference("project", "projects.id", null=True),
+    of.maybe("role"),
+    of.flag("admin"),
+    text("name", ""),
+    reference("created_by", "users.id", null=True),
+    of.moment("created_at"),
+    of.moment("expires_at"),
+    of.moment("used_at", null=True),
+    reference("used_by", "users.id", null=True),
+    of.moment("revoked_at", null=True),
+)
+"""Links by which somebody becomes a user, once."""
+
+tokens = sa.Table(
+    "tokens",
+    METADATA,
+    row_id(),
+    reference("user", "users.id"),
+    reference("project", "projects.id", null=True),
+    text("name"),
+    sa.Column("secret_hash", sa.Text, nullable=False, unique=True),
+    of.values("scopes", "[]"),
+    of.moment("created_at"),
+    of.moment("expires_at", null=True),
+    of.moment("revoked_at", null=True),
+    of.moment("used_at", null=True),
+    sa.Index(None, "user"),
+)
+"""Tokens of the REST API; only hashes of them."""
+
+sessions = sa.Table(
+    "sessions",
+    METADATA,
+    row_id(),
+    sa.Column("secret_hash", sa.Text, nullable=False, unique=True),
+    reference("user", "users.id"),
+    text("csrf"),
+    of.moment("created_at"),
+    of.moment("seen_at"),
+    of.moment("expires_at"),
+    sa.Index(None, "user"),
+)
+"""Who is signed in; only hashes of cookies."""
+
+sign_ins = sa.Table(
+    "sign_ins",
+    METADATA,
+    row_id(),
+    text("name"),
+    text("address", ""),
+    of.moment("at"),
+    of.flag("good"),
+    sa.Index(None, "name", "at"),
+    sa.Index(None, "address", "at"),
+)
+"""Attempts to sign in, to slow down those who guess."""
+
+audit_log = sa.Table(
+    "audit_log",
+    METADATA,
+    row_id(),
+    of.moment("at"),
+    reference("user", "users.id", null=True),
+    text("actor", ""),
+    text("action"),
+    reference("project", "projects.id", null=True),
+    text("subject", ""),
+    of.values("details"),
+    sa.Index(None, "project", "id"),
+)
+"""What was done, by whom and when; rows are only added."""

@@ -1,0 +1,93 @@
+"""Tables of work: batches of tasks, and who has which task."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from rankgate.store.tables import columns as of
+from rankgate.store.tables.columns import METADATA, NUMBER, reference, row_id, text
+
+STRATEGIES = ("1", "2", "3", "agree")
+"""How many people grade a pair; ``agree`` is until two of them agree."""
+
+KINDS = ("rating", "training", "documents", "lists")
+"""What a batch asks for: grades, grades with feedback, or which of two is better."""
+
+batches = sa.Table(
+    "batches",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    text("name"),
+    text("kind", "rating"),
+    text("strategy", "1"),
+    of.number("most", 5),
+    of.number("priority"),
+    of.moment("deadline", null=True),
+    text("state", "open"),
+    of.flag("blind", default=True),
+    of.flag("by_query", default=True),
+    of.number("seed"),
+    of.maybe("guideline"),
+    of.values("settings"),
+    of.moment("created_at"),
+    reference("created_by", "users.id", null=True),
+    sa.UniqueConstraint("project", "name"),
+    of.one_of("kind", "kind", *KINDS),
+    of.one_of("strategy", "strategy", *STRATEGIES),
+    of.one_of("state", "state", "open", "paused", "closed"),
+)
+"""Batches of tasks."""
+
+tasks = sa.Table(
+    "tasks",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    reference("batch", "batches.id"),
+    reference("query", "queries.id"),
+    reference("document", "documents.id", null=True),
+    reference("other_document", "documents.id", null=True),
+    reference("run", "runs.id", null=True),
+    reference("other_run", "runs.id", null=True),
+    of.number("priority"),
+    sa.Column("place", NUMBER, nullable=False),
+    sa.Column("gold", sa.Double),
+    text("gold_why", ""),
+    text("state", "open"),
+    of.number("grades"),
+    of.number("answers"),
+    of.values("pool"),
+    text("subject"),
+    sa.UniqueConstraint("batch", "query", "subject"),
+    of.one_of("state", "state", "open", "done", "disputed"),
+    sa.Index("ix_tasks_next", "batch", "state", sa.desc("priority"), "place"),
+    sa.Index(None, "project", "query", "document"),
+)
+"""Tasks; ``place`` is a seeded hash, in whose order they are asked. ``grades`` and ``answers``
+count raters whose last word is a grade, or anything; ``subject`` names what is rated, so that a
+batch has it once."""
+
+assignments = sa.Table(
+    "assignments",
+    METADATA,
+    reference("task", "tasks.id", key=True),
+    reference("rater", "raters.id", key=True),
+    text("state"),
+    of.moment("until", null=True),
+    sa.Column("grade", sa.Double),
+    text("choice", ""),
+    of.moment("at"),
+    of.one_of("state", "state", "locked", "later", "answered"),
+    sa.Index(None, "rater", "state", "task"),
+)
+"""Who works on a task or has answered it: locks with their expiry, and last words."""
+
+cursors = sa.Table(
+    "cursors",
+    METADATA,
+    reference("batch", "batches.id", key=True),
+    reference("rater", "raters.id", key=True),
+    sa.Column("place", NUMBER, nullable=False),
+)
+"""Where a rater is in the order of a batch."""

@@ -1,0 +1,215 @@
+"""Tasks: what raters see, how far a batch is, and what they disagree on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankgate.store import documents, queries, runs
+from rankgate.store.batches import Batch
+from rankgate.store.batches import get as batch_of
+from rankgate.store.rows import now, unknown
+from rankgate.store.tables import material
+from rankgate.store.tables.columns import Moment
+from rankgate.store.tables.facts import raters, ratings
+from rankgate.store.tables.work import assignments, batches, tasks
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.store.documents import Document
+    from rankgate.store.queries import Query
+    from rankgate.store.runs import StoredRun
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thing to rate.
+
+    Attributes:
+        id: the number.
+        batch: of which batch.
+        query: for which query.
+        document: what to grade; with ``other_document`` the first of two.
+        other_document: the second of two.
+        run, other_run: whose lists are compared.
+        gold: the known grade, which raters must not see; None where nobody knows.
+        gold_why: its reason, for the feedback of a training.
+        state: ``open``, ``done``, ``disputed``.
+        grades, answers: how many people gave a grade, or any answer.
+        pool: what the pool knows: why, best_rank and others; hidden while a batch is blind.
+    """
+
+    id: int
+    batch: Batch
+    query: Query
+    document: Document | None
+    other_document: Document | None
+    run: StoredRun | None
+    other_run: StoredRun | None
+    gold: float | None
+    gold_why: str
+    state: str
+    grades: int
+    answers: int
+    pool: Mapping[str, Any]
+
+    @property
+    def project(self) -> int:
+        """Of which project."""
+        return self.batch.project
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the tasks of a project or batch are; hidden questions and trainings do not count."""
+
+    open: int
+    done: int
+    disputed: int
+    locked: int
+
+    @property
+    def total(self) -> int:
+        """All tasks."""
+        return self.open + self.done + self.disputed
+
+
+def get(connection: Connection, task: int) -> Task:
+    """A task by number.
+
+    Raises:
+        UsageError: there is none.
+    """
+    row = connection.execute(sa.select(tasks).where(tasks.c.id == task)).first()
+    if row is None:
+        raise unknown("task", task)
+    columns = row._mapping  # noqa: SLF001 - SQLAlchemy's public name
+    kept = {name: columns[name] for name in ("id", "gold", "gold_why", "state", "grades",
+                                                  "answers", "pool")}  # fmt: skip
+    shown = [
+        None if number is None else documents.by_number(connection, number)
+        for number in (row.document, row.other_document)
+    ]
+    lists = [
+        None if number is None else runs.by_number(connection, number)
+        for number in (row.run, row.other_run)
+    ]
+    return Task(
+        batch=batch_of(connection, row.batch),
+        query=queries.by_number(connection, row.query),
+        document=shown[0],
+        other_document=shown[1],
+        run=lists[0],
+        other_run=lists[1],
+        **kept,
+    )
+
+
+def progress(connection: Connection, project: int, batch: int | None = None) -> Progress:
+    """How far a project is, or one batch of it."""
+    counts: Counter[str] = Counter()
+    here = _counted(project, batch)
+    chosen = sa.select(tasks.c.state, sa.func.count()).join(batches, batches.c.id == tasks.c.batch)
+    for state, count in connection.execute(chosen.where(here).group_by(tasks.c.state)):
+        counts[state] = count
+    locked = (
+        sa.select(sa.func.count(sa.distinct(tasks.c.id)))
+        .join(batches, batches.c.id == tasks.c.batch)
+        .join(assignments, assignments.c.task == tasks.c.id)
+        .where(here, assignments.c.state == "locked", assignments.c.until > _now())
+    )
+    return Progress(
+        counts["open"], counts["done"], counts["disputed"], connection.scalar(locked) or 0
+    )
+
+
+def _counted(project: int, batch: int | None) -> sa.ColumnElement[bool]:
+    here = sa.and_(tasks.c.project == project, tasks.c.gold.is_(None), batches.c.kind != "training")
+    return here if batch is None else sa.and_(here, tasks.c.batch == batch)
+
+
+def _now() -> sa.BindParameter[Any]:
+    return sa.bindparam(None, now(), type_=Moment)
+
+
+def done_by(connection: Connection, project: int, batch: int | None = None) -> dict[int, int]:
+    """How many tasks each rater has answered, by the rater's number."""
+    here = tasks.c.project == project
+    here = here if batch is None else sa.and_(here, tasks.c.batch == batch)
+    chosen = (
+        sa.select(assignments.c.rater, sa.func.count())
+        .join(tasks, tasks.c.id == assignments.c.task)
+        .where(here, assignments.c.state == "answered")
+        .group_by(assignments.c.rater)
+    )
+    return dict(connection.execute(chosen).tuples().all())
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """A task on which raters disagree, with what each of them said last.
+
+    Attributes:
+        task: the number.
+        query_id, doc_id: the pair.
+        answers: ``rater``, ``grade``, ``reason``, ``comment``, ``at`` of each.
+    """
+
+    task: int
+    query_id: str
+    doc_id: str
+    answers: Sequence[Mapping[str, Any]]
+
+
+def disputes(
+    connection: Connection,
+    project: int,
+    *,
+    batch: int | None = None,
+    after: int = 0,
+    most: int = 50,
+) -> list[Dispute]:
+    """Tasks that wait for a final word (`ratings.rate` with ``final``), by number.
+
+    Args:
+        connection: of a store.
+        project: whose.
+        batch: of one batch only.
+        after: the number of the last task seen, to turn pages.
+        most: how many tasks.
+    """
+    here = sa.and_(tasks.c.project == project, tasks.c.state == "disputed", tasks.c.id > after)
+    here = here if batch is None else sa.and_(here, tasks.c.batch == batch)
+    asked, docs = material.queries, material.documents
+    chosen = (
+        sa.select(tasks.c.id, asked.c.query_id, docs.c.doc_id)
+        .join(asked, asked.c.id == tasks.c.query)
+        .join(docs, docs.c.id == tasks.c.document)
+        .where(here)
+        .order_by(tasks.c.id)
+        .limit(most)
+    )
+    return [
+        Dispute(row.id, row.query_id, row.doc_id, _answers(connection, row.id))
+        for row in connection.execute(chosen).all()
+    ]
+
+
+def _answers(connection: Connection, task: int) -> list[Mapping[str, Any]]:
+    columns = ("grade", "reason", "comment", "at")
+    found = connection.execute(
+        sa.select(raters.c.name.label("rater"), raters.c.kind, *(ratings.c[n] for n in columns))
+        .join(raters, raters.c.id == ratings.c.rater)
+        .where(ratings.c.task == task)
+        .order_by(ratings.c.id)
+    )
+    last: dict[str, Mapping[str, Any]] = {}
+    for row in found:
+        last.pop(row.rater, None)
+        last[row.rater] = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name
+    return list(last.values())

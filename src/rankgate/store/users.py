@@ -1,0 +1,235 @@
+"""Users: passwords, roles in projects, and names that can be taken off their ratings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from rankgate.errors import UsageError
+from rankgate.store.rows import insert, new_id, now, taken, unknown, value_of
+from rankgate.store.tables.facts import raters
+from rankgate.store.tables.people import ROLES, roles, sessions, tokens, users
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_NAME = re.compile(r"[\w.@+-]{1,100}")
+
+
+@dataclass(frozen=True)
+class User:
+    """Somebody who signs in.
+
+    Attributes:
+        id: the number.
+        name: what they sign in with, in lower case.
+        display: what pages call them.
+        admin: whether they may do everything in the store.
+        disabled: whether they may not sign in.
+        created_at: when they were added.
+    """
+
+    id: int
+    name: str
+    display: str
+    admin: bool
+    disabled: bool
+    created_at: datetime
+
+
+def add(
+    connection: Connection,
+    name: str,
+    hashed: str | None = None,
+    *,
+    display: str = "",
+    admin: bool = False,
+    issuer: str | None = None,
+    subject: str | None = None,
+) -> User:
+    """Add a user.
+
+    Args:
+        connection: of a store, to write.
+        name: to sign in with; it is kept in lower case.
+        hashed: the password, as `secrets.password_hash` made it before the transaction; None for
+            one who signs in elsewhere, or not yet.
+        display: what pages call them.
+        admin: whether they may do everything.
+        issuer: who vouches for them, by OpenID Connect.
+        subject: whom the issuer knows them as.
+
+    Raises:
+        UsageError: the name is taken, or is no name.
+    """
+    login = name.strip().lower()
+    if not _NAME.fullmatch(login):
+        raise UsageError(
+            f"{name!r} is not a user's name; use letters, digits and . @ + - _.",
+            code="invalid-name",
+        )
+    if connection.scalar(sa.select(users.c.id).where(users.c.name == login)) is not None:
+        raise taken("user", login)
+    new_id(
+        connection, users, name=login, display=display or name, password_hash=hashed, admin=admin,
+        issuer=issuer, subject=subject, created_at=now(),
+    )  # fmt: skip
+    return named(connection, login)
+
+
+def named(connection: Connection, name: str) -> User:
+    """A user by name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = _first(connection, users.c.name == name.strip().lower())
+    if found is None:
+        raise unknown("user", name)
+    return found
+
+
+def get(connection: Connection, user: int) -> User | None:
+    """A user by number."""
+    return _first(connection, users.c.id == user)
+
+
+def by_identity(connection: Connection, issuer: str, subject: str) -> User | None:
+    """A user by the identity of OpenID Connect."""
+    return _first(connection, sa.and_(users.c.issuer == issuer, users.c.subject == subject))
+
+
+def listed(connection: Connection) -> list[User]:
+    """Every user, by name."""
+    return [value_of(User, row) for row in connection.execute(sa.select(users).order_by("name"))]
+
+
+def _first(connection: Connection, where: sa.ColumnElement[bool]) -> User | None:
+    row = connection.execute(sa.select(users).where(where)).first()
+    return None if row is None else value_of(User, row)
+
+
+def password_of(connection: Connection, name: str) -> str | None:
+    """The password's hash of a user who may sign in; None where there is none.
+
+    Verify it with `secrets.fits` outside of a transaction: that takes long on purpose.
+    """
+    login = sa.and_(users.c.name == name.strip().lower(), users.c.disabled.is_(False))
+    return connection.scalar(sa.select(users.c.password_hash).where(login))
+
+
+def set_password(connection: Connection, user: int, hashed: str) -> None:
+    """Give a user another password, by `secrets.password_hash`; their sessions end.
+
+    Raises:
+        UsageError: no such user.
+    """
+    _update(connection, user, password_hash=hashed)
+    connection.execute(sa.delete(sessions).where(sessions.c.user == user))
+
+
+def set_admin(connection: Connection, user: int, *, admin: bool) -> None:
+    """Let a user do everything, or not; the last admin stays one.
+
+    Raises:
+        UsageError: no such user; they are the only admin.
+    """
+    if not admin:
+        _refuse_last_admin(connection, user)
+    _update(connection, user, admin=admin)
+
+
+def disable(connection: Connection, user: int, *, disabled: bool = True) -> None:
+    """Let a user not sign in any more, which ends sessions and tokens; or let them again.
+
+    Raises:
+        UsageError: no such user; they are the only admin.
+    """
+    if disabled:
+        _refuse_last_admin(connection, user)
+        _end(connection, user)
+    _update(connection, user, disabled=disabled)
+
+
+def remove(connection: Connection, user: int) -> str:
+    """Remove a user: name, password and roles go, ratings stay under a pseudonym.
+
+    Returns:
+        The pseudonym.
+
+    Raises:
+        UsageError: no such user; they are the only admin.
+    """
+    _refuse_last_admin(connection, user)
+    _end(connection, user)
+    connection.execute(sa.delete(roles).where(roles.c.user == user))
+    name = f"removed-{user}"
+    _update(connection, user, name=name, display=name, password_hash=None, issuer=None,
+            subject=None, disabled=True, admin=False)  # fmt: skip
+    connection.execute(sa.update(raters).where(raters.c.user == user).values(name=name))
+    return name
+
+
+def _end(connection: Connection, user: int) -> None:
+    connection.execute(sa.delete(sessions).where(sessions.c.user == user))
+    open_ = sa.and_(tokens.c.user == user, tokens.c.revoked_at.is_(None))
+    connection.execute(sa.update(tokens).where(open_).values(revoked_at=now()))
+
+
+def _refuse_last_admin(connection: Connection, user: int) -> None:
+    others = sa.and_(users.c.admin, users.c.disabled.is_(False), users.c.id != user)
+    found = get(connection, user)
+    if found is None:
+        raise unknown("user", user)
+    if found.admin and not connection.scalar(sa.select(sa.func.count()).where(others)):
+        raise UsageError(f"{found.name} is the only admin; add another first.", code="last-admin")
+
+
+def _update(connection: Connection, user: int, **values: object) -> None:
+    changed = connection.execute(sa.update(users).where(users.c.id == user).values(**values))
+    if not changed.rowcount:
+        raise unknown("user", user)
+
+
+def grant(connection: Connection, project: int, user: int, role: str | None) -> None:
+    """Give a user a role in a project, or none.
+
+    Raises:
+        UsageError: no such role.
+    """
+    if role is not None and role not in ROLES:
+        raise UsageError(f"no role {role!r}; choose {', '.join(ROLES)}.", code="unknown-role")
+    here = sa.and_(roles.c.project == project, roles.c.user == user)
+    connection.execute(sa.delete(roles).where(here))
+    if role is not None:
+        values = {"project": project, "user": user, "role": role}
+        connection.execute(insert(connection, roles).values(values))
+
+
+def role_of(connection: Connection, project: int, user: int) -> str | None:
+    """What a user may do in a project: a role, ``admin`` for admins of the store, or None."""
+    row = connection.execute(
+        sa.select(users.c.admin, roles.c.role)
+        .select_from(
+            users.outerjoin(roles, sa.and_(roles.c.user == users.c.id, roles.c.project == project))
+        )
+        .where(users.c.id == user, users.c.disabled.is_(False))
+    ).first()
+    if row is None:
+        return None
+    return "admin" if row.admin else row.role
+
+
+def members(connection: Connection, project: int) -> list[tuple[User, str]]:
+    """The users of a project with their roles, by name."""
+    found = connection.execute(
+        sa.select(users, roles.c.role)
+        .join(roles, roles.c.user == users.c.id)
+        .where(roles.c.project == project)
+        .order_by(users.c.name)
+    )
+    return [(value_of(User, row), row.role) for row in found]

@@ -1,0 +1,124 @@
+"""Versions of the store's schema, and the way from each to the newest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from rankgate.errors import UsageError
+from rankgate.store.address import shown
+from rankgate.store.database import WRITES
+
+if TYPE_CHECKING:
+    from alembic.script.base import Script
+    from sqlalchemy import Connection, Engine
+
+_FOLDER = Path(__file__).parent / "migrations"
+_LOCK = 7_202_611_221  # of PostgreSQL: one migration at a time
+
+
+def scripts() -> tuple[Script, ...]:
+    """Every migration, the oldest first."""
+    found = ScriptDirectory(str(_FOLDER), version_locations=[str(_FOLDER)])
+    return tuple(reversed(list(found.walk_revisions())))
+
+
+def newest() -> str:
+    """The version of a store that this program makes."""
+    return scripts()[-1].revision
+
+
+def version(connection: Connection) -> str | None:
+    """The version of a store; None where there is none."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    return None if found is None else str(found)
+
+
+def refuse_others(connection: Connection) -> None:
+    """Check that a store is of this program's version.
+
+    Raises:
+        UsageError: there is no store; an older or newer one.
+    """
+    found = version(connection)
+    place = shown(connection.engine.url)
+    if found is None:
+        problem = f"{place}: there is no store; make one with rankgate store init."
+        raise UsageError(problem, code="no-store")
+    known = [each.revision for each in scripts()]
+    if found not in known:
+        raise _newer(place, found)
+    if found != known[-1]:
+        raise UsageError(
+            f"{place}: the store is of version {found} and this program of {known[-1]}; run "
+            "rankgate store backup, then rankgate store upgrade.",
+            code="older-store",
+        )
+
+
+def _newer(place: str, found: str) -> UsageError:
+    return UsageError(
+        f"{place}: the store is of version {found}, which is newer than this program; install a "
+        "newer rankgate.",
+        code="newer-store",
+    )
+
+
+def upgrade(
+    engine: Engine,
+    to: str | None = None,
+    first: Callable[[Connection], None] | None = None,
+) -> tuple[str, ...]:
+    """Bring a store to a version, each migration in a transaction.
+
+    Args:
+        engine: of the store; an empty database becomes a store.
+        to: the version, by default the newest.
+        first: done in the transaction of the first migration, after it.
+
+    Returns:
+        The versions that were passed.
+
+    Raises:
+        UsageError: a store of a newer version.
+    """
+    passed: list[str] = []
+    for script in scripts():
+        with engine.connect().execution_options(**{WRITES: True}) as one, one.begin():
+            if _passed(one, script):
+                passed.append(script.revision)
+                if first is not None:
+                    first(one)
+            first = None
+        if script.revision == to:
+            break
+    return tuple(passed)
+
+
+def _passed(connection: Connection, script: Script) -> bool:
+    """Whether a migration was needed, and is done now."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+    known = [each.revision for each in scripts()]
+    found = version(connection)
+    if found is not None and found not in known:
+        raise _newer(shown(connection.engine.url), found)
+    if found is not None and known.index(found) >= known.index(script.revision):
+        return False
+    context = MigrationContext.configure(connection, opts={"transactional_ddl": True})
+    context._ensure_version_table()  # noqa: SLF001 - as alembic's own commands do
+    with Operations.context(context):
+        script.module.upgrade()
+    connection.exec_driver_sql("DELETE FROM alembic_version")
+    connection.execute(
+        sa.text("INSERT INTO alembic_version VALUES (:found)"), {"found": script.revision}
+    )
+    return True

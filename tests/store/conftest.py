@@ -1,0 +1,58 @@
+"""Stores in both databases, for real."""
+
+import polars as pl
+import pytest
+
+from rankgate.data.scales import scale_of
+from rankgate.store import batches, documents, projects, queries, raters, users
+from rankgate.store.store import Store
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    """The address of an empty database."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/judging.db"
+        return
+    server = request.getfixturevalue("postgresql_server")
+    name = "judging"
+    with server.connect(autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield server.url(name)
+    with server.connect(autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def store(url, tmp_path):
+    with Store.create(url, blobs=f"{tmp_path}/blobs") as made:
+        yield made
+
+
+PAIRS = pl.DataFrame(
+    [(f"q{i}", f"d{j}") for i in range(4) for j in range(5)],
+    schema=["query_id", "doc_id"],
+    orient="row",
+)
+
+
+class Shop:
+    """A project with queries, documents, two raters, and a batch."""
+
+    def __init__(self, store, **batch):
+        self.store = store
+        with store.write() as connection:
+            self.project = projects.add(connection, "shop", scale=scale_of("graded")).id
+            texts = {"query_id": ["q0", "q1"], "text": ["red shoes", "hat"], "lang": ["en", "de"]}
+            queries.add(connection, self.project, pl.DataFrame(texts))
+            fields = {"doc_id": ["d0", "d1"], "title": ["Red", "Hat"], "url": ["https://a.b", None]}
+            documents.add(connection, self.project, pl.DataFrame(fields))
+            self.batch = batches.add(connection, self.project, "first", **batch)
+            self.added = batches.add_pairs(connection, self.batch, PAIRS)
+            self.people = [users.add(connection, name) for name in ("ann", "bob", "cid", "dan")]
+            self.raters = [raters.of_user(connection, each.id).id for each in self.people]
+
+
+@pytest.fixture
+def shop(store):
+    return Shop(store)

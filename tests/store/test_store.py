@@ -1,0 +1,110 @@
+"""A store is made, opened, refused; facts in it cannot be changed."""
+
+from contextlib import suppress
+
+import pytest
+import sqlalchemy as sa
+
+from rankgate.errors import UsageError
+from rankgate.store import audit, ratings, versions
+from rankgate.store.address import address
+from rankgate.store.database import engine_of
+from rankgate.store.store import Store
+from rankgate.store.tables import METADATA
+from support.wording import raises
+
+
+def test_a_store_is_made_once(url, tmp_path):
+    with Store.create(url, blobs=f"{tmp_path}/b") as store, store.read() as connection:
+        assert versions.version(connection) == versions.newest()
+        if store.writing is not None:
+            pragmas = [connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+                       for name in ("journal_mode", "synchronous", "foreign_keys")]  # fmt: skip
+            assert pragmas == ["wal", 2, 1]
+    with raises("store-exists"):
+        Store.create(url, blobs=f"{tmp_path}/b")
+    with Store.open(url) as store:
+        assert store.blobs.where == f"{tmp_path}/b"
+        assert "s3cret" not in store.name
+
+
+def test_migrations_make_the_tables_that_the_code_knows(store):
+    found = sa.MetaData()
+    found.reflect(store.engine)
+    found.remove(found.tables["alembic_version"])
+    assert found.tables.keys() == METADATA.tables.keys()
+    for name, table in METADATA.tables.items():
+        theirs = found.tables[name]
+        assert theirs.columns.keys() == table.columns.keys(), name
+        assert [c.nullable for c in theirs.columns] == [c.nullable for c in table.columns], name
+        assert {fk.target_fullname for fk in theirs.foreign_keys} == {
+            fk.target_fullname for fk in table.foreign_keys}  # fmt: skip
+        ours = {index.name for index in table.indexes}
+        kept = {each["name"] for each in sa.inspect(store.engine).get_indexes(name)}
+        assert ours - {"ix_tasks_next"} <= kept, name
+
+
+@pytest.mark.parametrize("change", ["UPDATE {} SET id = id", "DELETE FROM {}"])
+@pytest.mark.parametrize("table", ["ratings", "audit_log"])
+def test_facts_stay(shop, table, change):
+    with shop.store.write() as connection:
+        ratings.rate(connection, 1, shop.raters[0], rating_id="a", grade=1.0)
+        audit.record(connection, audit.COMMAND_LINE, "test", details={"a": 1})
+    with pytest.raises(UsageError) as caught, shop.store.write() as connection:
+        connection.exec_driver_sql(change.format(table))
+    assert caught.value.code == "store-refused"
+
+
+def test_other_versions_are_refused(store, url):
+    with store.write() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    with raises("newer-store"):
+        Store.open(url)
+    with raises("newer-store"):
+        versions.upgrade(store.engine)
+    with store.write() as connection:
+        connection.exec_driver_sql("DELETE FROM alembic_version")
+    with raises("no-store"):
+        Store.open(url)
+
+
+def test_addresses(tmp_path, monkeypatch):
+    monkeypatch.delenv("RANKGATE_STORE", raising=False)
+    for words, code in (
+        (None, "no-store"),
+        (f"sqlite:///{tmp_path}/nowhere.db", "no-store"),
+        ("sqlite://", "unknown-store"),
+        ("mysql://a/b", "unknown-store"),
+        ("postgresql://user:pass word@", "cannot-connect"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            Store.open(words)
+        assert caught.value.code == code, words
+        assert "pass" not in str(caught.value)
+    with raises("cannot-write"):
+        Store.create(f"{tmp_path}/nowhere/x.db")
+    with raises("missing-input"):
+        Store.create("postgresql://nobody@/x")
+    (tmp_path / "text").write_text("no database at all" * 100)
+    with raises("not-a-store"):
+        Store.open(f"{tmp_path}/text")
+    monkeypatch.setenv("RANKGATE_STORE", f"{tmp_path}/y.db")
+    Store.create().close()
+    assert Store.open().name == f"sqlite:///{tmp_path}/y.db"
+
+
+def test_an_error_undoes_the_transaction(shop):
+    with suppress(KeyError), shop.store.write() as connection:
+        ratings.rate(connection, 1, shop.raters[0], rating_id="a", grade=1.0)
+        raise KeyError
+    with shop.store.read() as connection:
+        assert ratings.find(connection, "a") is None
+
+
+def test_each_migration_is_a_transaction(url):
+    engine = engine_of(address(url))
+    with pytest.raises(ZeroDivisionError):
+        versions.upgrade(engine, first=lambda _: 1 / 0)
+    with engine.connect() as connection:
+        assert sa.inspect(connection).get_table_names() == []
+    engine.dispose()

@@ -1,0 +1,235 @@
+"""Tasks are given to raters by strategy, with locks, in a seeded order; ratings settle them."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pytest
+
+from rankgate.store import batches, next_task, preferences, ratings, tasks
+from rankgate.store.batches import Gold, Side
+from rankgate.store.settling import state_of
+from support.wording import raises
+
+from .conftest import PAIRS, Shop
+
+
+def work(shop, rater, grade=lambda _: 1.0, most=1000, **how):
+    """Rate until there is nothing left; the tasks in the order in which they came."""
+    found = []
+    while len(found) < most:
+        with shop.store.write() as connection:
+            task = next_task.take(connection, shop.project, rater, **how)
+            if task is None:
+                return found
+            ratings.rate(connection, task, rater, rating_id=f"{rater}-{task}", grade=grade(task))
+            found.append(task)
+    return found
+
+
+def progress(shop):
+    with shop.store.read() as connection:
+        return tasks.progress(connection, shop.project)
+
+
+def test_one_grade_a_pair(shop):
+    assert shop.added == len(PAIRS) == 20
+    ann, bob = shop.raters[:2]
+    first = work(shop, ann, most=12)
+    second = work(shop, bob)
+    assert sorted(first + second) == list(range(1, 21))
+    assert progress(shop) == tasks.Progress(open=0, done=20, disputed=0, locked=0)
+
+
+def test_a_rater_stays_with_a_query_in_an_order_by_seed(shop):
+    ann = shop.raters[0]
+    order = work(shop, ann)
+    with shop.store.read() as connection:
+        shown = [tasks.get(connection, each) for each in order]
+    queries = [each.query.query_id for each in shown]
+    assert len(list(dict.fromkeys(queries))) == 4
+    assert all(queries[i : i + 5] == [queries[i]] * 5 for i in range(0, 20, 5))
+    docs = [each.document.doc_id for each in shown]
+    assert docs != PAIRS["doc_id"].to_list()
+    assert {docs[i] for i in range(0, 20, 5)} != {"d0"}  # no weight for the first rank
+
+
+def test_two_grades_disagreement_and_the_final_word(store):
+    shop = Shop(store, strategy="2")
+    ann, bob, cid = shop.raters[:3]
+    assert len(work(shop, ann)) == len(work(shop, bob, lambda task: task % 3)) == 20
+    assert work(shop, cid) == []
+    differ = [task for task in range(1, 21) if task % 3 != 1]
+    assert progress(shop).disputed == len(differ)
+    with store.read() as connection:
+        queue = tasks.disputes(connection, shop.project)
+        assert [each.task for each in queue] == differ
+        assert [(each["rater"], each["grade"]) for each in queue[0].answers] == [
+            ("ann", 1.0), ("bob", 2.0)]  # fmt: skip
+        assert [
+            each.task for each in tasks.disputes(connection, shop.project, after=differ[0], most=2)
+        ] == differ[1:3]
+    with store.write() as connection:
+        done = ratings.rate(connection, differ[0], cid, rating_id="f", grade=3.0, final=True)
+        assert done.state == "done"
+    with store.read() as connection:
+        table = ratings.table(connection, shop.project).table
+    assert table.row(-1)[2:4] == (ratings.FINAL, 3.0)
+    assert len(table) == 41
+
+
+def test_until_two_agree(store):
+    shop = Shop(store, strategy="agree", most=3)
+    ann, bob, cid, dan = shop.raters
+    work(shop, ann, lambda _: 0.0)
+    work(shop, bob, lambda task: float(task % 2))
+    work(shop, cid, lambda _: 2.0)
+    assert progress(shop) == tasks.Progress(open=0, done=10, disputed=10, locked=0)
+    assert work(shop, dan) == []
+
+
+@pytest.mark.parametrize(
+    ("grades", "answers", "strategy", "state"),
+    [
+        ([], 0, "1", "open"),
+        ([2.0], 1, "1", "done"),
+        ([], 4, "1", "open"),
+        ([], 5, "1", "disputed"),
+        ([1.0], 1, "2", "open"),
+        ([1.0, 1.0], 2, "2", "done"),
+        ([1.0, 2.0], 2, "2", "disputed"),
+        ([1.0, 2.0, 1.0], 3, "3", "done"),
+        ([1.0, 2.0, 0.0], 3, "3", "disputed"),
+        ([1.0, 2.0], 2, "agree", "open"),
+        ([1.0, 2.0, 1.0], 3, "agree", "done"),
+        ([1.0, 2.0], 5, "agree", "disputed"),
+    ],
+)
+def test_states(grades, answers, strategy, state):
+    assert state_of(grades, answers, strategy, 5) == state
+
+
+def test_locks_end(shop):
+    ann, bob = shop.raters[:2]
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    with shop.store.write() as connection:
+        seen = [next_task.take(connection, shop.project, ann, moment=moment) for _ in range(2)]
+        assert seen[0] == seen[1]  # a reload shows the same task
+        assert next_task.claim(connection, seen[0], bob, moment=moment) is False
+        later = moment + timedelta(minutes=11)
+        assert next_task.claim(connection, seen[0], bob, moment=later) is True
+        next_task.release(connection, seen[0], bob)
+        assert next_task.claim(connection, seen[0], ann, moment=later) is True
+
+
+def test_what_is_put_off_comes_last(shop):
+    ann = shop.raters[0]
+    with shop.store.write() as connection:
+        first = next_task.take(connection, shop.project, ann)
+        next_task.put_off(connection, first, ann)
+    order = work(shop, ann)
+    assert order[-1] == first
+    assert len(order) == 20
+
+
+def test_retries_corrections_and_withdrawals(shop):
+    ann, bob = shop.raters[:2]
+    with shop.store.write() as connection:
+        first = ratings.rate(connection, 1, ann, rating_id="a", grade=1.0, comment="?")
+        again = ratings.rate(connection, 1, ann, rating_id="a", grade=1.0, comment="?")
+        assert (first.new, again.new, again.rating) == (True, False, first.rating)
+        second = ratings.rate(connection, 1, ann, rating_id="b", grade=2.0)
+        assert second.rating.corrects == "a"
+        assert second.rating.id > first.rating.id
+        back = ratings.withdraw(connection, 1, ann, rating_id="c")
+        assert (back.state, back.rating.corrects) == ("open", "b")
+        assert not ratings.withdraw(connection, 1, ann, rating_id="c").new
+        assert next_task.claim(connection, 1, bob) is False  # the task is theirs again
+    with shop.store.write() as connection, raises("rating-conflict"):
+        ratings.rate(connection, 1, ann, rating_id="a", grade=3.0, comment="?")
+    with shop.store.write() as connection, raises("nothing-to-undo"):
+        ratings.withdraw(connection, 2, ann, rating_id="d")
+    with shop.store.write() as connection, raises("grade-outside-scale"):
+        ratings.rate(connection, 1, ann, rating_id="e", grade=7.0)
+    with shop.store.write() as connection, raises("missing-grade"):
+        ratings.rate(connection, 1, ann, rating_id="e", grade=None)
+    with shop.store.write() as connection, raises("unknown-task"):
+        ratings.rate(connection, 999, ann, rating_id="e", grade=1.0)
+    with shop.store.read() as connection:
+        assert [each.rating_id for each in ratings.of_rater(connection, shop.project, ann)] == [
+            "c", "b", "a"]  # fmt: skip
+
+
+def test_who_cannot_tell_does_not_fill_a_place(shop):
+    ann, bob = shop.raters[:2]
+    with shop.store.write() as connection:
+        said = ratings.rate(connection, 1, ann, rating_id="a", grade=None, reason="blank")
+        assert said.state == "open"
+        assert next_task.claim(connection, 1, bob)
+        assert ratings.rate(connection, 1, bob, rating_id="b", grade=1.0).state == "done"
+
+
+def test_gold_is_asked_of_everybody_and_training_comes_first(store):
+    shop = Shop(store)
+    with store.write() as connection:
+        gold = {("q0", "g0"): Gold(3.0, "it is"), ("q1", "g1"): Gold(0.0)}
+        assert batches.add_pairs(connection, shop.batch, PAIRS, gold) == 2
+        training = batches.add(connection, shop.project, "training", kind="training", priority=-5)
+        batches.add_pairs(connection, training, PAIRS.head(2), {("q0", "d0"): Gold(1.0)})
+    first, second = (work(shop, rater) for rater in shop.raters[:2])
+    with store.read() as connection:
+        known = {each: tasks.get(connection, each) for each in first}
+    trained = {each for each, task in known.items() if task.batch.kind == "training"}
+    hidden = {each for each, task in known.items() if task.gold is not None} - trained
+    assert (len(trained), len(hidden), len(first)) == (2, 2, 24)
+    assert set(first[:2]) == set(second[:2]) == trained
+    assert set(second[2:]) == hidden
+    assert progress(shop).total == 20
+    with store.read() as connection:
+        assert len(ratings.table(connection, shop.project).table) == 24
+
+
+def test_priorities_and_deadlines_of_batches(store):
+    shop = Shop(store)
+    with store.write() as connection:
+        urgent = batches.add(connection, shop.project, "urgent", priority=1)
+        soon = batches.add(
+            connection, shop.project, "soon", deadline=datetime(2026, 1, 1, tzinfo=UTC)
+        )
+        for batch in (soon, urgent):
+            batches.add_pairs(connection, batch, pl.DataFrame({"query_id": ["q"], "doc_id": ["d"]}))
+    order = work(shop, shop.raters[0], most=3)
+    with store.read() as connection:
+        names = [tasks.get(connection, each).batch.name for each in order]
+    assert names == ["urgent", "soon", "first"]
+    with store.write() as connection:
+        batches.change(connection, shop.batch.id, state="paused")
+    assert work(shop, shop.raters[0]) == []
+
+
+def test_many_at_once_never_collect_too_much(store):
+    shop = Shop(store, strategy="2")
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda rater: work(shop, rater), shop.raters))
+    assert sum(map(len, done)) == 40
+    assert progress(shop).done == 20
+
+
+def test_preferences(store):
+    shop = Shop(store)
+    with store.write() as connection:
+        batch = batches.add(connection, shop.project, "pairs", kind="documents", priority=9)
+        sides = [("q0", Side("d0"), Side("d1")), ("q1", Side("d0"), Side("d2"))]
+        assert batches.add_preferences(connection, batch, sides) == 2
+        assert batches.add_preferences(connection, batch, sides) == 0
+        ann = shop.raters[0]
+        task = next_task.take(connection, shop.project, ann)
+        shown = tasks.get(connection, task)
+        assert shown.document.doc_id == "d0"
+        values = {"preference_id": "p", "choice": "left", "swapped": True}
+        found, new = preferences.prefer(connection, task, ann, **values)
+        assert (new, found.left) == (True, f"d{shown.other_document.id}")
+        assert preferences.prefer(connection, task, ann, **values) == (found, False)
+        assert tasks.get(connection, task).state == "done"
+    with store.write() as connection, raises("rating-conflict"):
+        preferences.prefer(connection, task, ann, preference_id="p", choice="right")

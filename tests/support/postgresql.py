@@ -1,0 +1,61 @@
+"""A real PostgreSQL server for the tests of a session, on a socket in a folder."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+PASSWORD = "s3cret-word"  # noqa: S105 - of a server that only the tests see
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server; its only user is ``shop``."""
+
+    folder: Path
+
+    def connect(self, **options):
+        import psycopg
+
+        return psycopg.connect(
+            host=str(self.folder), user="shop", dbname="postgres", password=PASSWORD, **options
+        )
+
+    def url(self, database):
+        """The address of a database, as SQLAlchemy has it."""
+        return f"postgresql://shop:{PASSWORD}@/{database}?host={self.folder}"
+
+
+def _as_server(*words):
+    """A command as the user of the server, which refuses root."""
+    words = ["runuser", "-u", "postgres", "--", *words] if os.geteuid() == 0 else list(words)
+    subprocess.run(words, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="session")
+def postgresql_server():
+    pytest.importorskip("psycopg")
+    if not PROGRAMS:
+        pytest.skip("PostgreSQL's server is not installed")
+    # a path of a socket is short, and its folder can be entered by the server's user
+    with tempfile.TemporaryDirectory(prefix="rankgate-pg-") as name:
+        folder, tools = Path(name), PROGRAMS[-1]
+        folder.chmod(0o755)
+        if os.geteuid() == 0:
+            shutil.chown(folder, "postgres")
+        (folder / "password").write_text(PASSWORD)
+        data = ["-D", str(folder / "data")]
+        begin = ["-A", "scram-sha-256", "--no-sync", "-U", "shop"]
+        _as_server(str(tools / "initdb"), *data, *begin, f"--pwfile={folder / 'password'}")
+        options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
+        control = [str(tools / "pg_ctl"), *data, "-w", "-l", str(folder / "log")]
+        _as_server(*control, "-o", options, "start")
+        try:
+            yield Server(folder)
+        finally:
+            _as_server(*control, "-m", "immediate", "stop")
