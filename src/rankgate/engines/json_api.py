@@ -32,7 +32,7 @@ class Shape:
     fields: Mapping[str, Path]
     total: Path | None = None
 
-    def read(self, value: Any, depth: int) -> Answer | Failure:
+    def read(self, value: Any, depth: int | None) -> Answer | Failure:
         """The documents of an answer."""
         rows = self.rows(value)
         return rows if isinstance(rows, Failure) else answer(rows, self.total_in(value), depth)

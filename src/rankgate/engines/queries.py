@@ -31,35 +31,39 @@ def queries_of(given: QueriesLike) -> list[Query]:
     if not rows:
         raise InputError("there are no queries in it.", source=label, code="no-queries")
     seen: set[str] = set()
-    for query_id, text in rows:
+    for query_id, text, line in rows:
         if query_id in seen:
             problem = f"query {query_id!r} is there twice; keep one."
-            raise InputError(problem, source=label, code="duplicate-query")
+            raise InputError(problem, source=label, line=line, code="duplicate-query")
         if text is None or not str(text).strip():
             problem = f"query {query_id!r} has no text; give it one, or leave it out."
-            raise InputError(problem, source=label, code="no-such-content")
+            raise InputError(problem, source=label, line=line, code="no-such-content")
         seen.add(query_id)
-    return [Query(str(query_id), str(text)) for query_id, text in rows]
+    return [Query(str(query_id), str(text)) for query_id, text, _ in rows]
 
 
-def _rows(given: QueriesLike, label: str) -> list[tuple[Any, Any]]:
+def _rows(given: QueriesLike, label: str) -> list[tuple[Any, Any, int | None]]:
+    """Ids and texts, and their lines where these are known."""
     if isinstance(given, Mapping):
-        return list(given.items())
+        return [(query_id, text, None) for query_id, text in given.items()]
     if isinstance(given, str | Path) and (rows := _two_columns(source(given))):
         return rows
     table = polars_frame(given, "queries") if is_frame(given) else contents_of(given).queries  # type: ignore[arg-type]
     if table is None or not {"query_id", "text"} <= set(table.columns):
         problem = "it holds no texts of queries; columns query_id and text are needed."
         raise InputError(problem, source=label, code="no-such-content")
-    return table.select("query_id", "text").rows()
+    return [(*row, None) for row in table.select("query_id", "text").iter_rows()]
 
 
-def _two_columns(place: InputFile) -> list[tuple[str, str]]:
-    """Ids and texts of a file without a header and with one tab in each line; else nothing."""
+def _two_columns(place: InputFile) -> list[tuple[str, str, int | None]]:
+    """Ids, texts and lines of a file without a header and with one tab a line; else nothing."""
     text = b"".join(place.chunks()).removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
-    lines = [line for line in text.split("\n") if line.strip()]
-    rows = [line.rstrip("\r").split("\t") for line in lines]
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    rows = [line.rstrip("\r").split("\t") for _, line in lines]
     named = {*ALIASES["query_id"], *ALIASES["text"]}
     if not rows or any(len(row) != 2 for row in rows) or {*map(str.lower, rows[0])} & named:
         return []
-    return [(query_id.strip(), words.strip()) for query_id, words in rows]
+    return [
+        (query_id.strip(), words.strip(), number)
+        for (number, _), (query_id, words) in zip(lines, rows, strict=True)
+    ]

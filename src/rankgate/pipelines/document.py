@@ -57,7 +57,8 @@ def grids(result: Pipeline) -> list[tuple[str, Grid]]:
     )
     tables = [
         ("", stage_table(result)),
-        ("each step against the stage before", steps(result)),
+        ("latency in milliseconds, and queries that were answered", latency(result)),
+        (f"each step against {_against(result)}", steps(result)),
         (ceiling, ceilings(result)),
         (f"where {result.target} is lost", losses(result)),
         ("relevant documents, over all queries", documents(result)),
@@ -75,6 +76,24 @@ def stage_table(result: Pipeline) -> Grid:
         for stage in result.stages
     ]
     return Grid(("stage", *metrics), tuple(rows))
+
+
+def latency(result: Pipeline) -> Grid:
+    """How long each stage takes alone, and the pipeline to its end."""
+    rows = [
+        (
+            printable(row["stage"]),
+            printable(row["does"]),
+            f"{row['ok']:,}",
+            f"{row['zero']:,}",
+            f"{row['failed']:,}",
+            *(_milliseconds(row[name]) for name in ("p50", "p95", "total_p50", "total_p95")),
+        )
+        for row in _rows(result.latency)
+    ]
+    ends = [f"{word}\n{q}" for word in ("alone,", "to here,") for q in ("median", "p95")]
+    head = ("stage", "by", "with\nresults", "without", "failed", *ends)
+    return Grid(head, tuple(rows), frozenset({0, 1}))
 
 
 def steps(result: Pipeline) -> Grid:
@@ -150,6 +169,10 @@ def labels(result: Pipeline) -> Grid:
 
 def notes(result: Pipeline) -> str:
     """What the figures are of."""
+    timed = (
+        " Latency to here: that of the stage plus that of its slowest input, as branches run at "
+        "the same time; fusion is timed for all queries together."
+    )
     errors = result.steps["mc_error"] if len(result.steps) else ()
     drawn = way(result.interval, result.test, result.resamples, result.seed, errors)
     return (
@@ -157,13 +180,21 @@ def notes(result: Pipeline) -> str:
         f"every stage. Relevant is a grade above 0; unjudged documents count as not "
         f"relevant, in the ceiling too. A stage reranks if all of its first {result.depth} "
         f"documents are among those of the stage before. {drawn[0].upper()}{drawn[1:]}, "
-        f"{corrected(result.correction)}."
+        f"{corrected(result.correction)}.{timed if len(result.latency) else ''}"
     )
+
+
+def _against(result: Pipeline) -> str:
+    return "its last input, or else the stage above" if len(result.latency) else "the stage before"
 
 
 def _rows(table: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - a frame
     rows: list[dict[str, Any]] = table.to_dicts()
     return rows
+
+
+def _milliseconds(value: float | None) -> str:
+    return number(value, 1 if value is None or value >= 1 else 3)
 
 
 def _percent(share: float | None) -> str:

@@ -35,12 +35,15 @@ MIX: dict[str, Any] = {
 }
 
 
-def moves(systems: Sequence[ScoredRun], cutoffs: Sequence[int]) -> pl.DataFrame:
+def moves(
+    systems: Sequence[ScoredRun], cutoffs: Sequence[int], before: Sequence[int | None]
+) -> pl.DataFrame:
     """How many documents, and relevant ones, each stage has, brought and lost.
 
     Args:
         systems: the stages, in order.
         cutoffs: among how many of the first documents.
+        before: the place of the stage that each is compared with; None for the first.
 
     Returns:
         ``stage``, ``k``, ``documents``, ``new`` and ``gone`` (against the stage before),
@@ -49,17 +52,15 @@ def moves(systems: Sequence[ScoredRun], cutoffs: Sequence[int]) -> pl.DataFrame:
     """
     rows = []
     for k in cutoffs:
-        before: pl.DataFrame | None = None
-        for system in systems:
-            own = system.lists.filter(pl.col("rank") <= k)
+        lists = [system.lists.filter(pl.col("rank") <= k) for system in systems]
+        for system, own, place in zip(systems, lists, before, strict=True):
             row = {"stage": system.name, "k": k, "documents": len(own), "relevant": _relevant(own)}
-            if before is not None:
-                new = own.join(before, on=["query_id", "doc_id"], how="anti")
-                gone = before.join(own, on=["query_id", "doc_id"], how="anti")
+            if place is not None:
+                new = own.join(lists[place], on=["query_id", "doc_id"], how="anti")
+                gone = lists[place].join(own, on=["query_id", "doc_id"], how="anti")
                 row |= {"new": len(new), "gone": len(gone)}
                 row |= {"gained": _relevant(new), "lost": _relevant(gone)}
             rows.append({name: row.get(name) for name in MOVES})
-            before = own
     return pl.DataFrame(rows, schema=MOVES)
 
 

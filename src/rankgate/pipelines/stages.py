@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Self
 
 import polars as pl
 
 from rankgate.comparison.comparison import METRICS as FIGURES
+from rankgate.pipelines.latency import LATENCY
 from rankgate.pipelines.stage_lists import MIX, MOVES
 from rankgate.pipelines.stage_losses import LOSSES, Bottleneck
 from rankgate.present.codec import frame
@@ -34,6 +35,7 @@ _TABLES: Mapping[str, Mapping[str, Any]] = {
     "moves": MOVES,
     "mix": MIX,
     "losses": LOSSES,
+    "latency": LATENCY,
 }
 
 
@@ -66,6 +68,8 @@ class Pipeline(Result):
         bottleneck: where most is lost; None where nothing is.
         warnings: what to know before using a figure.
         test, interval, level, correction, seed, resamples: of the steps.
+        latency: how long stages and the pipeline take, and the state of queries, as
+            `latency.latencies`; no rows where runs were given.
     """
 
     kind: ClassVar[str] = "stages"
@@ -98,6 +102,7 @@ class Pipeline(Result):
     correction: str
     seed: int
     resamples: int
+    latency: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LATENCY))
 
     @property
     def heading(self) -> str:
@@ -123,7 +128,7 @@ class Pipeline(Result):
         """From ``to_dict``."""
         stages, found = values["stages"], values["bottleneck"]
         tables: dict[str, Any] = {
-            name: frame(values[name], schema) for name, schema in _TABLES.items()
+            name: frame(values.get(name, []), schema) for name, schema in _TABLES.items()
         }
         return cls(
             stages=tuple(each["name"] for each in stages),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,16 +22,22 @@ from rankgate.evaluation.ceilings import (
     target_of,
 )
 from rankgate.evaluation.scored_system import Scorer
+from rankgate.pipelines.latency import LATENCY, failures, latencies
+from rankgate.pipelines.live import Live
 from rankgate.pipelines.stage_lists import kinds_of, mix, moves, uneven
 from rankgate.pipelines.stage_losses import LOSSES, bottleneck, losses
 from rankgate.pipelines.stages import CEILINGS, Pipeline
 from rankgate.scoring.run_names import systems_apart
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rankgate.comparison.comparison import Comparison
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import QrelsLike, RunsLike
+    from rankgate.engines.queries import QueriesLike
     from rankgate.metrics.declare import Metric
+    from rankgate.pipelines.taken import TakenStage
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
 
@@ -63,13 +68,19 @@ def stages(
     unequal: str = "refuse",
     overrides: Overrides | Sequence[str] = (),
     extra: Sequence[Metric] = (),
+    queries: QueriesLike | None = None,
+    parameters: Mapping[str, Any] | Sequence[str] = (),
+    folder: str | Path | None = None,
+    again: bool = False,
+    force: bool = False,
     on_progress: Callable[[str], None] | None = None,
 ) -> Pipeline:
     """Follow a ranking through its stages, from the first retrieval to the last reranker.
 
     Args:
         qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``.
-        runs: the run after each stage, in order, or ``{name: run}``.
+        runs: the run after each stage, in order, or ``{name: run}``; or the TOML file of a
+            pipeline, whose stages are run first.
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``.
         convention: whose rules the numbers follow.
         target: the metric of the ceiling; by default the first nDCG with a cutoff.
@@ -86,6 +97,13 @@ def stages(
             missing (zero), or leave them out of both (drop).
         overrides: axes of the convention that are chosen otherwise.
         extra: metrics that can be named in addition to the built-in ones.
+        queries: ids and texts, which the stages of a pipeline's file are asked.
+        parameters: other settings of these stages: ``{"hybrid.k": 30}``, or as words,
+            ``["hybrid.k=30"]``.
+        folder: where runs of these stages are kept, to be used again by a call with the same
+            settings; ``NAME.stages`` next to the pipeline's file by default.
+        again: ask queries that failed in a stage anew.
+        force: run every stage anew, whatever is kept.
         on_progress: called with the name of each step.
 
     Raises:
@@ -114,6 +132,9 @@ def stages(
     aim = target_of(scorer, target, extra)
     if aim[0] not in dict(scorer.metrics):
         scorer = replace(scorer, metrics=(aim, *scorer.metrics))
+    live = Live(queries, parameters, folder, again=again, force=force)
+    if taken := live.taken(runs, on_progress, refuse=unequal == "refuse"):
+        runs = {each.stage.name: each.run for each in taken}
     systems: list[ScoredRun] = []
     places: list[Any] = []
     for name, run in parts.named(runs):
@@ -126,7 +147,7 @@ def stages(
     systems = systems_apart(systems, places)
     say("computing ceilings")
     rules = Rules(how, unequal, sizes=False)
-    return _pipeline(scorer, aim, systems, labels or {}, (rules, correction))
+    return _pipeline(scorer, aim, systems, labels or {}, (rules, correction), taken)
 
 
 def _pipeline(
@@ -135,25 +156,42 @@ def _pipeline(
     systems: Sequence[ScoredRun],
     labels: Mapping[float, str],
     ruled: tuple[Rules, str],
+    taken: Sequence[TakenStage],
 ) -> Pipeline:
     rules, correction = ruled
+    before = _before(taken) or [i - 1 if i else None for i in range(len(systems))]
     scale = scorer.qrels.scale
     named = {**dict(scale.labels if scale else ()), **labels}
     k, depth, test = cutoff_of(aim[1]) or scorer.depth, scorer.depth, rules.test
-    moved, mixed = moves(systems, sorted({k, depth}, reverse=True)), mix(systems, k, named)
-    kinds = kinds_of(moved, depth, len(systems))
+    moved = moves(systems, sorted({k, depth}, reverse=True), before)
+    mixed = mix(systems, k, named)
+    kinds = tuple(
+        "reranks" if each.stage.kind == "rerank" else "retrieves" for each in taken
+    ) or kinds_of(moved, depth, len(systems))
     values = _values(scorer, aim, systems)
     lost = losses(values, [system.name for system in systems], kinds)
-    steps, cautions, correction = _steps(systems, rules, correction)
+    pairs = [(systems[i], systems[j]) for j, i in enumerate(before) if i is not None]
+    steps, cautions, correction = _steps(pairs, rules, correction)
+    times = latencies(taken) if taken else pl.DataFrame(schema=LATENCY)
+    failed = [f"{name}: {words}; --again asks them anew" for name, words in failures(taken).items()]
     first = systems[0]
     return Pipeline(
         tuple(system.name for system in systems), kinds, first.qrels, first.qrels_sha256,
         tuple(system.sha256 for system in systems), first.convention, aim[0], k, depth, len(values),
         _mean(values, "best"), _means(systems), _ceilings(values, systems, kinds, moved, depth),
         steps, moved, mixed, lost.select(*LOSSES), bottleneck(values, lost, test.level),
-        (*_hidden(scorer, aim), *uneven(mixed, k), *cautions),
-        test.method, test.interval, test.level, correction, test.seed, test.drawn,
+        (*failed, *_hidden(scorer, aim), *uneven(mixed, k), *cautions),
+        test.method, test.interval, test.level, correction, test.seed, test.drawn, times,
     )  # fmt: skip
+
+
+def _before(taken: Sequence[TakenStage]) -> list[int | None]:
+    """The stage that each one is compared with: its last input, or else the one above it."""
+    names = [each.stage.name for each in taken]
+    return [
+        names.index(each.stage.inputs[-1]) if each.stage.inputs else i - 1 if i else None
+        for i, each in enumerate(taken)
+    ]
 
 
 def _values(scorer: Scorer, aim: tuple[str, Metric], systems: Sequence[ScoredRun]) -> pl.DataFrame:
@@ -201,10 +239,9 @@ def _ceilings(
 
 
 def _steps(
-    systems: Sequence[ScoredRun], rules: Rules, correction: str
+    pairs: Sequence[tuple[ScoredRun, ScoredRun]], rules: Rules, correction: str
 ) -> tuple[pl.DataFrame, list[str], str]:
     """Each stage against the one before, with what to be careful about, and what corrected p."""
-    pairs = list(pairwise(systems))
     found: list[Comparison] = [compared(before, after, rules)[0] for before, after in pairs]
     if not found:
         return pl.DataFrame(), [], "none"

@@ -50,10 +50,10 @@ class Command(Engine):
 
     def connect(self) -> Connection:
         """Start a process."""
-        return _Process(self)
+        return Process(self)
 
 
-class _Process(Connection):
+class Process(Connection):
     """A process, started anew after it fails."""
 
     def __init__(self, engine: Command) -> None:
@@ -64,16 +64,25 @@ class _Process(Connection):
         self._shape = Shape(("hits",), ("id",), ("score",), fields, ("total",))
 
     def ask(self, query: Query) -> Answer | Failure:
+        """The program's answer to a query."""
         engine = self._engine
-        known = engine.parameters
         asked = {
             "query_id": query.query_id,
             "query": query.text,
             "depth": engine.depth,
-            "parameters": known,
+            "parameters": engine.parameters,
         }
+        return self.exchange(asked, engine.depth)
+
+    def exchange(self, asked: Mapping[str, Any], depth: int | None = None) -> Answer | Failure:
+        """The documents of the line that a program answers a line with.
+
+        Args:
+            asked: the line.
+            depth: how many documents of the answer count; all by default.
+        """
         try:
-            process = self._running(known)
+            process = self._running(self._engine.parameters)
             assert process.stdin is not None
             process.stdin.write(json.dumps(asked, ensure_ascii=False).encode() + b"\n")
             process.stdin.flush()
@@ -92,7 +101,7 @@ class _Process(Connection):
             return Failure("refused", "the answer is no line of JSON")
         if isinstance(value, dict) and isinstance(value.get("error"), str):
             return Failure("refused", value["error"])
-        return self._shape.read(value, engine.depth)
+        return self._shape.read(value, depth)
 
     def _running(self, known: Mapping[str, Any]) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:

@@ -39,16 +39,7 @@ class Python(Engine):
 
     def connect(self) -> Connection:
         """Import the function."""
-        module, _, name = self.function.partition(":")
-        if self.folder and self.folder not in sys.path:
-            sys.path.insert(0, self.folder)
-        try:
-            found = getattr(import_module(module), name)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise UsageError(
-                f"{self.function}: {error}; write module:function.", code="invalid-engine"
-            ) from None
-        return Calls(self, found)
+        return Calls(self, imported(self.function, self.folder))
 
 
 @dataclass(frozen=True)
@@ -67,13 +58,14 @@ class Calls(Connection):
         """The answer of the function; what it raises is a failure of this query."""
         try:
             found = self.function(query.text, depth=self.engine.depth, **self.engine.parameters)
-            rows = list(_rows(found, self.engine.fields))
+            rows = list(rows_of(found, self.engine.fields))
         except Exception as error:  # noqa: BLE001 - the user's own code
             return Failure("refused", f"{type(error).__name__}: {error}")
         return answer(rows, depth=self.engine.depth)
 
 
-def _rows(found: Mapping[str, float] | Sequence[Any], fields: Mapping[str, Any]) -> Iterator[Row]:
+def rows_of(found: Mapping[str, float] | Sequence[Any], fields: Mapping[str, Any]) -> Iterator[Row]:
+    """The documents that a function gave: ids, pairs of id and score, a mapping, or objects."""
     if isinstance(found, Mapping):
         for doc_id, score in found.items():
             yield doc_id, score, {}
@@ -87,3 +79,21 @@ def _rows(found: Mapping[str, float] | Sequence[Any], fields: Mapping[str, Any])
             yield doc_id, score, {}
         else:
             yield each, MISSING, {}
+
+
+def imported(place: str, folder: str | None) -> Callable[..., Any]:
+    """The function of a module, as in ``search:rank``, looked for in a folder first.
+
+    Raises:
+        UsageError: no such module or function.
+    """
+    module, _, name = place.partition(":")
+    if folder and folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        found: Callable[..., Any] = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(
+            f"{place}: {error}; write module:function.", code="invalid-engine"
+        ) from None
+    return found

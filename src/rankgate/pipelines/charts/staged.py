@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankgate.pipelines.stages import Pipeline
 
 _ROW, _WIDTH = 34, 420
+_TIMED = ", and the time that a query takes: a stage begins when its inputs are there"
 
 
 def draw(result: Pipeline) -> Picture:
@@ -39,15 +40,21 @@ def draw(result: Pipeline) -> Picture:
     neck = f" The bottleneck is {short(result.bottleneck.stage)}." if result.bottleneck else ""
     mixed = [{**row, "what": "mix"} for row in _mixed(result, names)]
     panels = [_ceilings(rows, result), _labels(mixed, names, result.k)]
+    timed = [
+        {"what": "latency", **row, "stage": name}
+        for name, row in zip(names, result.latency.iter_rows(named=True), strict=False)
+    ]
+    if timed:
+        panels.append(_latency(timed))
     return Picture(
         "stages",
         f"{result.target} by stage, and the ceiling that each leaves",
         f"Bar: the value. Mark: the ceiling, the best that any reranker of its first "
         f"{result.depth} documents could reach{best if result.best is not None else ''}."
-        f"{neck} Below: grades of the first {result.k} documents.",
+        f"{neck} Below: grades of the first {result.k} documents{_TIMED * bool(timed)}.",
         queries(result.queries),
         result.convention,
-        (*({"what": "ceiling", **row} for row in rows), *mixed),
+        (*({"what": "ceiling", **row} for row in rows), *mixed, *timed),
         in_columns(panels, 1),
     )
 
@@ -95,6 +102,24 @@ def _labels(rows: list[dict[str, Any]], stages: list[str], k: int) -> Any:
         )
         .properties(width=_WIDTH, height=_ROW * len(stages))
     )  # fmt: skip
+
+
+def _latency(rows: list[dict[str, Any]]) -> Any:
+    """From when to when each stage works on a query, on average."""
+    alt = altair()
+    shown = [
+        row | {"words": f"{row['mean']:,.1f} ms; {row['total']:,.1f} ms to here"}
+        for row in rows
+        if row["mean"] is not None
+    ]
+    base = alt.Chart(table(shown)).encode(y=_stages([row["stage"] for row in rows]))
+    bars = base.mark_bar(height=16, color=BLUE).encode(
+        x=alt.X("waits:Q", title="mean milliseconds since the query came"),
+        x2="total:Q",
+        tooltip=["stage:N", "does:N", "mean:Q", "p50:Q", "p95:Q", "total:Q"],
+    )
+    words = base.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="words:N")
+    return alt.layer(bars, words).properties(width=_WIDTH, height=_ROW * len(rows))
 
 
 def _stages(names: list[str]) -> Any:

@@ -1,0 +1,88 @@
+"""Runs of a pipeline whose engines are asked, in place of runs that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankgate.engines.queries import QueriesLike
+    from rankgate.pipelines.taken import TakenStage
+
+
+def is_pipeline(runs: object) -> bool:
+    """Whether it is the file of a pipeline."""
+    return isinstance(runs, str | Path) and str(runs).lower().endswith(".toml")
+
+
+@dataclass(frozen=True)
+class Live:
+    """How the stages of a pipeline's file are run.
+
+    Attributes:
+        queries: what they are asked.
+        parameters: settings other than those of the file.
+        folder: where their runs are kept; next to the file by default.
+        again: whether queries that failed are asked anew.
+        force: whether every stage is run anew.
+    """
+
+    queries: QueriesLike | None = None
+    parameters: Mapping[str, Any] | Sequence[str] = ()
+    folder: str | Path | None = None
+    again: bool = False
+    force: bool = False
+
+    def taken(
+        self, runs: object, report: Callable[[str], None] | None = None, *, refuse: bool = True
+    ) -> tuple[TakenStage, ...]:
+        """The stages of a pipeline's file with their runs; none where runs are given.
+
+        Args:
+            runs: a pipeline's file, or runs.
+            report: called with each query that a stage answers.
+            refuse: whether queries that failed are an error.
+
+        Raises:
+            InputError: a file that cannot be read, or a stage that cannot work, or that failed
+                for some queries, with the line.
+            UsageError: no queries; an option of a pipeline where runs are given.
+        """
+        if not is_pipeline(runs):
+            if self != Live():
+                problem = (
+                    "queries, parameters, folder, again and force are for a pipeline's TOML file; "
+                    "leave them out where the runs of its stages are given."
+                )
+                raise UsageError(problem, code="unused-option")
+            return ()
+        if self.queries is None:
+            problem = f"{runs}: a pipeline is asked queries; give a file of ids and texts."
+            raise UsageError(problem, code="missing-input")
+        from rankgate.engines.queries import queries_of
+        from rankgate.pipelines.latency import failures
+        from rankgate.pipelines.pipeline_file import read
+        from rankgate.pipelines.take import Taking
+
+        path = Path(str(runs))
+        pipeline = read(path).having(self.parameters)
+        taken = Taking(
+            pipeline=pipeline,
+            queries=queries_of(self.queries),
+            folder=Path(self.folder or path.with_suffix(".stages")),
+            again=self.again,
+            force=self.force,
+            report=report or (lambda _: None),
+        ).run()
+        for name, words in failures(taken).items() if refuse else ():
+            stage = next(stage for stage in pipeline.stages if stage.name == name)
+            problem = (
+                f"{words}; add again to ask them anew, set unequal = zero to count them as queries "
+                "without results, or unequal = drop to leave them out."
+            )
+            raise pipeline.error(stage, problem, code="failed-queries")
+        return taken
