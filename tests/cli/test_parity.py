@@ -75,6 +75,7 @@ PYTHON_ONLY = {
     "compare": {"catalogue"},
     "plot": {"kind"},
     "snapshot": {"output"},
+    "stages": {"queries"},  # the second argument, after a pipeline's file
 }
 """What a function has and its command has not."""
 

@@ -51,7 +51,8 @@ def latencies(taken: Sequence[TakenStage]) -> pl.DataFrame:
     for each in taken:
         own = each.states.select("query_id", own="latency_ms").drop_nulls()
         waits = _slowest([totals[name] for name in each.stage.inputs], own)
-        both = own.join(waits, on="query_id").with_columns(total=pl.col("own") + pl.col("waits"))
+        both = own.join(waits, on="query_id", maintain_order="left")
+        both = both.with_columns(total=pl.col("own") + pl.col("waits"))
         totals[each.stage.name] = both.select("query_id", "total")
         states = dict(each.states.group_by("state").len().iter_rows())
         rows.append(
@@ -81,14 +82,10 @@ def _slowest(inputs: Sequence[pl.DataFrame], own: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(inputs).group_by("query_id").agg(waits=pl.col("total").max())
 
 
-def failures(taken: Sequence[TakenStage]) -> dict[str, str]:
-    """By stage with queries that failed: how many, and why most often."""
-    found = {}
-    for each in taken:
-        errors = each.states.filter(pl.col("state") == "failed")["error"].fill_null("no reason")
-        if len(errors):
-            most = errors.value_counts(sort=True)["error"][0]
-            found[each.stage.name] = (
-                f"{len(errors):,} of {len(each.states):,} queries failed, most often: {most}"
-            )
-    return found
+def failure(taken: TakenStage) -> str:
+    """How many queries of a stage failed, and why most often; empty where none did."""
+    errors = taken.states.filter(pl.col("state") == "failed")["error"].fill_null("no reason")
+    if errors.is_empty():
+        return ""
+    most = errors.value_counts(sort=True)["error"][0]
+    return f"{len(errors):,} of {len(taken.states):,} queries failed, most often: {most}"

@@ -45,7 +45,7 @@ class Live:
         Args:
             runs: a pipeline's file, or runs.
             report: called with each query that a stage answers.
-            refuse: whether queries that failed are an error.
+            refuse: whether queries that failed are an error; it is one where all of them did.
 
         Raises:
             InputError: a file that cannot be read, or a stage that cannot work, or that failed
@@ -64,7 +64,7 @@ class Live:
             problem = f"{runs}: a pipeline is asked queries; give a file of ids and texts."
             raise UsageError(problem, code="missing-input")
         from rankgate.engines.queries import queries_of
-        from rankgate.pipelines.latency import failures
+        from rankgate.pipelines.latency import failure
         from rankgate.pipelines.pipeline_file import read
         from rankgate.pipelines.take import Taking
 
@@ -78,11 +78,12 @@ class Live:
             force=self.force,
             report=report or (lambda _: None),
         ).run()
-        for name, words in failures(taken).items() if refuse else ():
-            stage = next(stage for stage in pipeline.stages if stage.name == name)
-            problem = (
-                f"{words}; add again to ask them anew, set unequal = zero to count them as queries "
-                "without results, or unequal = drop to leave them out."
-            )
-            raise pipeline.error(stage, problem, code="failed-queries")
+        for each in taken:
+            words = failure(each)
+            if words and (refuse or (each.states["state"] == "failed").all()):
+                problem = (
+                    f"{words}; add again to ask them anew, set unequal = zero to count them as "
+                    "queries without results, or unequal = drop to leave them out."
+                )
+                raise pipeline.error(each.stage, problem, code="failed-queries")
         return taken

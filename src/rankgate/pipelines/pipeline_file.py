@@ -33,7 +33,7 @@ class Stage:
         depth: How many documents it takes; an engine is asked for as many.
     """
 
-    kind: ClassVar[str]
+    key: ClassVar[str]
 
     name: str
     inputs: list[Any] = field(default_factory=list)
@@ -49,7 +49,7 @@ class EngineStage(Stage):
         engine: The engine's TOML file, from the folder of the pipeline's file.
     """
 
-    kind: ClassVar[str] = "engine"
+    key: ClassVar[str] = "engine"
 
     engine: str
 
@@ -65,7 +65,7 @@ class FuseStage(Stage):
         keep: How many documents of each query it passes on.
     """
 
-    kind: ClassVar[str] = "fuse"
+    key: ClassVar[str] = "fuse"
 
     fuse: str
     weights: list[Any] | None = None
@@ -83,7 +83,7 @@ class RerankStage(Stage):
         concurrency: Queries that are reranked at the same time.
     """
 
-    kind: ClassVar[str] = "rerank"
+    key: ClassVar[str] = "rerank"
 
     rerank: str
     command: list[Any] = field(default_factory=list)
@@ -172,7 +172,7 @@ def read(path: str | Path) -> PipelineFile:
 def _stage(toml: Toml, table: object, place: str) -> Stage:
     if not isinstance(table, dict):
         raise toml.error("[[stage]] is a table.", "stage")
-    named = [kind for kind in _KINDS if kind.kind in table]
+    named = [kind for kind in _KINDS if kind.key in table]
     if len(named) != 1:
         problem = "a stage has one of the keys engine, fuse and rerank, which says what it does."
         raise toml.error(problem, "stage", place)
@@ -211,7 +211,7 @@ def _check_inputs(found: PipelineFile, stage: Stage, stages: Mapping[str, Stage]
         "engine": "an engine takes no inputs; leave them out." if count else "",
         "fuse": "fusion needs two inputs or more." if count < 2 else "",
         "rerank": f"a reranker has one input, not {count}." if count != 1 else "",
-    }[stage.kind]
+    }[stage.key]
     if problem:
         raise found.error(stage, problem, "inputs", code="wrong-inputs")
 

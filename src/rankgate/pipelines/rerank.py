@@ -61,6 +61,9 @@ class Reranker(Engine):
     folder: str = field(default=".", metadata={"path": True})
     error: Callable[[str], InputError] = field(compare=False)
 
+    def uses(self) -> None:
+        """It gets every parameter."""
+
     def connect(self) -> Connection:
         """A process for a command; nothing for a function."""
         if self.function:

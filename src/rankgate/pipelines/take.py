@@ -187,6 +187,10 @@ class Taking:
         ids = pl.Series([query.query_id for query in good], dtype=pl.String)
         settings = (stage.fuse, stage.parameters, stage.weights, stage.norm, stage.depth)
         key = _digest(repr((*settings, stage.keep)), *(each.content for each in inputs))
+        path = self._path(stage, key)
+        documents = tuple(place for each in inputs for place in each.documents)
+        if path.exists() and not self.force:
+            return TakenStage(stage, stage.fuse, _stored(stage.name, path), path, documents)
         runs = {
             each.stage.name: run_with(
                 each.stage.name,
@@ -211,9 +215,7 @@ class Taking:
             schema=STATES,
         )
         run = run_with(stage.name, table, _in_order(self.queries, states, lost))
-        path = self._path(stage, key)
         _write(run, path)
-        documents = tuple(place for each in inputs for place in each.documents)
         return TakenStage(stage, stage.fuse, run, path, documents)
 
     def _merged(self, stage: FuseStage, runs: Mapping[str, Run]) -> pl.DataFrame:
@@ -238,7 +240,7 @@ class Taking:
         return self.folder / f"{stage.name}-{_digest(key, asked)[:_SHORT]}.run"
 
     def _error(self, stage: Stage, problem: str, *, code: str) -> InputError:
-        return self.pipeline.error(stage, problem, stage.kind, code=code)
+        return self.pipeline.error(stage, problem, stage.key, code=code)
 
 
 def _stored(name: str, path: Path) -> Run:

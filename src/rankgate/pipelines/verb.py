@@ -22,7 +22,7 @@ from rankgate.evaluation.ceilings import (
     target_of,
 )
 from rankgate.evaluation.scored_system import Scorer
-from rankgate.pipelines.latency import LATENCY, failures, latencies
+from rankgate.pipelines.latency import LATENCY, failure, latencies
 from rankgate.pipelines.live import Live
 from rankgate.pipelines.stage_lists import kinds_of, mix, moves, uneven
 from rankgate.pipelines.stage_losses import LOSSES, bottleneck, losses
@@ -166,14 +166,18 @@ def _pipeline(
     moved = moves(systems, sorted({k, depth}, reverse=True), before)
     mixed = mix(systems, k, named)
     kinds = tuple(
-        "reranks" if each.stage.kind == "rerank" else "retrieves" for each in taken
+        "reranks" if each.stage.key == "rerank" else "retrieves" for each in taken
     ) or kinds_of(moved, depth, len(systems))
     values = _values(scorer, aim, systems)
     lost = losses(values, [system.name for system in systems], kinds)
     pairs = [(systems[i], systems[j]) for j, i in enumerate(before) if i is not None]
     steps, cautions, correction = _steps(pairs, rules, correction)
     times = latencies(taken) if taken else pl.DataFrame(schema=LATENCY)
-    failed = [f"{name}: {words}; --again asks them anew" for name, words in failures(taken).items()]
+    failed = [
+        f"{each.stage.name}: {words}; --again asks them anew"
+        for each in taken
+        if (words := failure(each))
+    ]
     first = systems[0]
     return Pipeline(
         tuple(system.name for system in systems), kinds, first.qrels, first.qrels_sha256,

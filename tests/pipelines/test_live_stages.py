@@ -1,0 +1,378 @@
+"""``stages`` with live engines: what each stage is given, keeps and passes on, and its latency."""
+
+# ruff: noqa: ARG001 - tests run in the folder that the fixture makes
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import textwrap
+
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate.pipelines.stages import Pipeline
+from support.command import assert_refused
+from support.wording import raises
+
+SHOP = '''
+"""Two engines and some rerankers of a shop; each query that is asked is noted."""
+
+from pathlib import Path
+
+DOCUMENTS = {f"d{i}": f"shoe number {i}" for i in range(8)}
+NOTES = Path(__file__).with_name("asked.txt")
+
+
+def note(name, query):
+    with NOTES.open("a") as file:
+        file.write(f"{name} {query}\\n")
+
+
+def forwards(text, depth):
+    note("forwards", text)
+    if text == "nothing":
+        return []
+    found = [(doc, 9.0 - i) for i, doc in enumerate(DOCUMENTS)]
+    return [{"id": doc, "score": score, "text": DOCUMENTS[doc]} for doc, score in found][:depth]
+
+
+def backwards(text, depth, first=7):
+    note("backwards", text)
+    if text == "nothing" or text == "broken":
+        return [] if text == "nothing" else 1 / 0
+    return [(f"d{i}", float(i)) for i in range(first, -1, -1)][:depth]
+
+
+def even_first(query, candidates, even=True):
+    note("even_first", query)
+    assert all(each["text"] == DOCUMENTS[each["id"]] for each in candidates)
+    first = {each["id"]: int(each["id"][1]) % 2 != even for each in candidates}
+    return {each["id"]: 100 * first[each["id"]] - each["rank"] for each in candidates}
+
+
+def ids_only(query, candidates):
+    return [each["id"] for each in reversed(candidates)]
+
+
+def half(query, candidates):
+    return [each["id"] for each in candidates][: len(candidates) // 2]
+
+
+def strange(query, candidates):
+    note("strange", query)
+    return [candidates[0]["id"]] if query == "red" else ["nobody"]
+
+
+def broken(query, candidates):
+    raise ValueError("no model")
+'''
+PROGRAM = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    ids = sorted((each["id"] for each in asked["candidates"]), reverse=asked["parameters"]["down"])
+    hits = [{"id": doc, "score": -float(i)} for i, doc in enumerate(ids)]
+    print(json.dumps({"hits": hits}), flush=True)
+"""
+PIPELINE = """\
+[[stage]]
+name = "words"
+engine = "forwards.toml"
+
+[[stage]]
+name = "vectors"
+engine = "backwards.toml"
+depth = 6
+parameters = { first = 7 }
+
+[[stage]]
+name = "hybrid"
+fuse = "rrf"
+inputs = ["words", "vectors"]
+parameters = { k = 60 }
+
+[[stage]]
+name = "rerank"
+rerank = "shop:even_first"
+inputs = ["hybrid"]
+depth = 4
+"""
+QUERIES = {"q1": "red", "q2": "green", "q3": "blue"}
+QRELS = {"q1": {"d6": 2, "d1": 1}, "q2": {"d0": 1, "d7": 3}, "q3": {"d4": 1}}
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    """A folder with engines, rerankers and a pipeline."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    sys.modules.pop("shop", None)
+    importlib.invalidate_caches()
+    (tmp_path / "shop.py").write_text(SHOP)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    for name, more in (("forwards", '[engine.fields]\ntext = "text"'), ("backwards", "")):
+        parameters = "[engine.parameters]\nfirst = 7\n" if name == "backwards" else ""
+        (tmp_path / f"{name}.toml").write_text(
+            f'[engine]\nkind = "python"\nfunction = "shop:{name}"\n{parameters}{more}\n'
+        )
+    (tmp_path / "pipeline.toml").write_text(PIPELINE)
+    (tmp_path / "queries.tsv").write_text("".join(f"{q}\t{t}\n" for q, t in QUERIES.items()))
+    rows = [f"{q} 0 {d} {g}\n" for q, own in QRELS.items() for d, g in own.items()]
+    (tmp_path / "qrels.txt").write_text("".join(rows))
+    yield tmp_path
+    sys.modules.pop("shop", None)
+
+
+def followed(queries=QUERIES, **settings):
+    return rankgate.stages(QRELS, "pipeline.toml", ["nDCG@3", "R@8"], queries=queries, **settings)
+
+
+def runs_of(result):
+    return {row["stage"]: rankgate.read_run(row["file"]) for row in result.latency.to_dicts()}
+
+
+def changed(folder, before, after):
+    text = PIPELINE.replace(before, after)
+    assert text != PIPELINE
+    (folder / "pipeline.toml").write_text(text)
+
+
+def lists(run):
+    return {q: own["doc_id"].to_list() for (q,), own in run.table.group_by("query_id")}
+
+
+def test_each_stage_gets_what_its_inputs_have(shop):
+    runs = runs_of(followed())
+    words, vectors = [f"d{i}" for i in range(8)], [f"d{i}" for i in range(7, 1, -1)]
+    assert lists(runs["words"]) == dict.fromkeys(QUERIES, words)
+    assert lists(runs["vectors"]) == dict.fromkeys(QUERIES, vectors)
+    expected = rankgate.fuse([runs["words"], runs["vectors"]], "rrf").run
+    assert runs["hybrid"].sha256 == expected.sha256
+    first, rest = lists(expected)["q1"][:4], lists(expected)["q1"][4:]
+    odd = [doc for doc in first if int(doc[1]) % 2 == 0]
+    reranked = [*odd, *(doc for doc in first if doc not in odd), *rest]
+    assert lists(runs["rerank"]) == dict.fromkeys(QUERIES, reranked)
+
+
+def test_the_result_is_that_of_the_runs(shop):
+    live = followed()
+    stored = rankgate.stages(QRELS, runs_of(live), ["nDCG@3", "R@8"])
+    assert live.means.equals(stored.means)
+    assert live.ceilings.drop("kind").equals(stored.ceilings.drop("kind"))
+    assert live.kinds == ("retrieves", "retrieves", "retrieves", "reranks")
+    assert stored.latency.is_empty()
+
+
+def test_latency_adds_up_along_the_path_and_branches_take_the_slowest(shop):
+    result = followed()
+    own = {
+        name: dict(run.queries.select("query_id", "latency_ms").iter_rows())
+        for name, run in runs_of(result).items()
+    }
+    for query in QUERIES:
+        own["hybrid"][query] += max(own["words"][query], own["vectors"][query])
+        own["rerank"][query] += own["hybrid"][query]
+    rows = {row["stage"]: row for row in result.latency.to_dicts()}
+    for name, totals in own.items():
+        assert rows[name]["total"] == pytest.approx(sum(totals.values()) / 3)
+        assert rows[name]["waits"] + rows[name]["mean"] == pytest.approx(rows[name]["total"])
+        assert rows[name]["total_p50"] == pytest.approx(sorted(totals.values())[1])
+
+
+def test_what_was_taken_is_taken_once(shop):
+    first = followed()
+    asked = (shop / "asked.txt").read_text()
+    assert sorted(asked.split("\n")[:-1]) == sorted(
+        f"{name} {text}" for name in ("forwards", "backwards", "even_first")
+        for text in QUERIES.values()
+    )  # fmt: skip
+    again = followed()
+    assert (shop / "asked.txt").read_text() == asked
+    assert again.to_dict() == first.to_dict()
+    other = followed(parameters=["rerank.even=false", "hybrid.k=1"])
+    more = (shop / "asked.txt").read_text().removeprefix(asked)
+    assert {line.split()[0] for line in more.splitlines()} == {"even_first"}
+    assert not other.means.equals(first.means)
+    followed(force=True)
+    assert (shop / "asked.txt").read_text().count("forwards") == 6
+
+
+def test_a_changed_reranker_is_asked_anew(shop):
+    followed()
+    (shop / "shop.py").write_text(f"{SHOP}\n# changed\n")
+    followed()
+    assert (shop / "asked.txt").read_text().count("even_first") == 6
+
+
+def test_a_query_without_results_and_one_that_failed_go_through_all_stages(shop):
+    queries = {**QUERIES, "q4": "nothing", "q5": "broken"}
+    qrels = {**QRELS, "q4": {"d1": 1}, "q5": {"d1": 1}}
+    result = rankgate.stages(qrels, "pipeline.toml", queries=queries, unequal="zero")
+    states = {
+        name: dict(run.queries.select("query_id", "state").iter_rows())
+        for name, run in runs_of(result).items()
+    }
+    assert {own["q4"] for own in states.values()} == {"zero"}
+    assert [states[name]["q5"] for name in states] == ["ok", "failed", "failed", "failed"]
+    errors = {row["query_id"]: row["error"] for row in runs_of(result)["rerank"].queries.to_dicts()}
+    assert "stage hybrid failed: stage vectors failed: ZeroDivisionError" in errors["q5"]
+    assert result.latency["failed"].to_list() == [0, 1, 1, 1]
+    assert result.latency["zero"].to_list() == [1, 1, 1, 1]
+    assert result.latency["n"].to_list() == [5, 4, 4, 4]
+    assert set(result.means.filter(pl.col("metric") == "nDCG@10")["n"]) == {5}
+    with raises("failed-queries", line=5, source="pipeline.toml"):
+        rankgate.stages(qrels, "pipeline.toml", queries=queries)
+
+
+def test_all_queries_may_fail(shop):
+    changed(shop, "shop:even_first", "shop:broken")
+    with raises("failed-queries", line=17, source="pipeline.toml"):
+        followed(unequal="zero")
+
+
+def test_a_run_without_any_document_is_read_again(shop):
+    queries = {"q1": "nothing"}
+    first = followed(queries=queries)
+    assert first.latency["zero"].to_list() == [1, 1, 1, 1]
+    assert followed(queries=queries).to_dict() == first.to_dict()
+
+
+def test_a_command_reranks(shop):
+    command = json.dumps([sys.executable, "program.py"])
+    changed(shop, '"shop:even_first"', f"{command}\nparameters = {{ down = true }}")
+    runs = runs_of(followed())
+    before, after = lists(runs["hybrid"])["q1"], lists(runs["rerank"])["q1"]
+    assert after == [*sorted(before[:4], reverse=True), *before[4:]]
+
+
+def test_a_reranker_may_leave_documents_out(shop):
+    changed(shop, "shop:even_first", "shop:half")
+    result = followed()
+    before, after = (lists(runs_of(result)[name])["q1"] for name in ("hybrid", "rerank"))
+    assert after == [*before[:2], *before[4:]]
+    assert result.kinds[-1] == "reranks"
+
+
+def test_a_reranker_may_give_ids_without_scores(shop):
+    changed(shop, "shop:even_first", "shop:ids_only")
+    before, after = (lists(runs_of(followed())[name])["q1"] for name in ("hybrid", "rerank"))
+    assert after == [*reversed(before[:4]), *before[4:]]
+
+
+def test_a_document_from_nowhere_ends_it_and_answers_are_kept(shop):
+    changed(shop, "shop:even_first", "shop:strange")
+    with raises("unknown-document", line=19, source="pipeline.toml"):
+        followed()
+    (partial,) = shop.glob("pipeline.stages/rerank-*.partial.jsonl")
+    assert '"q1"' in partial.read_text()
+    with raises("unknown-document", line=19, source="pipeline.toml"):
+        followed()
+    asked = (shop / "asked.txt").read_text()
+    assert asked.count("strange red") == 1
+    assert asked.count("forwards red") == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code", "line"),
+    [
+        ('"words", "vectors"', '"words", "vektors"', "unknown-stage", 14),
+        ('"words", "vectors"', '"words", "rerank"', "circular-stages", 14),
+        ('"words", "vectors"', '"words"', "wrong-inputs", 14),
+        ('"words", "vectors"', '"words", "words"', "invalid-pipeline", 14),
+        ('["hybrid"]', '["hybrid", "words"]', "wrong-inputs", 20),
+        ('["hybrid"]', '["words"]', "unused-stage", 11),
+        ('"forwards.toml"', '"sideways.toml"', "cannot-read", 3),
+        ('fuse = "rrf"', 'fuse = "rff"', "unknown-fusion-method", 13),
+        ("k = 60", "kk = 60", "unknown-parameter", 13),
+        ("first = 7", "last = 7", "unknown-parameter", 7),
+        ("shop:even_first", "shop:nothing", "invalid-engine", 19),
+        ("shop:even_first", "shop", "invalid-pipeline", 19),
+        ('rerank = "shop:even_first"', 'fuse = "rrf"\nengine = "x"', "invalid-pipeline", 17),
+        ('name = "hybrid"', 'name = "words"', "invalid-pipeline", 12),
+        ('name = "hybrid"', 'name = "a/b"', "invalid-pipeline", 12),
+        ("depth = 4", "depth = 0", "invalid-pipeline", 21),
+        ("depth = 4", "dept = 4", "invalid-pipeline", 21),
+    ],
+)
+def test_what_is_wrong_has_its_line(run, shop, before, after, code, line):
+    changed(shop, before, after)
+    ended = run("stages", "pipeline.toml", "queries.tsv", "qrels.txt")
+    assert_refused(ended, code, "pipeline.toml", line)
+    assert not (shop / "asked.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("pipeline.toml", "queries.tsv"), "missing-input"),
+        (("qrels.txt", "words.run", "--folder", "x"), "unused-option"),
+        (("pipeline.toml", "queries.tsv", "qrels.txt", "--parameter", "k=1"), "unknown-stage"),
+        (("pipeline.toml", "queries.tsv", "qrels.txt", "--parameter", "hybrid.k"),
+         "invalid-parameter"),
+        (("pipeline.toml", "queries.tsv", "qrels.txt", "--parameter", "hybrid.keep=x"),
+         "invalid-parameter"),
+    ],
+)  # fmt: skip
+def test_words_that_do_not_fit_are_refused(run, shop, words, code):
+    assert_refused(run("stages", *words), code)
+
+
+def test_a_query_twice_has_its_line(run, shop):
+    (shop / "queries.tsv").write_text("q1\tred\n\nq1\tgreen\n")
+    ended = run("stages", "pipeline.toml", "queries.tsv", "qrels.txt")
+    assert_refused(ended, "duplicate-query", "queries.tsv", 3)
+
+
+def test_an_engine_that_is_down_ends_it_with_its_stage(shop):
+    (shop / "backwards.toml").write_text(
+        textwrap.dedent("""\
+            [engine]
+            kind = "command"
+            command = ["/nowhere/search"]
+            [engine.parameters]
+            first = 7
+            """)
+    )
+    with raises("unfinished-snapshot", line=7, source="pipeline.toml"):
+        followed()
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "latex"])
+def test_every_form_shows_the_latency(run, shop, monkeypatch, form):
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ("pipeline.toml", "queries.tsv", "qrels.txt", "-m", "nDCG@3", "--format", form)
+    ended = run("stages", *words)
+    assert ended.code == 0, ended.err
+    assert "even_first" in ended.out.replace("\\", "")
+    if form == "text":
+        assert max(map(len, ended.out.splitlines())) <= 80
+    if form == "html":
+        assert ended.out.count("<table") == 7
+
+
+def test_the_picture_has_a_panel_of_times(shop):
+    pytest.importorskip("altair")
+    timed = [row for row in followed().plot().rows if row["what"] == "latency"]
+    assert [row["stage"] for row in timed] == ["words", "vectors", "hybrid", "rerank"]
+
+
+def test_json_round_trip(shop):
+    result = followed()
+    assert Pipeline.from_dict(json.loads(json.dumps(result.to_dict()))).latency.equals(
+        result.latency
+    )
+    older = {key: value for key, value in result.to_dict().items() if key != "latency"}
+    assert Pipeline.from_dict(older).latency.is_empty()
+
+
+def test_weights_and_depths_are_settings_too(shop):
+    changed(shop, 'fuse = "rrf"', 'fuse = "linear"')
+    changed_text = (shop / "pipeline.toml").read_text().replace("parameters = { k = 60 }\n", "")
+    (shop / "pipeline.toml").write_text(changed_text)
+    one = followed(parameters={"hybrid.weights": "1,0", "rerank.depth": 1})
+    assert lists(runs_of(one)["hybrid"])["q1"][0] == "d0"
+    two = followed(parameters={"hybrid.weights": [0, 1], "rerank.depth": 1})
+    assert lists(runs_of(two)["hybrid"])["q1"][0] == "d7"
