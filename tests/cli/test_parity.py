@@ -159,7 +159,12 @@ OWN_HELP = {
     *(("advise", "task"), ("advise", "stage"), ("split", "way")),  # with each choice explained
     *(("reconcile", "value"), ("explain", "depth"), ("gate", "noise"), ("rating-accuracy", "k")),
     *(("plot", "query_id"), ("plot", "cutoffs"), ("resolve", "parameters"), ("sheet", "raters")),
-    *(("fuse", "parameters"), ("fuse", "weights"), ("snapshot", "parameters")),
+    *(
+        ("fuse", "parameters"),
+        ("fuse", "weights"),
+        ("snapshot", "parameters"),
+        ("stages", "parameters"),
+    ),
 }
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankgate.engines.engine import Answer, Connection, Engine, Failure, Query
+from rankgate.engines.engine import Answer, Connection, Engine, Query
+from rankgate.engines.failure import Failure
 from rankgate.engines.hits import answer
 from rankgate.engines.kinds.command import Command, Process
 from rankgate.engines.kinds.python import rows_of
