@@ -113,7 +113,8 @@ def test_states_are_shown_with_values_comparisons_and_verdicts(run, tmp_path):
     qrels, old, new = (str(tmp_path / name) for name in ("qrels.txt", "old.run", "new.run"))
     (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d1 1\n" for query in QUERIES))
     (tmp_path / "rankgate.toml").write_text(
-        '[gate]\nunequal = "zero"\n[[rules]]\nkind = "noninferiority"\nmetric = "RR"\nmargin = 0.5\n'
+        '[gate]\nunequal = "zero"\n'
+        '[[rules]]\nkind = "noninferiority"\nmetric = "RR"\nmargin = 0.5\n'
     )
     policy = ["--policy", str(tmp_path / "rankgate.toml")]
 

@@ -109,7 +109,7 @@ def test_a_snapshot_that_is_killed_goes_on_and_equals_a_whole_one(engine, tmp_pa
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     assert int(done.stdout) == 20
     kept = [json.loads(line) for line in partial(output).read_bytes().split(b"\n")[:-1]]
-    answered = [row["query_id"] for row in kept[1:]]
+    answered = [row["query_id"] for row in kept if "query_id" in row]
     assert len(answered) == len(set(answered))  # none was asked twice
     assert answered
     again = snapshot(engine, QUERIES, output)

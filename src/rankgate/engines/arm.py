@@ -103,8 +103,11 @@ class Arm:
             run=run,
         )
         result = self.target.write(result, outcomes)
+        done = result.finished and not result.states["failed"]
+        if not done:
+            outcomes.note_written()
         self.close()
-        if result.finished and not result.states["failed"]:
+        if done:
             outcomes.path.unlink()
         return result
 

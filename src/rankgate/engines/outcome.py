@@ -17,6 +17,9 @@ State = Literal["ok", "zero", "failed", "not_run"]
 SUFFIX = ".partial.jsonl"
 """The end of the name of a snapshot that is under way."""
 
+WRITTEN = "written"
+"""The key of the last line of a snapshot whose run is written, and that can go on."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -76,6 +79,7 @@ class Outcomes:
         for row in rows[1:]:
             if "facts" in row:
                 self.facts.append(Facts(**row["facts"]))
+            if "query_id" not in row:
                 continue
             self.states[row["query_id"]] = row["state"]
             self.seen.update(row.get("shown", ()))
@@ -124,8 +128,15 @@ class Outcomes:
     def note(self, facts: Facts) -> None:
         """Put on disk what the engine says of itself and its index."""
         self.facts.append(facts)
+        self._add({"facts": vars(facts)})
+
+    def note_written(self) -> None:
+        """Put on disk that the run of these outcomes is written."""
+        self._add({WRITTEN: True})
+
+    def _add(self, row: Mapping[str, Any]) -> None:
         with self._writing:
-            self._journal.add({"facts": vars(facts)})
+            self._journal.add(row)
             self._journal.rows.clear()
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
+from rankgate.data import read_run
 from rankgate.data.streams.target import Version, replacing
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
@@ -20,6 +21,7 @@ from rankgate.evaluation.scored_system import Scorer
 from rankgate.gating import looks
 from rankgate.gating.baseline import Baseline, dumped, is_baseline, loaded
 from rankgate.gating.policy import default, found, read
+from rankgate.gating.unfinished import refuse_unfinished, refuse_unfinished_files
 from rankgate.metrics.names import DEFAULT_METRICS, parse, parse_all
 from rankgate.present.result import Result
 from rankgate.scoring.chosen import chosen_convention, refuse_mixed
@@ -163,6 +165,9 @@ def save(
             f"{path} is there already; add --force to replace it, and commit that.",
             code="already-exists",
         )
+    refuse_unfinished_files(run)
+    system = read_run(run)
+    refuse_unfinished(system)
     place = found(Path())
     policy = read(place) if place else default()
     rankings = rankings_among(policy.metrics, chosen_convention(how))
@@ -178,7 +183,7 @@ def save(
         tags=tags,
         context=Context() if lists else None,
     )
-    return write(Baseline(name, scorer.scored(run)), path, before)
+    return write(Baseline(name, scorer.scored(system)), path, before)
 
 
 def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> Saved:

@@ -32,6 +32,7 @@ from rankgate.gating.impossible import refuse_impossible
 from rankgate.gating.looks import place
 from rankgate.gating.policy import default, found, read
 from rankgate.gating.rules import RULES
+from rankgate.gating.unfinished import refuse_unfinished, refuse_unfinished_files
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.recommenders.scorecard_slices import ACTIVITY, active
 from rankgate.scoring.alignment.ranked import ranked_of
@@ -133,6 +134,7 @@ def gate(
     say = on_progress or (lambda _: None)
     rules, kept = _policy(policy, Path(folder)), Path(folder) / baselines.FOLDER
     refuse_baseline_again(baseline, [candidate])
+    refuse_unfinished_files(baseline, candidate, *noise)
     saved = baselines.pinned(str(baseline), kept) if isinstance(baseline, str | Path) else None
     rankings = rankings_among(rules.metrics, chosen_convention(rules["convention"]), extra)
     metrics = rankings or (saved.baseline.system.metrics if saved else DEFAULT_METRICS)
@@ -157,13 +159,13 @@ def gate(
     every = (*scorer.metrics, *(scorer.builder.metrics.items() if scorer.builder else ()))
     refuse_impossible(rules.rules, every)
     run = read_run(candidate)
-    if rules["unequal"] == "refuse":
-        _refuse_unfinished(run, *([] if saved else [read_run(baseline)]))
+    old = () if saved else (read_run(baseline),)
+    refuse_unfinished(*old, run, partly=rules["unequal"] != "refuse")
     other = scorer.scored(run)
     if saved is not None and saved.baseline.system.qrels_sha256 != scorer.qrels.sha256:
         return _stale(saved, other, rules)
     say("scoring the baseline")
-    base = _chosen(saved, metrics, rules) if saved else scorer.scored(baseline)
+    base = _chosen(saved, metrics, rules) if saved else scorer.scored(*old)
     base, other = systems_apart([base, other], [None if saved else baseline, candidate], names)
     test = Test(
         interval=_interval(rules),
@@ -197,24 +199,6 @@ def gate(
     result = with_wholes(result, wholes, lists.warnings)
     verdict = decide(result, rules, inputs, looks=looks, today=today)
     return _logged(verdict, saved, other, record=record) if saved else verdict
-
-
-def _refuse_unfinished(*runs: Run) -> None:
-    """Decide nothing about a system that was not asked every query.
-
-    Raises:
-        UsageError: a run that says so of itself.
-    """
-    for run in runs:
-        if run.queries is None or "state" not in run.queries.columns:
-            continue
-        count = int((run.queries["state"] == "not_run").sum())
-        if count:
-            raise UsageError(
-                f"{run.name}: {count:,} of {len(run.queries):,} queries were not asked (state "
-                'not_run); finish the snapshot, or say unequal = "zero" or "drop" in the policy.',
-                code="unfinished-snapshot",
-            )
 
 
 def _logged(verdict: Verdict, saved: Saved, candidate: ScoredRun, *, record: bool) -> Verdict:
