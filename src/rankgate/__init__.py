@@ -78,6 +78,8 @@ if TYPE_CHECKING:
     from rankgate.reports.plot import plot
     from rankgate.scoring.chosen import chosen_convention as convention
     from rankgate.scoring.convention import Convention
+    from rankgate.sweeps.sweep import Sweep
+    from rankgate.sweeps.verb import sweep
     from rankgate.unjudged.holes import HoleAnalysis, holes
 
 __all__ = [
@@ -116,6 +118,7 @@ __all__ = [
     "Sheets",
     "Snapshot",
     "Split",
+    "Sweep",
     "UsageError",
     "Validation",
     "Verdict",
@@ -152,6 +155,7 @@ __all__ = [
     "snapshot",
     "split",
     "stages",
+    "sweep",
     "validate",
 ]
 
@@ -190,6 +194,7 @@ _HOMES = {
     "Scorecard": "rankgate.recommenders.scorecard",
     "Snapshot": "rankgate.engines.snapshot",
     "Split": "rankgate.recommenders.split",
+    "Sweep": "rankgate.sweeps.sweep",
     "UsageError": "rankgate.errors",
     "Validation": "rankgate.files.validation",
     "Verdict": "rankgate.gating.verdict",
@@ -227,6 +232,7 @@ _HOMES = {
     "snapshot": "rankgate.engines.take",
     "split": "rankgate.recommenders.splitting",
     "stages": "rankgate.pipelines.verb",
+    "sweep": "rankgate.sweeps.verb",
     "validate": "rankgate.files.validate",
 }
 

@@ -62,7 +62,7 @@ def test_the_public_names_are_these():
     results += ["Lists", "Matrix", "ModelRatings"]
     results += ["Pipeline", "Pool", "Prices", "RankgateError", "RaterAgreement", "RatingAccuracy"]
     results += ["Reconciliation", "ResolvedJudgments", "Reusability", "Scorecard", "Sheets"]
-    results += ["Snapshot", "Split"]
+    results += ["Snapshot", "Split", "Sweep"]
     results += ["UsageError", "Validation", "Verdict"]
     verbs = [
         "admit",
@@ -104,6 +104,7 @@ def test_the_public_names_are_these():
         "snapshot",
         "split",
         "stages",
+        "sweep",
         "validate",
     ]
     assert rankgate.__all__ == [*results, *verbs]

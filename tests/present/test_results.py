@@ -108,6 +108,7 @@ KINDS = (
     "tradeoff",
     "ranks",
     "split",
+    "sweep",
     "baselines",
     "policy",
     "policies",
@@ -130,6 +131,17 @@ def collected(folder):
     filled = [[*row[:place], str(i % 3), *row[place + 1 :]] for i, row in enumerate(rows)]
     (path,) = replace(made, tables={"ann": (head, filled)}).write(folder / "ann.csv")
     return rankgate.collect([path])
+
+
+def swept():
+    """A sweep over the parameters of a fusion."""
+    plan = {
+        "sweep": {"qrels": QRELS},
+        "fuse": {"runs": RUNS, "weights": [1.0, "{{weight}}"], "parameters": {"k": "{{k}}"}},
+        "dials": {"weight": [0.5, 1, 4], "k": [1, 60]},
+        "baseline": {"weight": 1, "k": 60},
+    }
+    return rankgate.sweep(plan)
 
 
 def made(folder, ratings):
@@ -186,6 +198,7 @@ def made(folder, ratings):
         "tradeoff": lambda: tradeoff(rankgate.evaluate(QRELS, RUNS, ["nDCG@3", "FallOut@3"])),
         "ranks": lambda: ranks(QRELS, RUNS, depth=3),
         "split": lambda: rankgate.split(folder / "log.csv", candidates="all"),
+        "sweep": swept,
         "baselines": lambda: SavedBaselines.of(
             save(
                 "main", folder / "qrels.txt", folder / "old.run", ["RR"], folder=folder, force=True

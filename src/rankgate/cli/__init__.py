@@ -53,6 +53,7 @@ SECTIONS = {
     "Search engines and pipelines": {
         "engines": "List the kinds of search engines, or check the file of one.",
         "snapshot": "Ask a search engine every query; write its results as a run.",
+        "sweep": "Measure settings point by point, and choose one honestly.",
         "fuse": "Merge the runs of several systems into one.",
         "stages": "Evaluate each stage of a ranking pipeline and find the bottleneck.",
     },
@@ -99,6 +100,7 @@ _HOMES = {
     "reusability": "rankgate.judging.commands.reusability",
     "engines": "rankgate.engines.commands.engines",
     "snapshot": "rankgate.engines.commands.snapshot",
+    "sweep": "rankgate.sweeps.command",
     "fuse": "rankgate.fusion.command",
     "stages": "rankgate.pipelines.command",
     "split": "rankgate.recommenders.commands.split",

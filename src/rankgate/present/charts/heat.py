@@ -26,7 +26,7 @@ def heat(
         rows: the cells.
         domain: the values of the first colour and the last.
         shades: the colours; with three the middle one is of the domain's middle.
-        form: ``%`` for shares; else two decimals.
+        form: ``%`` for shares, or a format such as ``.4f``; else two decimals.
     """
     alt = altair()
     across = list(dict.fromkeys(row["column"] for row in rows))
@@ -67,7 +67,7 @@ def heat(
 
 
 def _words(value: float, form: str) -> str:
-    return f"{value:.0%}" if form == "%" else f"{value:z.2f}"
+    return f"{value:.0%}" if form == "%" else f"{value:z{form or '.2f'}}"
 
 
 def needs_white(value: float, domain: tuple[float, float], shades: Sequence[str]) -> bool:

@@ -1,0 +1,1 @@
+"""Sweeps: settings of engines, fusions and commands measured point by point, and chosen."""

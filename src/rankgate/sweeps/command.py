@@ -1,0 +1,40 @@
+"""``rankgate sweep``: settings measured point by point, and one of them chosen."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Any
+
+import click
+
+from rankgate.console import options
+from rankgate.console.declared_options import options_of
+from rankgate.console.output import print_result
+from rankgate.console.progress import Progress
+from rankgate.present.write import FORMS
+from rankgate.sweeps.verb import steps_of, sweep
+
+
+@click.command("sweep")
+@click.argument("plan", type=click.Path(), metavar="SWEEP.toml")
+@options_of(sweep, "folder", "workers N", "trials N")
+@options.output
+@options.form(*FORMS)
+def command(plan: str, form: str, output: str | None, **chosen: Any) -> None:
+    """Measure every setting that SWEEP.toml describes, and choose one.
+
+    The result names the best setting, and its gain over the baseline on queries that it was not
+    chosen by. What was measured is kept: after an interruption, the same command goes on. Exits
+    with 1 if a point failed.
+
+    \b
+    rankgate sweep sweep.toml
+    rankgate sweep sweep.toml --workers 4 -o sweep.html
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that set-ups are undone
+    with Progress(steps_of(plan, chosen["trials"])) as progress:
+        result = sweep(plan, on_progress=progress, **chosen)
+    print_result(result, form, output)
+    if not result.finished:
+        sys.exit(1)

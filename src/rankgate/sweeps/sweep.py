@@ -1,0 +1,209 @@
+"""A sweep: every point with its figures, the front, the choice; what ``sweep`` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import polars as pl
+
+from rankgate.present.result import Notice, Result
+
+# the codec reads the types of fields when it restores a result
+from rankgate.sweeps.choice import Choice
+from rankgate.sweeps.dials import Dial, words
+from rankgate.sweeps.importance import Importance
+
+_CHARTS = "rankgate.sweeps.charts"
+_SHOWN = 3  # problems that a notice names
+
+
+@dataclass(frozen=True)
+class Value:
+    """The mean of a metric over queries.
+
+    Attributes:
+        mean: over queries.
+        low: the lower end of its interval; None where there is too little to make one.
+        high: the upper end.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """One point.
+
+    Attributes:
+        parameters: a value for each dial.
+        hash: of all that its run depends on.
+        state: ``ok``, ``failed`` or ``not_run``.
+        problem: why it failed or was not run.
+        metrics: by metric; empty where it is not ``ok``.
+        latency: quantiles in milliseconds, p50 to p100; empty where nothing was timed.
+        run: the file of its run; None where there is none.
+    """
+
+    parameters: Mapping[str, Any]
+    hash: str
+    state: str
+    problem: str = ""
+    metrics: Mapping[str, Value] = field(default_factory=dict)
+    latency: Mapping[str, float | None] = field(default_factory=dict)
+    run: str | None = None
+
+
+@dataclass(frozen=True)
+class Sweep(Result):
+    """Settings measured point by point, and one of them chosen.
+
+    Attributes:
+        name: of the sweep.
+        target: what is swept: its name.
+        target_kind: engine, fusion or command.
+        search: grid or optuna.
+        qrels: the name of the judgments.
+        convention: name, hash and axes.
+        metrics: the metrics; the first one decides.
+        lower: those that are better when lower.
+        queries: how many queries the means are over.
+        left_out: judged queries that were not asked.
+        substituted: queries without a value at some points, which count 0 there, or nowhere if the
+            first metric is better when lower.
+        space: the dials.
+        points: every point; the first is the baseline, the values now.
+        quantile: of latency, for the front.
+        front: places of the points that no other point is better and faster than.
+        choice: the chosen point and its gain; None where nothing can be chosen.
+        importance: of dials, then of pairs of dials.
+        level: of the intervals.
+        seed: of folds and proposals.
+        repeats: how often the queries were cut into folds.
+        folder: where runs are kept; None if nowhere.
+    """
+
+    kind: ClassVar[str] = "sweep"
+    label: ClassVar[str] = "Sweep"
+    document_from: ClassVar[str] = "rankgate.sweeps.document:document"
+    order: ClassVar[int] = 28
+    charts: ClassVar[Mapping[str, str]] = {
+        "sweep-front": f"{_CHARTS}.front:draw",
+        "sweep-dials": f"{_CHARTS}.by_dial:draw",
+        "sweep-heat": f"{_CHARTS}.pair:draw",
+    }
+
+    name: str
+    target: str
+    target_kind: str
+    search: str
+    qrels: str
+    convention: Mapping[str, Any]
+    metrics: tuple[str, ...]
+    lower: tuple[str, ...]
+    queries: int
+    left_out: int
+    substituted: int
+    space: tuple[Dial, ...]
+    points: tuple[SweepPoint, ...]
+    quantile: str
+    front: tuple[int, ...]
+    choice: Choice | None
+    importance: tuple[Importance, ...]
+    level: float
+    seed: int
+    repeats: int
+    folder: str | None = None
+
+    @property
+    def metric(self) -> str:
+        """The metric that decides."""
+        return self.metrics[0]
+
+    @property
+    def baseline(self) -> SweepPoint:
+        """The values now."""
+        return self.points[0]
+
+    @property
+    def chosen(self) -> SweepPoint | None:
+        """The chosen point."""
+        return None if self.choice is None else self.points[self.choice.place]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every point has its figures."""
+        return all(point.state == "ok" for point in self.points)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Points without figures, and what the gain rests on."""
+        return tuple(_notices(self))
+
+    def _table(self) -> pl.DataFrame:
+        """A row for each point: dials, state, means with intervals, latency."""
+        return pl.DataFrame([_row(point, self) for point in self.points], infer_schema_length=None)
+
+
+def _row(point: SweepPoint, result: Sweep) -> dict[str, Any]:
+    row: dict[str, Any] = {"hash": point.hash, "state": point.state, "problem": point.problem}
+    row |= point.parameters
+    for metric in result.metrics:
+        value = point.metrics.get(metric)
+        for end in ("mean", "low", "high"):
+            row[metric if end == "mean" else f"{metric}.{end}"] = getattr(value, end, None)
+    return row | {name: point.latency.get(name) for name in ("p50", "p90", "p95", "p99")}
+
+
+def _notices(result: Sweep) -> list[Notice]:
+    found = []
+    for state, verb in (("failed", "failed"), ("not_run", "were not run")):
+        some = [point for point in result.points if point.state == state]
+        if some:
+            first = "; ".join(
+                f"{words(point.parameters)}: {point.problem}" for point in some[:_SHOWN]
+            )
+            found.append(
+                Notice(
+                    f"{state.replace('_', '-')}-points",
+                    f"{len(some):,} of {len(result.points):,} points {verb} and are not compared "
+                    f"({first}{'; …' if len(some) > _SHOWN else ''}); the same command goes on",
+                )
+            )
+    if result.baseline.state != "ok":
+        found.append(
+            Notice("no-baseline", "the baseline has no figures, so nothing can be compared with it")
+        )
+    if result.search != "grid":
+        found.append(
+            Notice(
+                "adaptive-search",
+                "points were proposed by their values on all queries, and only the choice among "
+                "them is held out: the held-out gain may still be a little too high",
+            )
+        )
+    if result.choice is not None and result.queries < 50:
+        found.append(
+            Notice(
+                "few-queries",
+                f"{result.queries} queries are few: intervals are wide, and skewed values may "
+                "make them too short",
+            )
+        )
+    if result.left_out:
+        found.append(
+            Notice("queries-not-asked", f"{result.left_out:,} judged queries were not asked")
+        )
+    if result.substituted:
+        lower = result.metric in result.lower
+        what = "are left out" if lower else "count 0 there"
+        found.append(
+            Notice(
+                "missing-values",
+                f"{result.substituted:,} queries have no value at some points and {what}",
+            )
+        )
+    return found

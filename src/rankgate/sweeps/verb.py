@@ -1,0 +1,255 @@
+"""The verb ``sweep``: measure settings point by point, and choose one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.streams.target import replacing
+from rankgate.declare import Range
+from rankgate.present.write import rendered
+from rankgate.stats.interval import guarded_interval
+from rankgate.sweeps.choice import choose
+from rankgate.sweeps.importance import importances
+from rankgate.sweeps.measure import Measured, Measuring
+from rankgate.sweeps.plan import read_plan
+from rankgate.sweeps.sweep import Sweep, SweepPoint, Value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.sweeps.plan import Plan, SweepLike
+
+    Floats = NDArray[np.float64]
+
+RESULT = "sweep.json"
+"""The file of the result in the folder of a sweep."""
+
+
+def sweep(
+    plan: SweepLike,
+    *,
+    folder: str | Path | None = None,
+    workers: Annotated[int, Range(1, 64)] | None = None,
+    trials: Annotated[int, Range(1, 100_000)] | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Sweep:
+    """Measure settings point by point, and choose one of them.
+
+    Every point of the grid, or every point that Optuna proposes, is set up, its run is taken and
+    scored, and the set-up is undone. Runs are kept in a folder by a hash of all that they depend
+    on: what was measured is not measured again, and a sweep that was interrupted goes on when it
+    is called again. The first point is the baseline: the values now.
+
+    The point with the highest mean is chosen; its gain over the baseline is estimated on queries
+    that it was not chosen by (`rankgate.sweeps.choice.choose`).
+
+    Args:
+        plan: a TOML file, or its tables as a dictionary, where ``engine``, ``queries`` and
+            ``qrels`` may be a function, dictionaries or frames.
+        folder: where runs are kept; by default next to the file, and nowhere for a dictionary.
+        workers: how many points are measured at the same time; as the file says without it.
+        trials: how many points Optuna proposes; as the file says without it.
+        on_progress: called with each point before it is measured.
+
+    Raises:
+        InputError: a file that cannot be read, with its line.
+        UsageError: a set-up that cannot be undone; a folder that another sweep uses.
+        MissingExtraError: a library that is not installed.
+    """
+    chosen = read_plan(plan)
+    settings = replace(
+        chosen.settings,
+        workers=workers or chosen.settings.workers,
+        trials=trials or chosen.settings.trials,
+    )
+    chosen = replace(chosen, settings=settings)
+    report = on_progress or (lambda _: None)
+    if folder is None and isinstance(plan, str | Path):
+        folder = Path(plan).with_suffix("")
+        folder = folder.with_name(f"{folder.name}.points")
+    if folder is None:
+        with TemporaryDirectory() as place:
+            return replace(_swept(chosen, Path(place), report), folder=None)
+    result = _swept(chosen, Path(folder), report)
+    with replacing(str(Path(folder) / RESULT)) as stream:
+        stream.write(rendered(result, "json").encode())
+    return result
+
+
+def steps_of(plan: SweepLike, trials: int | None = None) -> int:
+    """How many points a sweep has, to show progress."""
+    chosen = read_plan(plan)
+    if chosen.settings.search == "grid":
+        return len(chosen.points)
+    return 1 + (trials or chosen.settings.trials)
+
+
+def _swept(plan: Plan, folder: Path, report: Callable[[str], None]) -> Sweep:
+    first = plan.points
+    grid = plan.settings.search == "grid"
+    total = len(first) if grid else 1 + plan.settings.trials
+    with Measuring(plan, folder, total, report) as measuring:
+        measured = measuring.all(first)
+        if not grid:
+            measured += _proposed(plan, measuring, measured[0])
+    return _result(plan, measured, folder)
+
+
+def _proposed(plan: Plan, measuring: Measuring, baseline: Measured) -> list[Measured]:
+    """The points that Optuna proposes, each once, in its order."""
+    from rankgate.sweeps.tpe import Proposals
+
+    settings, metric = plan.settings, plan.scorer.metrics[0]
+    workers = 1 if plan.setup.steps else settings.workers
+    proposals = Proposals(
+        plan.dials, settings.seed, maximise=metric[1].higher_is_better, several=workers > 1
+    )
+    if all(plan.baseline[dial.name] in dial for dial in plan.dials) and baseline.scores is not None:
+        proposals.know(plan.baseline, _mean(baseline, metric[0]))
+    found: dict[str, Measured] = {baseline.key: baseline}
+    asked = 0
+    while asked < settings.trials and not measuring.down:
+        points = proposals.ask(min(workers, settings.trials - asked))
+        asked += len(points)
+        batch = measuring.all(points)
+        found |= {each.key: each for each in batch if each.key not in found}
+        proposals.tell([None if each.scores is None else _mean(each, metric[0]) for each in batch])
+    return list(found.values())[1:]
+
+
+def _mean(measured: Measured, metric: str) -> float:
+    assert measured.scores is not None
+    return float(measured.scores.filter(pl.col("metric") == metric)["value"].mean() or 0.0)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Values of the points with figures, on the same queries.
+
+    Attributes:
+        values: by metric ``(n, P)``.
+        left_out: judged queries that no point has.
+        substituted: queries without a value at some points.
+    """
+
+    values: dict[str, Floats]
+    left_out: int
+    substituted: int
+
+
+def _result(plan: Plan, measured: Sequence[Measured], folder: Path) -> Sweep:
+    good = [place for place, each in enumerate(measured) if each.scores is not None]
+    labels = [label for label, _ in plan.scorer.metrics]
+    lower = tuple(label for label, each in plan.scorer.metrics if not each.higher_is_better)
+    table = _aligned([measured[place] for place in good], labels, lower)
+    settings, metric = plan.settings, labels[0]
+    values: dict[int, dict[str, Value]] = {place: {} for place in range(len(measured))}
+    for label, each in table.values.items():
+        for column, place in enumerate(good):
+            values[place][label] = _value(each[:, column], settings.level)
+    choice = None
+    sign = -1.0 if metric in lower else 1.0
+    if good and good[0] == 0 and len(good) > 1:
+        ours = sign * table.values[metric]
+        choice = choose(
+            ours - ours[:, :1], 0,
+            folds=settings.folds, repeats=settings.repeats,
+            level=settings.level, seed=settings.seed,
+        )  # fmt: skip
+        choice = None if choice is None else replace(choice, place=good[choice.place])
+    means = np.array([values[place][metric].mean for place in good])
+    slow = [measured[place].latency.get(settings.latency) for place in good]
+    return Sweep(
+        name=plan.name,
+        target=plan.target.name,
+        target_kind=plan.target.kind,
+        search=settings.search,
+        qrels=plan.scorer.qrels.name,
+        convention=plan.scorer.how.to_dict(),
+        metrics=tuple(labels),
+        lower=lower,
+        queries=len(table.values[metric]),
+        left_out=table.left_out,
+        substituted=table.substituted,
+        space=plan.dials,
+        points=tuple(_point(each, values[place]) for place, each in enumerate(measured)),
+        quantile=settings.latency,
+        front=tuple(good[place] for place in _front(sign * means, slow)),
+        choice=choice,
+        importance=importances(plan.dials, [measured[place].point for place in good], means)
+        if len(good) > 1
+        else (),
+        level=settings.level,
+        seed=settings.seed,
+        repeats=settings.repeats,
+        folder=str(folder),
+    )
+
+
+def _point(measured: Measured, values: dict[str, Value]) -> SweepPoint:
+    return SweepPoint(
+        dict(measured.point),
+        measured.key,
+        measured.state,
+        measured.problem,
+        values,
+        dict(measured.latency),
+        None if measured.file is None else measured.file.name,
+    )
+
+
+def _aligned(good: Sequence[Measured], labels: Sequence[str], lower: Sequence[str]) -> _Table:
+    """Values of all points on the queries that at least one of them was asked."""
+    found: dict[str, Floats] = {}
+    if not good:
+        return _Table({label: np.empty((0, 0)) for label in labels}, 0, 0)
+    wide = [each.scores.pivot("metric", index="query_id", values="value") for each in good]  # type: ignore[union-attr]
+    ids = pl.concat([frame["query_id"] for frame in wide]).unique().sort()
+    absent = np.column_stack([_absent(each, ids) for each in good])
+    asked = ~absent.all(axis=1)
+    frame = pl.DataFrame({"query_id": ids})
+    joined = [frame.join(each, "query_id", how="left", maintain_order="left") for each in wide]
+    substituted = 0
+    for label in labels:
+        values = np.column_stack([each[label].to_numpy() for each in joined]).astype(float)
+        unknown = np.isnan(values)
+        kept = asked & ~unknown.all(axis=1)
+        some = kept & unknown.any(axis=1)
+        if label in lower:
+            kept &= ~some
+        found[label] = np.where(unknown, 0.0, values)[kept]
+        substituted = max(substituted, int(some.sum()))
+    return _Table(found, int((~asked).sum()), substituted)
+
+
+def _absent(measured: Measured, ids: pl.Series) -> NDArray[np.bool_]:
+    """Whether the run of a point lacks each query."""
+    assert measured.scores is not None
+    missing = measured.scores.filter(pl.col("why") == "missing")["query_id"]
+    return ids.is_in(missing.implode()).to_numpy()
+
+
+def _value(values: Floats, level: float) -> Value:
+    mean = float(values.mean()) if len(values) else float("nan")
+    if len(values) < 3 or not np.ptp(values):
+        return Value(mean, None, None)
+    found = guarded_interval(values, level)
+    return Value(mean, float(found.low[0]), float(found.high[0]))
+
+
+def _front(quality: Floats, latency: Sequence[float | None]) -> list[int]:
+    """The points that no other point is at least as good and as fast as, and better in one."""
+    places = [place for place, each in enumerate(latency) if each is not None]
+    ordered = sorted(places, key=lambda place: (latency[place], -quality[place], place))
+    front: list[int] = []
+    for place in ordered:
+        if not front or quality[place] > quality[front[-1]]:
+            front.append(place)
+    return front
