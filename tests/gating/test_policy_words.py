@@ -27,6 +27,7 @@ GOOD = {
         f'[[rules]]\nkind = "{kind}"\n{says}\n'
         for kind, says in {
             "noninferiority": 'metric = "AP"\nrelative = 0.1\nslice = "intent=head"',
+            "equivalence": 'metric = "AP"\nrelative = 0.1',
             "improvement": 'metric = "AP"\nby = 0.01',
             "floor": 'metric = "AP"\nat_least = 0.3\nby = "mean"',
             "per_query": 'metric = "AP"\nmax_drop = 0.2\nat_most = 3\nallow = ["q1"]',
@@ -85,7 +86,7 @@ def test_a_policy_is_checked_and_shown(tmp_path):
     place = tmp_path / "ours.toml"
     place.write_text(GOOD["every kind"])
     result = CliRunner().invoke(program, ["policy", str(place)]).output
-    assert "13 rules" in result
+    assert "14 rules" in result
     assert re.search(
-        r"per_query +per_query-4 \(block\)\n +metric AP, max_drop 0.2, at_most 3", result
+        r"per_query +per_query-5 \(block\)\n +metric AP, max_drop 0.2, at_most 3", result
     )

@@ -10,6 +10,7 @@ from rankgate.comparison.whole import Drawn
 from rankgate.errors import UsageError
 from rankgate.gating.evidence import Evidence, Inputs, Terms
 from rankgate.gating.flips import checked
+from rankgate.gating.redrawing import flip_rate
 from rankgate.gating.rule import Outcome
 from rankgate.gating.rules import RULES
 from rankgate.gating.verdict import RuleResult, Verdict
@@ -30,6 +31,7 @@ def decide(
     *,
     looks: LookNumber | None = None,
     today: str = "",
+    redraws: int = 0,
 ) -> Verdict:
     """How every rule ends, and what that makes of the whole.
 
@@ -43,6 +45,7 @@ def decide(
         inputs: what rules look at in addition.
         looks: which look at these queries this is; None where they are not pinned.
         today: the day, for exceptions that expire.
+        redraws: resampled sets of queries that say whether it would decide the same again.
 
     Raises:
         UsageError: a margin below the noise floor; a slice that no query has; a rule about single
@@ -90,6 +93,7 @@ def decide(
         notes,
         policy["inconclusive"],
         (comparison.baseline.name, comparison.candidate.name),
+        again=flip_rate(ended, evidence, redraws) if redraws else None,
     )
 
 

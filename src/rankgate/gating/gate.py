@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
@@ -18,6 +18,7 @@ from rankgate.comparison.pairs import Rules, compared
 from rankgate.data import read_run
 from rankgate.data.dataframes import polars_frame
 from rankgate.data.formats.tags import tags_from
+from rankgate.declare import Range
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import EVERY, Context
 from rankgate.evaluation.evaluate import rankings_among
@@ -31,6 +32,7 @@ from rankgate.gating.flips import values_under_drawn_grades
 from rankgate.gating.impossible import refuse_impossible
 from rankgate.gating.looks import place
 from rankgate.gating.policy import default, found, read
+from rankgate.gating.redrawing import REDRAWS
 from rankgate.gating.rules import RULES
 from rankgate.gating.unfinished import refuse_unfinished, refuse_unfinished_files
 from rankgate.metrics.names import DEFAULT_METRICS
@@ -71,6 +73,7 @@ def gate(
     judged_users_only: bool = False,
     catalogue: int | Iterable[object] | None = None,
     record: bool = True,
+    redraws: Annotated[int, Range(0)] = REDRAWS,
     extra: Sequence[Metric] = (),
     folder: str | Path = ".",
     today: str | None = None,
@@ -102,6 +105,8 @@ def gate(
             every user that a system serves.
         catalogue: how many items there are, numbered from 0, or their ids.
         record: record this evaluation in the log next to the saved baseline.
+        redraws: the number of resampled sets of queries on which the rules are evaluated again, to
+            show how often the verdict would be another one; 0 leaves it out.
         extra: user-defined metrics that the policy names.
         folder: where the project is, its policy, and its saved baselines below it.
         today: the day, for exceptions that expire; as 2026-01-31.
@@ -197,7 +202,7 @@ def gate(
     )
     today = today or datetime.now(UTC).strftime("%Y-%m-%d")
     result = with_wholes(result, wholes, lists.warnings)
-    verdict = decide(result, rules, inputs, looks=looks, today=today)
+    verdict = decide(result, rules, inputs, looks=looks, today=today, redraws=redraws)
     return _logged(verdict, saved, other, record=record) if saved else verdict
 
 

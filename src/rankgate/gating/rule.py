@@ -47,6 +47,9 @@ class RuleKind(Declared):
         needs: what must be prepared for it.
         statuses: (S,) the status under each set of drawn grades of unjudged documents; None where
             judging them cannot change it.
+        redrawn: (S,) the status under each resample of its queries, from (n, S) rows of them;
+            None takes ``statuses``, and where there is none either, the rule is not evaluated
+            again.
         without_comparison: the outcome where a saved baseline and the candidate have different
             judgments, so that nothing can be compared; None leaves the rule inconclusive.
     """
@@ -65,6 +68,7 @@ class RuleKind(Declared):
     needs: frozenset[Need] = frozenset()
     without_comparison: Callable[[Rule, Drift], Outcome] | None = None
     statuses: Callable[[Rule, Evidence, HypotheticalValues], NDArray[np.str_]] | None = None
+    redrawn: Callable[[Rule, Evidence, NDArray[np.int64]], NDArray[np.str_]] | None = None
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:

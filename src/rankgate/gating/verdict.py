@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from rankgate.comparison.comparison import Comparison
+from rankgate.gating.flip_rate import FlipRate
 from rankgate.gating.rule import Outcome, Rule, Status
 from rankgate.present.result import Notice, Result
 
@@ -69,6 +70,8 @@ class Verdict(Result):
         exit: the policy's word for inconclusive: inconclusive, pass or fail.
         names: of baseline and candidate.
         lost: the queries that lost, where there is no comparison: read from JSON.
+        again: how often resampled queries would give another verdict; None where it was not asked
+            for, or no rule looks at values of queries.
         counted: queries by system and state, where there is no comparison.
     """
 
@@ -88,6 +91,7 @@ class Verdict(Result):
     exit: str = "inconclusive"
     names: tuple[str, str] = field(default=("baseline", "candidate"))
     lost: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    again: FlipRate | None = None
     counted: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
 
     @property
@@ -148,6 +152,7 @@ class Verdict(Result):
             "states": self.states,
             "notes": list(self.notes),
             "looks": self.looks,
+            "flip_rate": self.again.to_dict() if self.again else None,
         }
 
     @classmethod
@@ -166,6 +171,7 @@ class Verdict(Result):
             exit=mapped if values["verdict"] == "inconclusive" else "inconclusive",
             names=(values["baseline"], values["candidate"]),
             lost=tuple(values["queries"]),
+            again=FlipRate.from_dict(again) if (again := values.get("flip_rate")) else None,
             counted=tuple(values.get("states", ())),
         )
 

@@ -168,6 +168,37 @@ def settled(
     )
 
 
+def within(
+    rule: Rule, evidence: Evidence, sides: tuple[BoundCheck, BoundCheck], margin: float
+) -> Outcome:
+    """The outcome of a gain, and of its negative, that were both compared with −margin."""
+    metric, where = rule["metric"], f" for {rule.slice}" if rule.slice else ""
+    loss, gain = sides
+    rise, fall = (gain.turned, loss) if not evidence.lower(metric) else (loss.turned, gain)
+    low, high = fall.low, rise.high
+    worst = evidence.losses(metric, rule.slice)
+    figures: dict[str, Any] = {
+        "n": loss.n, "delta": fall.mean, "low": low, "high": high, "margin": margin,
+        "mde": loss.mde, "queries": tuple(worst["query_id"].to_list()),
+    }  # fmt: skip
+    if loss.why:
+        why = f"{rule.slice}: {loss.why}" if rule.slice else loss.why
+        return Outcome("inconclusive", why, "add queries", **figures)
+    ends = f"(bounds {signed(low, -margin, margin)} and {signed(high, -margin, margin)})"
+    interval, claim = f"{metric} {signed(fall.mean)} {ends}{where}", f"within ±{number(margin)}"
+    if "fail" in (loss.status, gain.status):
+        return Outcome("fail", f"{interval}: not {claim}", "look at the worst queries", **figures)
+    if loss.status == gain.status == "pass":
+        caution = unseen_value(rule, loss, lower=evidence.lower(metric))
+        return Outcome("pass", f"{interval}: {claim}", caution=caution, **figures)
+    more = max((each.more or 0 for each in sides if each.status != "pass"), default=0)
+    after = f"add about {more:,} queries like these, if the difference stays" if more else ""
+    return Outcome(
+        "inconclusive", f"{interval} does not show whether it is {claim}",
+        after or "add queries, or allow more", **figures,
+    )  # fmt: skip
+
+
 def _claim(margin: float, *, loss: bool) -> str:
     """What the interval confirms or rules out."""
     if loss:

@@ -38,6 +38,7 @@ from rankgate.gating.gate import gate
     show_default=True,
     help="Record this evaluation in the log next to the saved baseline.",
 )
+@options_of(gate, "redraws")
 @options.metrics_from
 @options.form(*FORMS)
 @options.output

@@ -55,6 +55,7 @@ def document(result: Verdict) -> Document:
     return made(
         f"{candidate} against {baseline}",
         Entries(tuple(map(_entry, result.rules))),
+        again(result),
         Table(heading, worst(result)),
         Table("states of queries", states(result)),
         Points(result.notes),
@@ -70,7 +71,8 @@ def page_document(result: Verdict, options: ReportOptions) -> Document:
     known = comparison.warnings if comparison else ()
     notes = Points(tuple(note for note in result.notes if note not in known))
     blocks = (
-        Table("", rules(result)), Table("states of queries", states(result)), notes, inputs(result)
+        Table("", rules(result)), again(result), Table("states of queries", states(result)), notes,
+        inputs(result),
     )  # fmt: skip
     lead = _decisive(result)
     others: list[Section] = []
@@ -134,6 +136,28 @@ def states(result: Verdict) -> Grid:
     if all(row["state"] == "ok" for row in result.states):
         rows = []
     return Grid(("system", "state", "queries"), tuple(rows), frozenset({0, 1}))
+
+
+def again(result: Verdict) -> str:
+    """How often resampled queries would change the verdict, and what that means."""
+    found = result.again
+    if found is None:
+        return ""
+    others = [
+        f"{share:.0%} {name}"
+        for name, share in found.verdicts.items()
+        if share and name != result.verdict
+    ]
+    turned = sorted(found.rules.items(), key=lambda each: -each[1])
+    changed = [f"{name} {share:.0%}" for name, share in turned[:_LEAD] if share]
+    more = f" ({', '.join(others)})" if others else ""
+    more += f"; rules that change: {', '.join(changed)}" if changed else ""
+    return (
+        f"would it decide the same again? {found.share:.0%} of {found.draws} resampled sets of "
+        f"these queries give another verdict{more}. It says how much "
+        "depends on which queries were drawn, not how probably the verdict is wrong; judgments "
+        "and the systems' lists stay as they are."
+    )
 
 
 def _some(result: Verdict) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from rankgate.declare import Parameter, Range
@@ -14,6 +15,8 @@ from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import number
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rankgate.gating.evidence import Evidence
     from rankgate.gating.rule import Rule
 
@@ -53,6 +56,17 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     good = len(counted) <= most
     after = "" if good else "look at these queries side by side (rankgate compare --query ID)"
     return Outcome("pass" if good else "fail", reason, after, n=n, queries=queries)
+
+
+def _redrawn(rule: Rule, evidence: Evidence, places: NDArray[np.int64]) -> NDArray[np.str_]:
+    """The status of each resample, a query counted as often as it is drawn."""
+    table = evidence.queries(rule["metric"], rule.slice)
+    excused, _ = _allowed(rule["allow"] or [], evidence.terms.today)
+    dropped = (pl.col("gain") < -rule["max_drop"] - SLACK) & ~pl.col("query_id").is_in(
+        list(excused)
+    )
+    counted = table.select(dropped.alias("counted"))["counted"].to_numpy()
+    return np.where(counted[places].sum(axis=0) <= rule["at_most"], "pass", "fail")
 
 
 def _falls(lower: bool, count: int) -> str:  # noqa: FBT001 - of the metric
@@ -114,4 +128,5 @@ KIND = RuleKind(
     check=_check,
     difference="max_drop",
     limits="drop",
+    redrawn=_redrawn,
 )
