@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from rankgate.fusion.fuse import fuse
     from rankgate.fusion.fusion import Fusion
     from rankgate.gating.gate import gate
+    from rankgate.gating.gate_check import GateCheck
+    from rankgate.gating.self_check import self_check
     from rankgate.gating.verdict import Verdict
     from rankgate.judging.admission.admission import JudgeAdmission
     from rankgate.judging.admission.admit import admit
@@ -98,6 +100,7 @@ __all__ = [
     "Explanation",
     "Finding",
     "Fusion",
+    "GateCheck",
     "HoleAnalysis",
     "InputError",
     "Judge",
@@ -151,6 +154,7 @@ __all__ = [
     "resolve",
     "reusability",
     "scorecard",
+    "self_check",
     "sheets",
     "snapshot",
     "split",
@@ -176,6 +180,7 @@ _HOMES = {
     "Explanation": "rankgate.explanation.explanation",
     "Finding": "rankgate.explanation.finding",
     "Fusion": "rankgate.fusion.fusion",
+    "GateCheck": "rankgate.gating.gate_check",
     "HoleAnalysis": "rankgate.unjudged.holes",
     "InputError": "rankgate.errors",
     "Judge": "rankgate.judging.llm.judge",
@@ -228,6 +233,7 @@ _HOMES = {
     "reusability": "rankgate.judging.pooling.reusability",
     "scorecard": "rankgate.recommenders.scorecard",
     "Sheets": "rankgate.judging.sheets.sheets",
+    "self_check": "rankgate.gating.self_check",
     "sheets": "rankgate.judging.sheets.sheets",
     "snapshot": "rankgate.engines.take",
     "split": "rankgate.recommenders.splitting",

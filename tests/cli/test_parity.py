@@ -40,7 +40,7 @@ COMMAND_ONLY = {
     "holes": {"count"},  # a method of the result
     "fuse": {"target", "to"},  # the file
     "snapshot": {"target", "baseline", "baseline_output", "seed"},  # output; compare_engines
-    "gate": {"also"},  # what is printed
+    "gate": {"also", "checked", "snapshots"},  # what is printed; self_check
     "pool": {"rest_to", "overrides"},  # a file; a convention is a value
     "rate": {
         *("seed", "llm", "protocol", "url", "key_from", "template", "structure", "parameters"),

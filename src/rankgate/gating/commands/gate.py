@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
+from rankgate.console.output import print_result
 from rankgate.console.places import deliver, inputs, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
@@ -16,6 +18,8 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.commands.list_options import context
 from rankgate.gating.documents.verdict import FORMS, render
 from rankgate.gating.gate import gate
+from rankgate.gating.self_check import self_check
+from rankgate.present.write import FORMS as CHECK_FORMS
 
 
 @click.command("gate")
@@ -39,6 +43,14 @@ from rankgate.gating.gate import gate
     help="Record this evaluation in the log next to the saved baseline.",
 )
 @options_of(gate, "redraws")
+@click.option(
+    "--self-check",
+    "checked",
+    is_flag=True,
+    help="Gate one system against itself instead: BASELINE, CANDIDATE and --noise are runs of the "
+    "same system, or BASELINE is the TOML file of an engine and CANDIDATE its queries.",
+)
+@options_of(self_check, "snapshots N")
 @options.metrics_from
 @options.form(*FORMS)
 @options.output
@@ -58,6 +70,8 @@ def command(
     form: str,
     output: str | None,
     also: tuple[str, ...],
+    checked: bool,
+    snapshots: int,
     **chosen: Any,
 ) -> None:
     """Check CANDIDATE against BASELINE (a run or a saved baseline): pass, fail or inconclusive.
@@ -69,7 +83,11 @@ def command(
     rankgate gate qrels.txt old.run new.run
     rankgate gate qrels.txt main new.run --policy rankgate.toml --format markdown
     rankgate gate qrels.txt main new.run --also junit=gate.xml --also html=gate.html
+    rankgate gate --self-check qrels.txt one.run two.run --noise three.run
+    rankgate gate --self-check qrels.txt engine.toml queries.tsv --snapshots 10
     """
+    if checked:
+        _self_check(ctx, (qrels, baseline, candidate), (form, output), snapshots, chosen)
     more = [_also(each) for each in also]
     for _, place in more:
         refuse_clashes(inputs(), place)
@@ -82,6 +100,37 @@ def command(
     if form == "github" and summary:
         with open(summary, "a", encoding="utf-8") as page:  # noqa: PTH123 - it is added to
             page.write(render(result, "markdown"))
+    ctx.exit(result.status)
+
+
+def _self_check(
+    ctx: click.Context,
+    given: tuple[str, str, str],
+    shown: tuple[str, str | None],
+    snapshots: int,
+    chosen: Mapping[str, Any],
+) -> NoReturn:
+    """Gate a system against itself, and exit."""
+    qrels, baseline, candidate = given
+    form, output = shown
+    if form not in CHECK_FORMS:
+        raise UsageError(
+            f"a self-check has no format {form}; it has {', '.join(CHECK_FORMS)}.",
+            code="conflicting-options",
+        )
+    if chosen["extra"]:
+        raise UsageError("--self-check takes no metrics of your own.", code="conflicting-options")
+    options = {name: chosen[name] for name in ("policy", "tags", "context")}
+    with Progress(snapshots * snapshots) as progress:
+        if baseline.endswith(".toml"):
+            result = self_check(
+                qrels, baseline, queries=candidate, snapshots=snapshots,
+                on_progress=progress, **options,
+            )  # fmt: skip
+        else:
+            runs = [baseline, candidate, *chosen["noise"]]
+            result = self_check(qrels, runs, on_progress=progress, **options)
+    print_result(result, form, output)
     ctx.exit(result.status)
 
 

@@ -1,0 +1,120 @@
+"""A gate that is asked about one system and itself."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+import rankgate
+from rankgate.gating.gate_check import GateCheck
+from rankgate.stats.proportion import wilson
+from support.wording import raises
+
+QRELS = {f"q{q}": {f"d{d}": int(d < 3) for d in range(10)} for q in range(40)}
+POLICY = '[[rules]]\nkind = "noninferiority"\nmetric = "nDCG@10"\nmargin = {}\n'
+
+
+def snapshots(count, spread, seed=0):
+    """Runs of one system whose scores are not the same each time."""
+    rng = np.random.default_rng(seed)
+    return [
+        {
+            query: {doc: grade + float(rng.normal(0, spread)) for doc, grade in docs.items()}
+            for query, docs in QRELS.items()
+        }
+        for _ in range(count)
+    ]
+
+
+def policy(folder, margin, more=""):
+    file = folder / "rankgate.toml"
+    file.write_text(POLICY.format(margin) + more)
+    return file
+
+
+def test_the_rates_are_those_of_verdicts_about_every_pair(tmp_path):
+    runs, rules = snapshots(5, 0.6), policy(tmp_path, 0.03)
+    result = rankgate.self_check(QRELS, runs, rules)
+    verdicts = [
+        rankgate.gate(QRELS, one, two, rules).verdict
+        for one, two in itertools.permutations(runs, 2)
+    ]
+    assert result.verdicts["verdict"].to_list() == verdicts
+    assert len(set(verdicts)) > 1  # the margin is about as large as the noise
+    most = max(verdicts, key=verdicts.count)
+    rates = {row["event"]: row for row in result.rates.iter_rows(named=True)}
+    assert rates["flip"]["pairs"] == sum(verdict != most for verdict in verdicts)
+    assert rates["false fail"]["pairs"] == verdicts.count("fail")
+    share = rates["flip"]["share"]
+    low, high = wilson(np.array([share * 2]), np.array([2.0]))
+    assert (rates["flip"]["low"], rates["flip"]["high"]) == pytest.approx((low[0], high[0]))
+    means = [rankgate.evaluate(QRELS, run, "nDCG@10").means["nDCG@10"][0] for run in runs]
+    noise = result.metrics.row(0, named=True)
+    assert noise["noise"] == pytest.approx(max(means) - min(means))
+    assert noise["margin"] == 0.03
+    assert (result.passed, result.status) == (False, 1)
+    codes = {notice.code for notice in result.notices}
+    assert codes >= {"not-deterministic", "few-snapshots"}
+    assert ("margin-below-noise" in codes) == (noise["noise"] > 0.03)
+    assert GateCheck.from_dict(result.to_dict()).to_dict() == result.to_dict()
+
+
+def test_a_deterministic_system_never_flips(tmp_path):
+    (run,) = snapshots(1, 0.6)
+    result = rankgate.self_check(QRELS, [run, run, run], policy(tmp_path, 0.02))
+    assert result.passed
+    assert (result.queries, result.changed) == (40, 0)
+    assert [notice.code for notice in result.notices] == ["deterministic"]
+
+
+def test_an_improvement_of_a_system_over_itself_is_false(tmp_path):
+    worse = {query: {doc: -score for doc, score in docs.items()} for query, docs in QRELS.items()}
+    more = '[[rules]]\nkind = "improvement"\nmetric = "nDCG@10"\ntier = "warn"\n'
+    result = rankgate.self_check(QRELS, [QRELS, worse], policy(tmp_path, 0.9, more))
+    rates = {row["event"]: row["pairs"] for row in result.rates.iter_rows(named=True)}
+    assert rates["false improvement"] == 1
+    assert not result.passed
+
+
+def test_an_engine_is_asked_several_times(tmp_path):
+    rng = np.random.default_rng(4)
+
+    def search(_, depth):
+        return [(f"d{d}", float(rng.random())) for d in range(10)][:depth]
+
+    queries = dict.fromkeys(QRELS, "text")
+    result = rankgate.self_check(
+        QRELS, search, policy(tmp_path, 0.02), queries=queries, snapshots=3
+    )
+    assert (len(result.runs), len(result.verdicts), result.changed) == (3, 6, 40)
+    with raises("missing-input"):
+        rankgate.self_check(QRELS, search)
+    with raises("missing-input"):
+        rankgate.self_check(QRELS, [QRELS])
+    with raises("unfinished-snapshot"):
+        rankgate.self_check(QRELS, lambda _, **__: 1 / 0, queries=queries)
+
+
+def test_the_command_says_how_often_the_verdict_flips(run, tmp_path):
+    files = [str(tmp_path / f"{i}.run") for i in range(3)]
+    for file, docs in zip(files, snapshots(3, 0.3), strict=True):
+        lines = (
+            f"{query} Q0 {doc} 0 {score} x\n"
+            for query, scores in docs.items()
+            for doc, score in scores.items()
+        )
+        (tmp_path / file).write_text("".join(lines))
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text(
+        "".join(f"{q} 0 {d} {g}\n" for q, docs in QRELS.items() for d, g in docs.items())
+    )
+    words = ["gate", "--self-check", str(qrels), *files[:2], "--noise", files[2]]
+    assert run(*words, "--policy", str(policy(tmp_path, 0.0001))).code in (1, 3)
+    words += ["--policy", str(policy(tmp_path, 0.2))]
+    done = run(*words)
+    assert done.code == 0
+    assert "6 pass" in done.out
+    assert json.loads(run(*words, "--format", "json").out)["kind"] == "gate_check"
+    assert run(*words, "--format", "junit").code == 2
+    assert not (tmp_path / "rankgate").exists()  # nothing is logged
