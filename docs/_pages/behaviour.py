@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from rankgate.metrics.facets.faceted import block as faceted
 from rankgate.metrics.judged import block
 from rankgate.metrics.lists import ListMetric
 from rankgate.metrics.lists.listed import Listed
+from rankgate.metrics.preferences.preferred import PREFERENCES, Group, Preferred, Query
 from rankgate.scoring import CONVENTIONS
 
 if TYPE_CHECKING:
@@ -121,8 +123,20 @@ def _curve(
     pool: Sequence[float],
 ) -> Curve:
     defaults = CONVENTIONS["trec"].for_metric(metric).defaults(metric)
-    judged = block(rankings, [pool] * len(rankings))
+    seen = _preferred if metric.view == PREFERENCES else block
+    judged = seen(rankings, [pool] * len(rankings))
     return Curve(name, tuple(x), tuple(map(float, metric.compute(judged, defaults))))
+
+
+def _preferred(rankings: list[list[float | None]], pools: list[Sequence[float]]) -> Preferred:
+    """Rankings of graded documents; the rest of each pool is not retrieved."""
+    queries = []
+    for ranking, pool in zip(rankings, pools, strict=True):
+        graded = [grade for grade in ranking if grade is not None]
+        rest = Counter(pool) - Counter(graded)
+        levels = np.array([*graded, *rest.elements()], float)
+        queries.append(Query(len(graded), (Group.of([levels]),)))
+    return Preferred(tuple(queries))
 
 
 def _of_subtopics(metric: Metric) -> list[Panel]:

@@ -13,6 +13,7 @@ from rankgate.evaluation.metric import metric_details
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
+from rankgate.metrics.preferences import PREFERENCE_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,6 +26,10 @@ _FAMILIES = {
     "Of rankings that should serve several subtopics": (
         FACET_METRICS,
         "Judgments by subtopic, as of TREC's diversity tasks.",
+    ),
+    "Of preferences": (
+        PREFERENCE_METRICS,
+        "Which of two documents is better; grades count as preferences for higher ones.",
     ),
     "Of lists, beyond accuracy": (
         LIST_METRICS,

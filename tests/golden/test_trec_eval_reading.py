@@ -126,9 +126,9 @@ def process(*words, given=b""):
 
 @pytest.mark.usefixtures("write")
 def test_the_program_ends_with_1_and_a_sentence():
-    ended = process("-Z", "means", "qrels", "run")
+    ended = process("-Y", "qrels", "run")
     assert (ended.returncode, ended.stdout) == (1, b"")
-    assert ended.stderr == b"rankgate: trec_eval: option -Z not recognized; -h lists the options.\n"
+    assert ended.stderr == b"rankgate: trec_eval: option -Y not recognized; -h lists the options.\n"
 
 
 @pytest.mark.usefixtures("write")
@@ -146,7 +146,7 @@ def test_v_tells_the_version_on_standard_error(capsys):
 
 def test_h_explains_the_options_and_the_metrics_named(printed):
     result = printed("-h -m bpref -m P")
-    assert all(f" -{letter}, --" in result for letter in "hvqnmclJMNRT")
+    assert all(f" -{letter}, --" in result for letter in "hvqnmclJMNRTZ")
     assert "--te9" in result
     assert "doi:10.1145/1008992.1009000" in result
     assert "The share of the first k places" in result

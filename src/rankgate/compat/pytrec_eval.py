@@ -34,7 +34,9 @@ supported_measures = frozenset(NICKNAMES["all_trec"]) - SINCE_10
 """The names that can be asked for."""
 
 supported_nicknames = {
-    nickname: frozenset(names) & supported_measures for nickname, names in NICKNAMES.items()
+    nickname: frozenset(names) & supported_measures
+    for nickname, names in NICKNAMES.items()
+    if set(names) <= set(NICKNAMES["all_trec"])
 }
 """Names of groups."""
 

@@ -12,6 +12,7 @@ from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.names import known
 from rankgate.metrics.plugins import installed
+from rankgate.metrics.preferences import PREFERENCE_METRICS
 from rankgate.present.result import Result
 
 if TYPE_CHECKING:
@@ -51,12 +52,12 @@ class Metrics(Result):
 
 
 def metrics(extra: Sequence[Metric] = ()) -> Metrics:
-    """Every metric of the catalogue, of subtopics, of lists; those given; those of plug-ins.
+    """Every built-in metric, by what it sees; those given; those of plug-ins.
 
     Raises:
         UsageError: a plug-in that cannot be loaded, or a metric that takes a built-in name.
     """
     others = (*extra, *installed())
     known(others)
-    every = (*CATALOGUE, *FACET_METRICS, *LIST_METRICS, *others)
+    every = (*CATALOGUE, *FACET_METRICS, *PREFERENCE_METRICS, *LIST_METRICS, *others)
     return Metrics(tuple(map(MetricDetails.of, every)))

@@ -18,6 +18,7 @@ from rankgate.errors import UsageError
 from rankgate.metrics import trec
 from rankgate.metrics.catalogue import CATALOGUE, by_name
 from rankgate.metrics.plugins import installed
+from rankgate.metrics.preferences import PREFERENCE_METRICS
 
 if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
@@ -40,7 +41,9 @@ def _fold(name: str) -> str:
 
 
 _EXACT: dict[str, Metric] = {
-    name: metric for metric in CATALOGUE for name in (metric.name, *metric.aliases)
+    name: metric
+    for metric in (*CATALOGUE, *PREFERENCE_METRICS)
+    for name in (metric.name, *metric.aliases)
 }
 # trec_eval's names are first, so that a canonical name spelled alike goes before them.
 _LOOSE: dict[str, Metric] = {

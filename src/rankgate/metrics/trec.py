@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.errors import UsageError
 from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.metrics.preferences import PREFERENCE_METRICS
 
 if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
@@ -32,6 +33,11 @@ CUTS: Mapping[str, tuple[str, ...]] = {
 _BOUND: Mapping[str, Mapping[str, object]] = {
     "rbp": {"gain": "scaled", "p": 0.9},
     "rbp_resid": {"p": 0.9, "tail": "holes"},
+    **{
+        f"prefs_{name}_{short}": {"over": over}
+        for name in ("simp", "pair", "avgjg", "avgjg_Rnonrel", "num_prefs_ful")
+        for short, over in (("ret", "retrieved"), ("imp", "implied"))
+    },
 }
 """What a name says besides the metric."""
 
@@ -39,7 +45,9 @@ _UTILITY = ("found", "noise", "missed", "avoided")
 
 
 NAMED: Mapping[str, Metric] = {
-    name: metric(**_BOUND.get(name, {})) for metric in CATALOGUE for name in metric.trec
+    name: metric(**_BOUND.get(name, {}))
+    for metric in (*CATALOGUE, *PREFERENCE_METRICS)
+    for name in metric.trec
 }
 """The metric of each name that trec_eval has."""
 

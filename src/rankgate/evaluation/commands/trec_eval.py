@@ -14,8 +14,8 @@ import click
 from rankgate.errors import DuplicateError, InputError, UsageError
 from rankgate.evaluation.documents.trec_eval import render
 from rankgate.evaluation.metric import metric_details
-from rankgate.evaluation.trec.columns import atol, columns
-from rankgate.evaluation.trec.trec_eval import trec_eval
+from rankgate.evaluation.trec.columns import RELEVANCE, atol, columns
+from rankgate.evaluation.trec.trec_eval import AbsentQueryError, trec_eval
 
 _HELP = """\
 Usage: rankgate trec_eval [--te9] [OPTIONS] QRELS RUN
@@ -33,14 +33,18 @@ Evaluate RUN (- is standard input) against QRELS and print what trec_eval prints
   -J, --Judged_docs_only             Take unjudged documents out of the rankings first.
   -M, --Max_retrieved_per_topic MAX  Count only the first MAX documents of each query.
   -N, --Number_docs_in_coll COUNT    Documents in the collection, for the metric utility.
-  -R, --Rel_info_format qrels        The format of QRELS; no other is read.
+  -R, --Rel_info_format FORMAT       The format of QRELS: qrels, prefs (query group subgroup
+                                     document level), qrels_prefs (grades as preferences) or
+                                     qrels_jg (the second field is the group of judges).
+  -Z, --Zscore MEANS                 Print z-scores; MEANS has lines of query, metric, mean and
+                                     standard deviation among other runs.
   -T, --Results_format trec_results  The format of RUN; no other is read.
       --te9                          Compute as trec_eval 9 does: scores as 32-bit floats,
                                      its recall points; no rbp, rbp_resid, unj.
 """
 
 _TE10, _TE9 = "10.0-rc3, as rankgate computes it", "9.0.8, as rankgate computes it"
-_SHORT = "hvqm:cl:nJN:M:R:T:"
+_SHORT = "hvqm:cl:nJN:M:R:T:Z:"
 _LONG = {
     "help": "h",
     "version": "v",
@@ -54,11 +58,12 @@ _LONG = {
     "Max_retrieved_per_topic=": "M",
     "Rel_info_format=": "R",
     "Results_format=": "T",
+    "Zscore=": "Z",
     "te9": "te9",
 }
 _NUMBERS = {"l": "level", "M": "depth", "N": "documents"}
 _SWITCHES = {"c": "complete", "J": "judged_only", "te9": "te9"}
-_FORMATS = {"R": "qrels", "T": "trec_results"}
+_FORMATS = {"R": tuple(RELEVANCE), "T": ("trec_results",)}
 _CANNOT_CALCULATE, _NOTHING = 4, 7  # trec_eval's exit codes
 _USAGE = frozenset({"wrong-arguments", "unknown-measure"})  # its exit code 1
 _APART = "queries-differ"  # exit code 7
@@ -98,6 +103,8 @@ def command(words: Sequence[str]) -> None:
     """
     try:
         evaluate(words)
+    except AbsentQueryError as error:
+        _end_at_absent(error, _read(words))
     except (InputError, UsageError) as error:
         _end(error)
 
@@ -135,11 +142,21 @@ def _end(error: InputError | UsageError) -> NoReturn:
 
 def _end_as_trec_eval(error: DuplicateError, said: _Words) -> NoReturn:
     """End with trec_eval's lines and exit code where a document appears twice for a query."""
-    asked = columns(said.metrics or ["official"], te9="te9" in said.options)
+    relevance = said.options.get("relevance", "qrels")
+    asked = columns(said.metrics or ["official"], te9="te9" in said.options, relevance=relevance)
     first = next((each.name for each in asked if each.name not in _WITHOUT_RANKING), "")
     if found := _DOCUMENT.search(error.problem):
         click.echo(f"trec_eval.form_res_rels: duplicate docs {found[1]}", err=True)
     click.echo(f"trec_eval: Can't calculate measure '{first}'", err=True)
+    click.echo(f"rankgate: {error}", err=True)
+    raise click.exceptions.Exit(_CANNOT_CALCULATE)
+
+
+def _end_at_absent(error: AbsentQueryError, said: _Words) -> NoReturn:
+    """End as trec_eval 10 where the run lacks a query: after the queries before it."""
+    for piece in render(error.before, per_query="q" in said.flags, summary=False):
+        sys.stdout.write(piece)
+    click.echo(f"trec_eval: result qid '{error.query_id}' not found in qrels", err=True)
     click.echo(f"rankgate: {error}", err=True)
     raise click.exceptions.Exit(_CANNOT_CALCULATE)
 
@@ -163,11 +180,16 @@ def _read(words: Sequence[str]) -> _Words:
         if letter == "m":
             said.metrics.append(value)
         elif letter in _FORMATS:
-            if value != _FORMATS[letter]:
+            if value not in _FORMATS[letter]:
+                known = ", ".join(_FORMATS[letter])
                 raise UsageError(
-                    f"trec_eval: -{letter} {value}: only {_FORMATS[letter]} is read.",
+                    f"trec_eval: -{letter} {value}: no such format; known: {known}.",
                     code="invalid-syntax",
                 )
+            if letter == "R":
+                said.options["relevance"] = value
+        elif letter == "Z":
+            said.options["zscores"] = value
         elif letter in _NUMBERS:
             said.options[_NUMBERS[letter]] = _number(letter, value)
         elif letter in _SWITCHES:
@@ -201,7 +223,8 @@ def _files(said: _Words) -> tuple[str, str]:
 def _explain(said: _Words) -> None:
     """Print the help, and the details of the metrics named."""
     click.echo(_HELP, nl=False)
-    named = columns(said.metrics, te9="te9" in said.options)
+    relevance = said.options.get("relevance", "qrels")
+    named = columns(said.metrics, te9="te9" in said.options, relevance=relevance)
     for name in dict.fromkeys(column.name for column in named if column.metrics):
         if name != "relstring":
             click.echo("\n" + f"{metric_details(name)}\n", nl=False)

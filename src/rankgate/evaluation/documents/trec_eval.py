@@ -44,7 +44,8 @@ def _blocks(result: TrecEvaluation) -> Iterator[str]:
 
 def _template(columns: list[Column]) -> str:
     lines = (
-        f"{column.label:<22}\t{_QUERY}\t".replace("%", "%%") + f"{_FORMS[column.kind]}\n"
+        f"{column.prefix}{column.label:<22}\t{_QUERY}\t".replace("%", "%%")
+        + f"{_FORMS[column.kind]}\n"
         for column in columns
     )
     return "".join(lines)

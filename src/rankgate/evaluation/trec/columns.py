@@ -19,18 +19,26 @@ if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
 
 Kind = Literal["number", "count", "relstring", "runid"]
+Relevance = Literal["qrels", "prefs", "qrels_prefs", "qrels_jg"]
 
 ORDER = (
     "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref",
     "recip_rank", "iprec_at_recall", "P", "relstring", "recall", "infAP", "gm_bpref", "Rprec_mult",
     "utility", "11pt_avg", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut",
     "relative_P", "success", "set_P", "set_relative_P", "set_recall", "set_map", "set_F",
-    "num_nonrel_judged_ret", "yaap", "rbp", "rbp_resid", "unj",
+    "num_nonrel_judged_ret", "prefs_num_prefs_poss", "prefs_num_prefs_ful",
+    "prefs_num_prefs_ful_ret", "prefs_simp", "prefs_pair", "prefs_avgjg", "prefs_avgjg_Rnonrel",
+    "prefs_simp_ret", "prefs_pair_ret", "prefs_avgjg_ret", "prefs_avgjg_Rnonrel_ret",
+    "prefs_simp_imp", "prefs_pair_imp", "prefs_avgjg_imp", "map_avgjg", "P_avgjg",
+    "Rprec_mult_avgjg", "yaap", "rbp", "rbp_resid", "unj",
 )  # fmt: skip
 """Every name, in the order of the output."""
 
 SINCE_10 = frozenset({"rbp", "rbp_resid", "unj"})
 """The names that trec_eval 9 does not have."""
+
+_OTHER_FORMAT = re.compile("^prefs|_avgjg$")
+_PREFERENCES = tuple(name for name in ORDER if name.startswith("prefs"))
 
 NICKNAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -39,18 +47,32 @@ NICKNAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             *("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "utility"),
             *("set_P", "set_relative_P", "set_recall", "set_map", "set_F"),
         ),
-        "all_trec": tuple(name for name in ORDER if name != "yaap"),
+        "all_trec": tuple(n for n in ORDER if n != "yaap" and not _OTHER_FORMAT.search(n)),
+        "all_prefs": ("runid", "num_q", *_PREFERENCES),
+        "prefs": ("runid", "num_q", *_PREFERENCES[: _PREFERENCES.index("prefs_avgjg") + 1]),
+        "qrels_jg": ("runid", "num_q", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
     }
 )
 """Names of groups."""
 
+RELEVANCE: Mapping[Relevance, frozenset[str]] = MappingProxyType(
+    {
+        "qrels": frozenset(NICKNAMES["all_trec"]) | {"yaap"},
+        "prefs": frozenset(NICKNAMES["all_prefs"]),
+        "qrels_prefs": frozenset(NICKNAMES["all_prefs"]),
+        "qrels_jg": frozenset(NICKNAMES["qrels_jg"]),
+    }
+)
+"""The formats of judgments, and the names that each has values for."""
+
 CUT_NAMES = frozenset(CUTS)
 """The names that print a line for each cutoff."""
 
-_OTHER_FORMATS = ("prefs", "all_prefs", "qrels_jg")
 _SUMMARY_ONLY = frozenset({"runid", "num_q", "gm_map", "gm_bpref"})
-_COUNTS = frozenset({"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret"})
-_SHARES = frozenset({"iprec_at_recall", "Rprec_mult"})
+_COUNTS = frozenset(
+    {"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret", *_PREFERENCES[:3]}
+)
+_SHARES = frozenset({"iprec_at_recall", "Rprec_mult", "Rprec_mult_avgjg"})
 _GAINS = frozenset({"ndcg", "ndcg_rel", "Rndcg", "G"})
 _UTILITY = ("found", "noise", "missed", "avoided")
 _LONGEST = 10_000  # documents in a relstring
@@ -67,6 +89,7 @@ class Column:
         metrics: what is computed: nothing for ``runid``, the pieces of a ``relstring``, and
             several where their mean is the value.
         length: documents of a ``relstring``.
+        prefix: what is printed before the label: ``Z`` for z-scores.
     """
 
     name: str
@@ -74,6 +97,7 @@ class Column:
     kind: Kind = "number"
     metrics: tuple[Metric, ...] = ()
     length: int = 0
+    prefix: str = ""
 
     @property
     def per_query(self) -> bool:
@@ -87,7 +111,12 @@ class Column:
 
 
 def columns(
-    words: Sequence[str], *, level: int = 1, documents: int = 0, te9: bool = False
+    words: Sequence[str],
+    *,
+    level: int = 1,
+    documents: int = 0,
+    te9: bool = False,
+    relevance: Relevance = "qrels",
 ) -> tuple[Column, ...]:
     """The columns that the words after ``-m`` ask for, in trec_eval's order.
 
@@ -99,9 +128,11 @@ def columns(
         level: the smallest grade that counts as relevant.
         documents: documents in the collection, for ``utility``.
         te9: only names that trec_eval 9 has.
+        relevance: the format of the judgments; only names that have values with it.
 
     Raises:
-        UsageError: a name that trec_eval does not have, parameters that cannot be read.
+        UsageError: a name that trec_eval does not have, parameters that cannot be read, a name
+            that needs another format.
     """
     wanted: dict[str, str] = {}
     for word in words:
@@ -122,6 +153,13 @@ def columns(
     unknown = next((name for name in wanted if name not in ORDER), None)
     if unknown is not None:
         raise _unknown(unknown)
+    refused = next((n for n in ORDER if n in wanted and n not in RELEVANCE[relevance]), None)
+    if refused is not None:
+        others = " or ".join(f"-R {name}" for name, known in RELEVANCE.items() if refused in known)
+        raise UsageError(
+            f"-m {refused}: has no value with -R {relevance}; it needs {others}.",
+            code="unsupported-metric",
+        )
     found: list[Column] = []
     for name in ORDER:
         if name in wanted:
@@ -131,11 +169,6 @@ def columns(
 
 
 def _unknown(name: str) -> UsageError:
-    if name in _OTHER_FORMATS or name.startswith("prefs") or name.endswith("_avgjg"):
-        return UsageError(
-            f"-m {name}: needs preferences or several judges, and only qrels are read here.",
-            code="unsupported-metric",
-        )
     near = get_close_matches(name, (*NICKNAMES, *ORDER), n=1, cutoff=0.6)
     several = ", ".join(NICKNAMES)
     hint = (
@@ -166,9 +199,10 @@ def _columns(name: str, written: str, bind: Callable[[Metric], Metric]) -> list[
     if name == "relstring":
         return [_relstring(written)]
     kind: Kind = "count" if name in _COUNTS else "number"
-    metric = bind(NAMED[name])
-    if name in CUTS:
-        cuts = _cuts(name, written or ",".join(CUTS[name]))
+    by_group = name.removesuffix("_avgjg") if name in RELEVANCE["qrels_jg"] else name
+    metric = bind(NAMED[by_group])
+    if by_group in CUTS:
+        cuts = _cuts(name, written or ",".join(CUTS[by_group]))
         place = "{}_{:.2f}" if name in _SHARES else "{}_{}"
         return [Column(name, place.format(name, cut), kind, (metric @ cut,)) for cut in cuts]
     special = _special(name, written, metric) if written else None

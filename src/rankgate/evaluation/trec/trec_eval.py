@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from rankgate.errors import DuplicateError, UsageError
+from rankgate.errors import DuplicateError, InputError, UsageError
 from rankgate.evaluation.trec import files
-from rankgate.evaluation.trec.columns import Column, columns
+from rankgate.evaluation.trec.columns import Column, Relevance, columns
+from rankgate.evaluation.trec.groups import group_values, read_groups
+from rankgate.evaluation.trec.preferences import (
+    grades_as_preferences,
+    preference_values,
+    read_preferences,
+)
 from rankgate.evaluation.trec.relstring import strings
+from rankgate.evaluation.trec.zscores import converted, read_zscores
 from rankgate.metrics.trec import NAMED
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.alignment.judgments import JudgmentIndex
@@ -24,6 +32,7 @@ if TYPE_CHECKING:
 
     from rankgate.data import Run, Scores
     from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.evaluation.trec.zscores import ZScores
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
 
@@ -63,6 +72,8 @@ def trec_eval(
     documents: int = 0,
     depth: int | None = None,
     te9: bool = False,
+    relevance: Relevance = "qrels",
+    zscores: str | Path | None = None,
 ) -> TrecEvaluation:
     """Evaluate a run as trec_eval 10 does, or as trec_eval 9.
 
@@ -76,6 +87,11 @@ def trec_eval(
         documents: documents in the collection, for ``utility`` (``-N``).
         depth: documents of each ranking that count; None is all (``-M``).
         te9: as trec_eval 9: scores as 32-bit floats, its recall points, its metrics.
+        relevance: the format of the judgments (``-R``): grades (``qrels``), preferences
+            (``prefs``), grades as preferences (``qrels_prefs``), or grades by several groups of
+            judges (``qrels_jg``).
+        zscores: a file with mean and standard deviation of each query and metric among other
+            runs; values become z-scores (``-Z``).
 
     Raises:
         InputError: a file that trec_eval would not read, or no query in common.
@@ -83,34 +99,149 @@ def trec_eval(
         UsageError: an unknown metric, or a query that the run lacks without ``complete``
             (trec_eval 10 ends there too; trec_eval 9 leaves such queries out).
     """
-    asked = columns(metrics, level=level, documents=documents, te9=te9)
+    asked = columns(metrics, level=level, documents=documents, te9=te9, relevance=relevance)
     how = replace(
         CONVENTIONS["trec9" if te9 else "trec"],
         missing="leave_out" if te9 else "zero",
         depth=depth,
         judged_only=judged_only,
     )
-    index = JudgmentIndex.of(files.judgments(qrels, te9=te9))
     tagged = any(column.kind == "runid" for column in asked)
     ranking = files.ranking(run, te9=te9, tagged=tagged)
-    scores = _scored(index, ranking, [*_keyed(asked), *_known(level)], how)
-    absent = scores.why[_RETRIEVED] == MISSING
-    if absent.any() and not complete:
-        query = scores.query_ids.filter(pl.Series(absent))[0]
-        raise UsageError(
-            f"query '{query}' is not in the run; with -c such queries count as 0.",
-            code="unknown-query",
-        )
-    empty = judged_only or depth == 0
-    values = tuple(_values(i, column, scores, empty=empty) for i, column in enumerate(asked))
-    lacking = len(index.query_ids) - len(scores.query_ids) if complete else 0
-    summary = [_summary(*each, lacking) for each in zip(asked, values, strict=True)]
+    if relevance == "qrels":
+        found = _of_grades(qrels, ranking, asked, how, level=level, complete=complete)
+    else:
+        found = _of_others(relevance, qrels, ranking, asked, how)
+    if zscores is not None:
+        asked, found = _standardised(read_zscores(zscores), asked, found)
+    if found.absent.any() and not complete:
+        raise AbsentQueryError(asked, found.until(int(found.absent.argmax())), found)
+    lacking = found.lacking if complete else 0
+    summary = [_summary(*each, lacking) for each in zip(asked, found.values, strict=True)]
     for i, column in enumerate(asked):
         if column.kind == "runid":
             summary[i] = ranking.tag or ranking.name
-        elif column.name == "num_rel" and complete:  # regardless of the level
-            summary[i] = float(np.count_nonzero(index.grades > 0))
-    return TrecEvaluation(asked, tuple(scores.query_ids.to_list()), values, tuple(summary))
+        elif column.name == "num_rel" and found.relevant is not None:
+            summary[i] = found.relevant
+    return TrecEvaluation(asked, found.query_ids, found.values, tuple(summary))
+
+
+class AbsentQueryError(UsageError):
+    """The run lacks a judged query, where trec_eval 10 ends.
+
+    Attributes:
+        query_id: the query.
+        before: the values of the queries before it, which trec_eval 10 prints.
+    """
+
+    def __init__(self, asked: Sequence[Column], before: _Found, found: _Found) -> None:
+        self.query_id = found.query_ids[len(before.query_ids)]
+        super().__init__(
+            f"query '{self.query_id}' is not in the run; with -c such queries count as 0.",
+            code="unknown-query",
+        )
+        self.before = TrecEvaluation(tuple(asked), before.query_ids, before.values, ())
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The values of queries, before they are summed up.
+
+    Attributes:
+        query_ids: queries with values.
+        values: for each column its values, as in `TrecEvaluation`.
+        absent: ``(T,)``, queries that the run lacks.
+        lacking: judged queries that have no values.
+        relevant: what ``num_rel`` prints in the summary, where that is not the sum.
+    """
+
+    query_ids: tuple[str, ...]
+    values: tuple[NDArray[np.float64] | Sequence[str], ...]
+    absent: NDArray[np.bool_]
+    lacking: int = 0
+    relevant: float | None = None
+
+    def until(self, end: int) -> _Found:
+        """The same for the queries before a place."""
+        return replace(
+            self, query_ids=self.query_ids[:end], values=tuple(each[:end] for each in self.values)
+        )
+
+
+def _of_grades(
+    qrels: QrelsLike,
+    run: Run,
+    asked: Sequence[Column],
+    how: Convention,
+    *,
+    level: int,
+    complete: bool,
+) -> _Found:
+    """The values with ordinary judgments."""
+    te9 = how.missing == "leave_out"
+    index = JudgmentIndex.of(files.judgments(qrels, te9=te9))
+    scores = _scored(index, run, [*_keyed(asked), *_known(level)], how)
+    empty = how.judged_only or how.depth == 0
+    values = tuple(_values(i, column, scores, empty=empty) for i, column in enumerate(asked))
+    return _Found(
+        tuple(scores.query_ids.to_list()),
+        values,
+        scores.why[_RETRIEVED] == MISSING,
+        len(index.query_ids) - len(scores.query_ids),
+        # regardless of the level
+        float(np.count_nonzero(index.grades > 0)) if complete else None,
+    )
+
+
+def _of_others(
+    relevance: Relevance, qrels: QrelsLike, run: Run, asked: Sequence[Column], how: Convention
+) -> _Found:
+    """The values with preferences, or with judgments by several groups."""
+    te9 = how.missing == "leave_out"
+    if relevance == "qrels_jg":
+        metrics = [() if column.name == "num_q" else column.metrics for column in asked]
+        found = group_values(read_groups(_path(qrels)), run, metrics, how)
+    else:
+        read = read_preferences(_path(qrels)) if relevance == "prefs" else None
+        judgments = read or grades_as_preferences(qrels, te9=te9)
+        plain = [replace(each, metrics=()) if each.name == "num_q" else each for each in asked]
+        found = preference_values(judgments, run, plain, depth=how.depth, te9=te9)
+    query_ids, values, present = found
+    if not present.any():
+        raise InputError("no query of the run is judged.", code="queries-differ")
+    rows = np.flatnonzero(present) if te9 else np.arange(len(query_ids))
+    return _Found(
+        tuple(query_ids[i] for i in rows),
+        tuple(each[rows] for each in values),
+        ~present[rows],
+        len(query_ids) - len(rows),
+    )
+
+
+def _path(qrels: QrelsLike) -> str | Path:
+    if isinstance(qrels, str | Path):
+        return qrels
+    raise UsageError(
+        "preferences and judgments by groups are read from files; give a path.",
+        code="invalid-syntax",
+    )
+
+
+def _standardised(
+    known: ZScores, asked: Sequence[Column], found: _Found
+) -> tuple[tuple[Column, ...], _Found]:
+    """Columns and values as z-scores; strings stay."""
+    shown, values = [], []
+    for column, value in zip(asked, found.values, strict=True):
+        plain = column.kind in ("runid", "relstring") or isinstance(value, list)
+        shown.append(column if plain else replace(column, prefix="Z", kind="number"))
+        unchanged = plain or column.name == "num_q"
+        values.append(
+            value
+            if unchanged
+            else converted(known, column.label, found.query_ids, np.asarray(value))
+        )
+    return tuple(shown), replace(found, values=tuple(values))
 
 
 def _keyed(asked: Sequence[Column]) -> list[tuple[str, Metric]]:

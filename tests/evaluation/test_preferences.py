@@ -1,0 +1,58 @@
+"""Preferences: values by hand, names, and judgments that contradict each other."""
+
+import pytest
+
+from rankgate.errors import InputError, UsageError
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.evaluation.trec.trec_eval import trec_eval
+
+RUN = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+
+
+def test_grades_are_preferences_for_higher_ones():
+    qrels = {"q": {"a": 1, "b": 2, "c": 0, "d": 2}}
+    names = ["prefs_simp", "prefs_simp_ret", "prefs_num_prefs_poss", "prefs_simp(over='implied')"]
+    row = evaluate(qrels, RUN, names).means.row(0)[1:]
+    # b > a, d > a, a > c, b > c, d > c; a > c and b > c are fulfilled
+    assert row == pytest.approx((2 / 5, 2 / 3, 5, 2 / 5))
+
+
+def values(tmp_path, text, *metrics, **options):
+    path = tmp_path / "prefs.txt"
+    path.write_text(text)
+    return trec_eval(path, RUN, metrics, relevance="prefs", **options)
+
+
+def test_preferences_follow_from_others_of_their_group(tmp_path):
+    two = "q g 1 a 2\nq g 1 b 1\nq g 2 b 2\nq g 2 c 1\n"
+    assert values(tmp_path, two, "prefs").mean("prefs_num_prefs_poss") == 3
+
+
+def test_groups_may_contradict_each_other(tmp_path):
+    text = "q g 1 a 2\nq g 1 b 1\nq h 1 b 2\nq h 1 a 1\nq h 1 c 1\n"
+    found = values(tmp_path, text, "all_prefs")
+    assert found.mean("prefs_simp") == pytest.approx(2 / 3)
+    assert found.mean("prefs_pair") == pytest.approx((1 / 2 + 1) / 2)
+    assert found.mean("prefs_avgjg") == pytest.approx((1 + 1 / 2) / 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line"),
+    [
+        ("q g 1 a 2\nq g 1 b 1\nq g 2 b 2\nq g 2 a 1\n", "preference-cycle", None),
+        ("q g 1 a 2\nq g 1 b 1\nq g 2 b 2\nq g 2 a 0\n", "contradicting-preferences", None),
+        ("q g 1 a 2\nq g 1 a 1\n", "duplicate-document", 2),
+        ("q g 1 a 2\nq g 1 b\n", "wrong-field-count", 2),
+        ("q g 1 a 2\nq g 1 b high\n", "not-a-number", 2),
+    ],
+)
+def test_preferences_that_cannot_be_used_are_refused(tmp_path, text, code, line):
+    with pytest.raises(InputError) as error:
+        values(tmp_path, text, "prefs")
+    assert (error.value.code, error.value.line) == (code, line)
+
+
+def test_a_metric_without_values_in_a_format_is_refused(tmp_path):
+    with pytest.raises(UsageError) as error:
+        values(tmp_path, "q g 1 a 2\n", "map")
+    assert error.value.code == "unsupported-metric"
