@@ -35,7 +35,7 @@ def test_engines_are_listed_shown_and_checked(run, engine):
     assert "red shoe" in done.out
     engine.write_text(engine.read_text().replace('table = "docs"', 'table = "dogs"'))
     done = run("engines", "check", str(engine))
-    assert done.code == 1
+    assert done.code == 3
     assert "no such table" in done.out
 
 
@@ -55,11 +55,11 @@ def test_a_snapshot_is_evaluated_with_its_states(run, engine, tmp_path):
     assert run("snapshot", str(engine), str(queries), "-o", str(output), "--force").code == 0
 
 
-def test_an_engine_that_is_down_exits_with_1(run, engine, tmp_path):
+def test_an_engine_that_is_down_exits_with_3(run, engine, tmp_path):
     engine.write_text(engine.read_text().replace('table = "docs"', 'table = "dogs"'))
     output = tmp_path / "new.run"
     done = run("snapshot", str(engine), str(queries_file(tmp_path)), "-o", str(output))
-    assert done.code == 1
+    assert done.code == 3
     assert "not asked" in done.out
 
 

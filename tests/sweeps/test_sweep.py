@@ -378,4 +378,4 @@ def test_the_command_prints_writes_and_exits(plan, shop):
     assert CliRunner().invoke(program, ["sweep", str(plan()), "-o", str(page)]).exit_code == 0
     assert page.read_text().count("<table") >= 3
     failing = plan('[dials]\ntable = ["plain", "late"]\n')
-    assert CliRunner().invoke(program, ["sweep", str(failing)]).exit_code == 1
+    assert CliRunner().invoke(program, ["sweep", str(failing)]).exit_code == 3

@@ -26,7 +26,7 @@ def command(plan: str, form: str, output: str | None, **chosen: Any) -> None:
 
     The result names the best setting, and its gain over the baseline on queries that it was not
     chosen by. What was measured is kept: after an interruption, the same command goes on. Exits
-    with 1 if a point failed.
+    with 3 if a point failed.
 
     \b
     rankgate sweep sweep.toml
@@ -37,4 +37,4 @@ def command(plan: str, form: str, output: str | None, **chosen: Any) -> None:
         result = sweep(plan, on_progress=progress, **chosen)
     print_result(result, form, output)
     if not result.finished:
-        sys.exit(1)
+        sys.exit(3)

@@ -47,9 +47,9 @@ def show(kind: str, form: str) -> None:
 def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> None:
     """Ask the engine one query; show what a snapshot would keep, and what is missing.
 
-    Exits with 1 if there is no answer.
+    Exits with 3 if there is no answer.
     """
     result = check_engine(engine, query, parameters)
     print_result(result, form)
     if result.problem:
-        sys.exit(1)
+        sys.exit(3)

@@ -61,7 +61,7 @@ def command(
     """Ask the engine of ENGINE.toml every query, and write what it returns as RUN.
 
     Each answer is on disk before the next query is asked: after an interruption, the same command
-    goes on. Exits with 1 if the engine is down before all queries are asked.
+    goes on. Exits with 3 if the engine is down before all queries are asked.
 
     \b
     rankgate snapshot engine.toml queries.tsv -o new.run
@@ -86,4 +86,4 @@ def command(
             result = snapshot(engine, asked, target, on_progress=progress, **chosen)
     print_result(result, form)
     if not result.finished:
-        sys.exit(1)
+        sys.exit(3)
