@@ -142,7 +142,7 @@ def _metric_row(name: str) -> list[str]:
     cells = [f"[{name}](conventions/{name}.md)"]
     for metric in _METRICS:
         how = metric_details(metric).conventions[name]
-        (bound, relevant, _), *_ = documents.alike({name: how})
+        (bound, relevant, _), *_ = documents.same_values({name: how})
         result = [] if bound == documents.USUAL else [code(each) for each in bound.split(", ")]
         result += [] if relevant == "0" else [f"({relevant})"]
         cells.append("<br>".join(result) or _SAME)
