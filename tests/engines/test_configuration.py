@@ -4,8 +4,12 @@ import pytest
 
 from rankgate.engines.catalogue import ENGINES
 from rankgate.engines.configuration import read
+from rankgate.engines.engine_check import check_engine
 from rankgate.engines.engine_kinds import EngineKinds, engines
+from rankgate.engines.take import snapshot
 from support.wording import raises
+
+from .conftest import QUERIES
 
 GOOD = '[engine]\nkind = "sqlite"\ndatabase = "a.sqlite"\ntable = "docs"\n'
 HTTP = '[engine]\nkind = "http"\nurl = "http://x"\nhits = "a"\nid = "b"\n'
@@ -67,3 +71,30 @@ def test_every_kind_says_what_its_keys_mean():
     assert EngineKinds.from_dict(found.to_dict()).to_dict() == found.to_dict()
     with raises("unknown-kind-of-engine"):
         engines("solr")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD + 'weights = [1, "{{boots}}"]\n',
+        '[engine]\nkind = "tantivy"\nindex = "i"\nid = "i"\nsearch = []\nboosts = {a = "{{boots}}"}\n',
+        '[engine]\nkind = "command"\ncommand = ["search", "{{boots}}"]\n',
+        '[engine]\nkind = "postgresql"\ndsn = "x"\nsql = "SELECT %(query)s, %(boots)s"\n',
+        CLUSTER.replace('search = ["a"]\n', '[engine.body]\nq = "{{query}} {{boots}}"\n'),
+    ],
+)
+def test_a_name_without_a_value_is_refused_by_every_kind(tmp_path, text):
+    (tmp_path / "e.toml").write_text(text)
+    with raises("unknown-parameter"):
+        read(tmp_path / "e.toml")
+
+
+def test_a_statement_of_sqlite_without_a_value_is_refused_before_the_first_query(engine):
+    words = engine.read_text().replace('table = "docs"\nid = "doc_id"\n', "")
+    words = words.replace('weights = [0, "{{weight}}"]', 'sql = "SELECT doc_id, 1, {} FROM docs"')
+    engine.write_text(words.replace("{}", "':boots' || :query"))  # a text, and not a name
+    assert check_engine(engine).returned
+    engine.write_text(words.replace("{}", ":boots"))
+    for ask in (check_engine, lambda file: snapshot(file, QUERIES)):
+        with raises("unknown-parameter"):
+            ask(engine)

@@ -14,6 +14,9 @@ from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING, Path, at
 from rankgate.engines.transport import Response, Transport
 
+_NO_ERROR: tuple[Any, ...] = (MISSING, None, "", [], {}, False)
+_SHOWN = 200
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -24,6 +27,7 @@ class Shape:
         doc_id, score: within a document; a score of None is none.
         fields: within a document, by name.
         total: how many documents match; None where nobody says.
+        error: a message that says that the answer is not whole; None where there is none.
     """
 
     hits: Path
@@ -31,6 +35,7 @@ class Shape:
     score: Path | None
     fields: Mapping[str, Path]
     total: Path | None = None
+    error: Path | None = None
 
     def read(self, value: Any, depth: int | None) -> Answer | Failure:
         """The documents of an answer."""
@@ -40,6 +45,10 @@ class Shape:
     def rows(self, value: Any) -> list[Row] | Failure:
         """The documents of an answer, as they are."""
         listed = at(value, self.hits)
+        if self.error is not None and (message := at(value, self.error)) not in _NO_ERROR:
+            return Failure("again", f"the answer has an error: {str(message)[:_SHOWN]}")
+        if listed is MISSING and self.total_in(value) == 0:
+            return []  # some products leave the list out where nothing matches
         if not isinstance(listed, list):
             place = ".".join(self.hits)
             return Failure("refused", f"the answer has no list of documents at {place}")

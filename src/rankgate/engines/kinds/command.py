@@ -15,7 +15,7 @@ from rankgate.engines.engine import Answer, Connection, Engine, Query
 from rankgate.engines.failure import Failure
 from rankgate.engines.json_api import Shape
 from rankgate.engines.paths import parsed
-from rankgate.engines.template import filled
+from rankgate.engines.template import filled, names
 from rankgate.errors import UsageError
 
 _LARGEST = 64 << 20  # bytes of an answer
@@ -44,6 +44,7 @@ class Command(Engine):
         """Refuse a command that is empty or not of texts."""
         if not self.command or not all(isinstance(each, str) for each in self.command):
             raise UsageError("command is a list of texts.", code="invalid-engine")
+        self.refuse_unknown(names(self.command))
 
     def uses(self) -> None:
         """It gets every parameter."""

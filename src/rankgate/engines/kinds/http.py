@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import quote
 
 from rankgate.declare import Range
 from rankgate.engines.engine import Answer, Connection, Engine, Query
@@ -23,7 +24,7 @@ class Http(Engine):
     """An API that is described by a request and by where things are in its answer.
 
     Attributes:
-        url: Where the API is, without parameters.
+        url: Where the API is, without parameters; its path may hold names in double braces.
         method: GET or POST.
         params: Parameters of the URL; names in double braces represent values.
         headers: Headers; ${NAME} is an environment variable.
@@ -31,7 +32,8 @@ class Http(Engine):
         hits: Where the list of documents is, such as response.docs.
         id: Where a document has its id.
         score: Where a document has its score; without it the order counts.
-        total: Where the number of matching documents is.
+        total: Where the number of matching documents is; 0 there means that no list is needed.
+        error: Where an answer with status 200 has a message if it is not whole.
         page_size: Documents of one request, where the API gives fewer than depth; {{offset}},
             {{page}} and {{page_size}} say which.
         first_page: The number of the first page.
@@ -50,6 +52,7 @@ class Http(Engine):
     id: str
     score: str | None = None
     total: str | None = None
+    error: str | None = None
     page_size: Annotated[int, Range(1)] | None = None
     first_page: Annotated[int, Range(0)] = 0
     ca: str | None = field(default=None, metadata={"path": True})
@@ -58,6 +61,11 @@ class Http(Engine):
         """Refuse names without a value, and a request that does not hold the query."""
         used = {*names(self.params), *names(self.body or {}), *names(self.url)}
         self.refuse_unknown(used, "offset", "page", "page_size")
+        if "${" in self._url[1]:
+            raise UsageError(
+                "the URL has a secret behind a name in braces; send it in a header.",
+                code="invalid-engine",
+            )
         if "query" not in used:
             raise UsageError("no part of the request holds {{query}}.", code="invalid-engine")
         if self.page_size and not used & {"offset", "page"}:
@@ -76,7 +84,20 @@ class Http(Engine):
             parsed(self.score) if self.score else None,
             {name: parsed(path) for name, path in self.fields.items()},
             parsed(self.total) if self.total else None,
+            parsed(self.error) if self.error else None,
         )
+
+    @property
+    def _url(self) -> tuple[str, str]:
+        """The part of the URL that is the same for all queries, and the rest of its path."""
+        fixed, braces, _ = self.url.partition("{{")
+        base = fixed.rpartition("/")[0] if braces else self.url.rstrip("/")
+        return base, self.url[len(base) :]
+
+    def path(self, values: Mapping[str, Any]) -> str:
+        """The rest of the path with values, encoded."""
+        encoded = {name: quote(str(value), safe="") for name, value in values.items()}
+        return str(filled(self._url[1] + " ", encoded)).rstrip()
 
     def connect(self) -> Connection:
         """A pool of connections."""
@@ -86,7 +107,7 @@ class Http(Engine):
         """A pool of connections."""
         secrets = Secrets()
         return Transport(
-            secrets.resolved(self.url),
+            secrets.resolved(self._url[0]),
             {"Accept": "application/json", **resolved_table(self.headers, secrets)},
             timeout=self.timeout,
             authority=self.ca,
@@ -100,7 +121,7 @@ class _Api(Connection):
 
     def ask(self, query: Query) -> Answer | Failure:
         engine = self._engine
-        size = engine.page_size or engine.depth
+        size = min(engine.page_size or engine.depth, engine.depth)
         rows: list[Row] = []
         total: Any = None
         for page in range(-(-engine.depth // size)):
@@ -126,7 +147,7 @@ class _Api(Connection):
         return sent(
             self._transport,
             engine.method,
-            "",
+            engine.path(values),
             filled(engine.params, values),
             None if engine.body is None else filled(engine.body, values),
         )

@@ -53,6 +53,7 @@ class Sqlite(Engine):
         """Refuse neither, or both, of a table and a statement."""
         if (self.table is None) == (self.sql is None):
             raise UsageError("say either table or sql.", code="invalid-engine")
+        self.refuse_unknown(names(self.weights))
 
     def connect(self) -> Connection:
         """Open the database, read only."""
@@ -62,9 +63,22 @@ class Sqlite(Engine):
                 place, uri=True, timeout=self.timeout, check_same_thread=False
             )
             database.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
+            if self.sql is not None:
+                self._refuse_unbound(database, self.sql)
         except sqlite3.Error as error:
             raise UsageError(f"{self.database}: {error}.", code="cannot-read") from None
         return _Database(self, database)
+
+    def _refuse_unbound(self, database: sqlite3.Connection, sql: str) -> None:
+        """Ask SQLite, which alone knows what in a statement is a name, whether all have values."""
+        try:
+            database.execute(f"EXPLAIN {sql}", self.known(Query("", "")))
+        except sqlite3.ProgrammingError as error:
+            raise UsageError(
+                f"{error} Give it in [engine.parameters].", code="unknown-parameter"
+            ) from None
+        except sqlite3.Error:
+            return  # what else is wrong is said of the first query
 
     def uses(self) -> frozenset[str]:
         """The names of the weights and of the statement."""

@@ -14,7 +14,7 @@ from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
 from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING
-from rankgate.engines.template import filled
+from rankgate.engines.template import filled, names
 from rankgate.errors import MissingExtraError, UsageError
 
 
@@ -40,6 +40,10 @@ class Tantivy(Engine):
     search: list[Any]
     boosts: dict[str, Any] = field(default_factory=dict)
     every: bool = False
+
+    def check(self) -> None:
+        """Refuse names without a value."""
+        self.refuse_unknown(names(self.boosts))
 
     def connect(self) -> Connection:
         """Open the index."""
