@@ -125,6 +125,18 @@ def test_importance_of_an_interaction_is_of_the_pair():
     assert found["d0",] == found["d1",] == pytest.approx(0)
 
 
+def test_importance_without_some_points_is_what_only_the_dial_explains():
+    dials, points, at = grid(3, 4)
+    kept = [place for place in range(12) if place not in (1, 6, 7)]
+    means = np.array([0.0, 1.0, 5.0])[at[kept, 0]]
+    found = {
+        each.dials: each.share for each in importances(dials, [points[i] for i in kept], means)
+    }
+    assert 0 < found["d0",] <= 1
+    assert found["d1",] == pytest.approx(0, abs=1e-12)
+    assert found["d0", "d1"] == pytest.approx(0, abs=1e-12)
+
+
 def test_importance_of_equal_means_is_unknown():
     dials, points, _ = grid(2, 2)
     assert {each.share for each in importances(dials, points, np.ones(4))} == {None}

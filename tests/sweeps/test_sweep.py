@@ -141,6 +141,17 @@ def test_a_point_that_fails_is_named_and_goes_on_later(plan, shop):
     assert rankgate.sweep(file).finished
 
 
+def test_a_point_without_any_result_is_named_and_is_not_asked_again(plan, shop):
+    with closing(sqlite3.connect(shop / "shop.sqlite")) as database, database:
+        database.execute("CREATE VIRTUAL TABLE bare USING fts5(id UNINDEXED, title, body)")
+    file = plan('[dials]\ntable = ["plain", "bare", "stems"]\n')
+    for _ in range(2):
+        result = rankgate.sweep(file)
+        assert [point.state for point in result.points] == ["ok", "empty", "ok"]
+        assert "empty-points" in {notice.code for notice in result.notices}
+        assert result.finished
+
+
 def test_queries_that_fail_take_their_point_out(tmp_path):
     def search(text, depth, weight):  # noqa: ARG001
         if weight == 2 and text == "b":

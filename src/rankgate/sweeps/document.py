@@ -178,8 +178,8 @@ def _importance(result: Sweep) -> Grid:
 
 def _method(result: Sweep) -> str:
     kind = (
-        "the variance of the means of its values over that of all points, and for two dials what "
-        "both explain beyond each alone (functional analysis of variance)"
+        "what additive effects of all dials lose of the variance between points without the dial, "
+        "and what the combinations of two dials add (functional analysis of variance)"
     )
     first = "The first metric decides. " if len(result.metrics) > 1 else ""
     choice = result.choice

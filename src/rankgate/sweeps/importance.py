@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 BINS = 6
 """Parts of a range whose values are all different."""
+
+_FLAT = 1e-12  # a spread of means that is rounding
 
 
 @dataclass(frozen=True)
@@ -51,33 +53,32 @@ class Levels:
 def importances(
     dials: Sequence[Dial], points: Sequence[Point], means: Floats
 ) -> tuple[Importance, ...]:
-    """Main effects, then interactions of two dials, each the largest first.
+    """What each dial explains, then what two dials do together, each the largest first.
 
-    The main effect of a dial is the variance of the means of its levels over the variance of all
-    points; an interaction is the variance of the means of all pairs of levels, less both main
-    effects. On a whole grid these are the terms of functional analysis of variance, every value
-    with the same weight, and add up to 1 over all orders. Points that a search proposed are not
-    spread evenly: a share is then what the levels explain, other dials not kept equal.
+    The share of a dial is what a model of additive effects loses of R² without it; that of two
+    dials is what R² gains if their combinations have effects of their own. On a whole grid these
+    are the first and second terms of functional analysis of variance, every value with the same
+    weight. Where points are missing, or were proposed by a search, dials overlap, and each share
+    is what only this dial explains.
 
     Source: Hutter, Hoos and Leyton-Brown, ICML 2014.
     """
-    total = float(means.var())
+    if float(np.ptp(means)) <= _FLAT * float(np.abs(means).max(initial=0.0)):
+        nothing = [*((dial.name,) for dial in dials), *combinations([d.name for d in dials], 2)]
+        return tuple(Importance(each, None) for each in nothing)
     codes = {dial.name: levels(dial, points).codes for dial in dials}
-    flat = total <= np.finfo(float).eps * max(1.0, float(np.abs(means).max(initial=0.0)))
-    alone = {name: None if flat else _between(code, means) / total for name, code in codes.items()}
-    pairs = {
-        pair: None
-        if flat
-        else max(
-            _together(codes, pair, means) / total - sum(alone[each] or 0 for each in pair), 0.0
-        )
+    whole = _explained([*codes.values()], means)
+    alone = [
+        Importance((name,), whole - _explained([c for n, c in codes.items() if n != name], means))
+        for name in codes
+    ]
+    both = [
+        Importance(pair, _explained([*codes.values(), _crossed(codes, pair)], means) - whole)
         for pair in combinations(codes, 2)
-    }
-    singles = [Importance((name,), share) for name, share in alone.items()]
-    both = [Importance(pair, share) for pair, share in pairs.items()]
+    ]
     return tuple(
-        each
-        for group in (singles, both)
+        Importance(each.dials, min(max(each.share or 0.0, 0.0), 1.0))
+        for group in (alone, both)
         for each in sorted(group, key=lambda one: -(one.share or 0.0))
     )
 
@@ -106,13 +107,16 @@ def _by_name(values: Sequence[Any], known: Sequence[Any]) -> Levels:
     return Levels(tuple(shown(each) for each in used), codes)
 
 
-def _between(codes: NDArray[np.int64], means: Floats) -> float:
-    """The variance of the means of levels, each with the number of its points."""
-    _, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    own = np.bincount(place, means) / counts
-    return float((counts * (own - means.mean()) ** 2).sum() / len(means))
+def _explained(factors: Sequence[NDArray[np.int64]], means: Floats) -> float:
+    """R² of a linear model with an effect for each level of each factor."""
+    columns = [np.ones((len(means), 1))]
+    columns += [np.equal.outer(codes, np.unique(codes)[1:]).astype(float) for codes in factors]
+    design = np.hstack(columns)
+    fitted = design @ np.linalg.lstsq(design, means, rcond=None)[0]
+    return 1 - float(((means - fitted) ** 2).sum() / ((means - means.mean()) ** 2).sum())
 
 
-def _together(codes: dict[str, NDArray[np.int64]], pair: tuple[str, str], means: Floats) -> float:
+def _crossed(codes: Mapping[str, NDArray[np.int64]], pair: tuple[str, str]) -> NDArray[np.int64]:
+    """A level for each combination of two dials."""
     one, other = (codes[name] for name in pair)
-    return _between(one * (int(other.max(initial=0)) + 1) + other, means)
+    return one * (int(other.max(initial=0)) + 1) + other

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from rankgate.data.streams.journal import Journal
 from rankgate.engines.workers import Workers
-from rankgate.errors import RankgateError, UsageError
+from rankgate.errors import RankgateError
 from rankgate.sweeps.dials import words
 from rankgate.sweeps.setup import JOURNAL, SetupError
 from rankgate.sweeps.targets.target import Stopped, Taken, digest
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rankgate.sweeps.dials import Point
     from rankgate.sweeps.plan import Plan
 
-_ENDING = frozenset({"undo-failed", "cannot-write"})
+_ENDING = frozenset({"undo-failed", "cannot-write", "missing-extra"})
 """Errors that no other point would be without."""
 
 _LETTERS = 16  # of the hash of a point in names of files
@@ -35,7 +35,7 @@ class Measured:
     Attributes:
         point: a value for each dial.
         key: a hash of all that its run depends on.
-        state: ``ok``, ``failed`` or ``not_run``.
+        state: ``ok``, ``empty``, ``failed`` or ``not_run``.
         problem: why it failed or was not run.
         latency: quantiles in milliseconds.
         file: of its run.
@@ -123,7 +123,7 @@ class Measuring:
             taken = self._taken(point, key)
         except SetupError as error:
             taken = Taken(None, f"set-up: {error}")
-        except UsageError as error:
+        except RankgateError as error:
             if error.code in _ENDING:
                 raise
             taken = Taken(None, error.problem.rstrip("."))
@@ -132,7 +132,8 @@ class Measuring:
         if taken.run is None:
             if taken.unfinished and not self.plan.target.answers():
                 self.down = f"{self.plan.target.name} does not answer: {taken.problem}"
-            return Measured(point, key, "failed", taken.problem, taken.latency)
+            state = "empty" if taken.empty else "failed"
+            return Measured(point, key, state, taken.problem, taken.latency, taken.file)
         try:
             scores = self.plan.scorer.scored(taken.run).scores
         except RankgateError as error:

@@ -17,6 +17,11 @@ from rankgate.sweeps.importance import Importance
 
 _CHARTS = "rankgate.sweeps.charts"
 _SHOWN = 3  # problems that a notice names
+_LEFT_OUT = (
+    ("failed", "failed", "; the same command goes on"),
+    ("not_run", "were not run", "; the same command goes on"),
+    ("empty", "returned nothing", ""),
+)
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,8 @@ class SweepPoint:
     Attributes:
         parameters: a value for each dial.
         hash: of all that its run depends on.
-        state: ``ok``, ``failed`` or ``not_run``.
-        problem: why it failed or was not run.
+        state: ``ok``, ``empty`` (no query has a result), ``failed`` or ``not_run``.
+        problem: why it is not ``ok``.
         metrics: by metric; empty where it is not ``ok``.
         latency: quantiles in milliseconds, p50 to p100; empty where nothing was timed.
         run: the file of its run; None where there is none.
@@ -135,8 +140,8 @@ class Sweep(Result):
 
     @property
     def finished(self) -> bool:
-        """Whether every point has its figures."""
-        return all(point.state == "ok" for point in self.points)
+        """Whether every point was measured."""
+        return all(point.state in ("ok", "empty") for point in self.points)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -160,17 +165,15 @@ def _row(point: SweepPoint, result: Sweep) -> dict[str, Any]:
 
 def _notices(result: Sweep) -> list[Notice]:
     found = []
-    for state, verb in (("failed", "failed"), ("not_run", "were not run")):
+    for state, verb, more in _LEFT_OUT:
         some = [point for point in result.points if point.state == state]
         if some:
-            first = "; ".join(
-                f"{words(point.parameters)}: {point.problem}" for point in some[:_SHOWN]
-            )
+            first = "; ".join(f"{words(each.parameters)}: {each.problem}" for each in some[:_SHOWN])
             found.append(
                 Notice(
                     f"{state.replace('_', '-')}-points",
                     f"{len(some):,} of {len(result.points):,} points {verb} and are not compared "
-                    f"({first}{'; …' if len(some) > _SHOWN else ''}); the same command goes on",
+                    f"({first}{'; …' if len(some) > _SHOWN else ''}){more}",
                 )
             )
     if result.baseline.state != "ok":

@@ -139,6 +139,8 @@ class EngineTarget(Target):
 
     def _taken(self, result: Snapshot, output: Path) -> Taken:
         problem = _problem(result)
+        if not problem and not result.lists.documents:
+            return Taken(None, "no query has a result", result.latency, output, empty=True)
         run = None if problem else read_run(output, self.name)
         return Taken(run, problem, result.latency, output, unfinished=not result.finished)
 

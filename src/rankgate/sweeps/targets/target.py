@@ -31,6 +31,7 @@ class Taken:
         problem: why it failed.
         latency: quantiles in milliseconds, where the target measures them.
         file: of the run, where there is one.
+        empty: whether every query was answered, and none has a result.
         unfinished: whether queries were not asked, as the engine may be down.
     """
 
@@ -39,6 +40,7 @@ class Taken:
     latency: Mapping[str, float | None] = field(default_factory=dict)
     file: Path | None = None
     unfinished: bool = False
+    empty: bool = False
 
 
 class Target(ABC):
