@@ -77,7 +77,7 @@ def test_every_kind_says_what_its_keys_mean():
     "text",
     [
         GOOD + 'weights = [1, "{{boots}}"]\n',
-        '[engine]\nkind = "tantivy"\nindex = "i"\nid = "i"\nsearch = []\nboosts = {a = "{{boots}}"}\n',
+        '[engine]\nkind = "tantivy"\nindex = "i"\nid = "i"\nsearch = []\nboosts.a = "{{boots}}"\n',
         '[engine]\nkind = "command"\ncommand = ["search", "{{boots}}"]\n',
         '[engine]\nkind = "postgresql"\ndsn = "x"\nsql = "SELECT %(query)s, %(boots)s"\n',
         CLUSTER.replace('search = ["a"]\n', '[engine.body]\nq = "{{query}} {{boots}}"\n'),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
+from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from rankgate.engines.engine import Connection, Engine, Query
     from rankgate.engines.pace import Pace
 
+_GLANCE = 0.2  # seconds between two looks whether work ended
+
 Task: TypeAlias = "tuple[int, Query]"
 """The number of an engine, and what it is asked."""
 
@@ -27,6 +30,10 @@ Task: TypeAlias = "tuple[int, Query]"
 @dataclass
 class Asking:
     """Asks until all is asked, or an engine counts as down.
+
+    There are more threads than connections: while one puts its answers on disk, which takes as long
+    as the disk takes, another one asks with its connection. No thread asks again before what it
+    asked is on disk.
 
     Attributes:
         engines: what is asked; one, or several that are compared.
@@ -44,6 +51,8 @@ class Asking:
     ended: int = 0
     _lock: Lock = field(default_factory=Lock)
     _failed: list[int] = field(init=False)
+    _slots: SimpleQueue[list[Connection]] = field(default_factory=SimpleQueue)
+    _connected: int = 0
 
     def __post_init__(self) -> None:
         self.workers = Workers(self.pace.backoff, self.pace.rate)
@@ -59,39 +68,62 @@ class Asking:
             RankgateError: an engine cannot be connected to; what ``keep`` raises.
             KeyboardInterrupt: after the answers under way were kept.
         """
-        self._warm_up(groups[: self.pace.warm_up])
         left = iter(groups)
-        self.workers.run(lambda: self._through(left), min(self.pace.concurrency, len(groups)))
+        with ExitStack() as stack:
+            self._warm_up(groups[: self.pace.warm_up], stack)
+            threads = self.pace.concurrency + self.pace.concurrency // 2 + 1
+            self.workers.run(lambda: self._through(left, stack), min(threads, len(groups)))
 
-    def _warm_up(self, groups: Sequence[Sequence[Task]]) -> None:
+    def _warm_up(self, groups: Sequence[Sequence[Task]], stack: ExitStack) -> None:
         if not groups:
             return
-        with self._connected() as connections:
-            for number, query in chain.from_iterable(groups):
-                connections[number].ask(query)
+        connections = [self._opened(engine, stack) for engine in self.engines]
+        for number, query in chain.from_iterable(groups):
+            connections[number].ask(query)
+        self._slots.put(connections)
+        self._connected = 1
 
-    @contextmanager
-    def _connected(self) -> Iterator[list[Connection]]:
-        """A connection to each engine."""
-        with ExitStack() as stack:
-            connections = []
-            for engine in self.engines:
-                connections.append(engine.connect())
-                stack.callback(connections[-1].close)
-            yield connections
+    def _through(self, left: Iterator[Sequence[Task]], stack: ExitStack) -> None:
+        """Ask with connections that are free, and keep the answers while another thread asks."""
+        self._connect(stack)
+        while not self.workers.stop.is_set():
+            with self._lock:
+                group = next(left, ())
+            connections = self._free() if group else None
+            if connections is None:
+                return
+            try:
+                outcomes = [
+                    (number, self._asked(number, connections[number], query))
+                    for number, query in group
+                ]
+                self._count(outcomes)
+            finally:
+                self._slots.put(connections)
+            for number, outcome in outcomes:
+                if outcome is not None:
+                    self.keep(number, outcome)
 
-    def _through(self, left: Iterator[Sequence[Task]]) -> None:
-        with self._connected() as connections:
-            while not self.workers.stop.is_set():
-                with self._lock:
-                    group = next(left, ())
-                if not group:
-                    return
-                for number, query in group:
-                    outcome = self._asked(number, connections[number], query)
-                    if outcome is not None:
-                        self.keep(number, outcome)
-                        self._count(number, outcome)
+    def _connect(self, stack: ExitStack) -> None:
+        """As many threads as may ask at the same time make a connection to each engine."""
+        with self._lock:
+            if self._connected == self.pace.concurrency:
+                return
+            self._connected += 1
+        self._slots.put([self._opened(engine, stack) for engine in self.engines])
+
+    def _opened(self, engine: Engine, stack: ExitStack) -> Connection:
+        connection = engine.connect()
+        with self._lock:
+            stack.callback(connection.close)
+        return connection
+
+    def _free(self) -> list[Connection] | None:
+        """Connections that no thread uses; None where work ended."""
+        while not self.workers.stop.is_set():
+            with suppress(Empty):
+                return self._slots.get(timeout=_GLANCE)
+        return None
 
     def _asked(self, number: int, connection: Connection, query: Query) -> Outcome | None:
         """The outcome of a query; None where work ended before it had one."""
@@ -127,12 +159,16 @@ class Asking:
         self._end(number, problem)
         return False
 
-    def _count(self, number: int, outcome: Outcome) -> None:
-        with self._lock:
-            failed = self._failed[number] + 1 if outcome.state == "failed" else 0
-            self._failed[number] = failed
-        if failed >= self.pace.give_up:
-            self._end(number, f"{failed} queries in a row failed: {outcome.error}")
+    def _count(self, outcomes: Sequence[tuple[int, Outcome | None]]) -> None:
+        """Count failures in a row; an engine with too many is down."""
+        for number, outcome in outcomes:
+            if outcome is None:
+                continue
+            with self._lock:
+                failed = self._failed[number] + 1 if outcome.state == "failed" else 0
+                self._failed[number] = failed
+            if failed >= self.pace.give_up:
+                self._end(number, f"{failed} queries in a row failed: {outcome.error}")
 
     def _end(self, number: int, problem: str) -> None:
         with self._lock:

@@ -50,6 +50,8 @@ def answer(rows: Iterable[Row], total: Any = MISSING, depth: int | None = None) 
 
 
 def _id(value: Any) -> str | None:
+    if type(value) is str:  # most are
+        return value if value and value.isprintable() else None
     if isinstance(value, bool) or not isinstance(value, str | Integral | UUID):
         return None
     name = str(value)
@@ -57,6 +59,8 @@ def _id(value: Any) -> str | None:
 
 
 def _number(value: Any) -> float | None:
+    if type(value) is float:  # most are
+        return value if math.isfinite(value) else None
     if isinstance(value, bool) or not isinstance(value, str | Real | Decimal):
         return None
     try:

@@ -96,6 +96,8 @@ class Http(Engine):
 
     def path(self, values: Mapping[str, Any]) -> str:
         """The rest of the path with values, encoded."""
+        if "{{" not in self._url[1]:
+            return self._url[1]
         encoded = {name: quote(str(value), safe="") for name, value in values.items()}
         return str(filled(self._url[1] + " ", encoded)).rstrip()
 
