@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -40,19 +41,20 @@ SELECT task FROM (
         (SELECT x.id FROM assignments mine JOIN tasks x ON mine.task = x.id
             WHERE mine.rater = :rater AND mine.state = 'locked' AND mine.until > :now
                 AND x.batch = b.id AND x.state = 'open' ORDER BY mine.at LIMIT 1),
-        (SELECT x.id FROM tasks x WHERE {_FREE}
-            AND x.place >= COALESCE(b.here, :start) AND x.priority = (
-                SELECT MAX(top.priority) FROM tasks top
-                WHERE top.batch = b.id AND top.state = 'open')
-            ORDER BY x.place LIMIT 1 [lock]),
-        (SELECT x.id FROM tasks x WHERE {_FREE}
+        (SELECT x.id FROM tasks x WHERE {_FREE} AND x.priority = b.top
+            AND x.place >= COALESCE(b.here, :start) ORDER BY x.place LIMIT 1 [lock]),
+        (SELECT x.id FROM tasks x WHERE {_FREE} AND x.priority = b.top
+            AND x.place < COALESCE(b.here, :start) ORDER BY x.place LIMIT 1 [lock]),
+        (SELECT x.id FROM tasks x WHERE {_FREE} AND x.priority < b.top
             ORDER BY x.priority DESC, x.place LIMIT 1 [lock]),
         (SELECT x.id FROM assignments mine JOIN tasks x ON mine.task = x.id
             WHERE mine.rater = :rater AND mine.state = 'later' AND {_ROOM}
                 AND x.batch = b.id AND x.state = 'open' ORDER BY mine.at LIMIT 1)
     ) AS task
     FROM (
-        SELECT every.*, c.place AS here
+        SELECT every.*, c.place AS here, (
+            SELECT MAX(open.priority) FROM tasks open
+            WHERE open.batch = every.id AND open.state = 'open') AS top
         FROM batches every LEFT JOIN cursors c ON c.batch = every.id AND c.rater = :rater
         WHERE every.project = :project AND every.state = 'open' [only]
         ORDER BY CASE every.kind WHEN 'training' THEN 0 ELSE 1 END, every.priority DESC,
@@ -74,7 +76,9 @@ RETURNING task
 """
 
 
+@cache
 def _statement(words: str, *moments: str) -> TextClause:
+    """A statement; parsing its names takes longer than running it."""
     return sa.text(words).bindparams(*(sa.bindparam(name, type_=Moment) for name in moments))
 
 

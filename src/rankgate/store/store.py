@@ -79,16 +79,7 @@ class Store:
             UsageError: there is one; it cannot be made; PostgreSQL without a place for blobs.
         """
         place = address(url)
-        file = file_of(place)
-        if file is None and not blobs:
-            raise UsageError(
-                "a store in PostgreSQL needs a place for runs and judgments; give --blobs FOLDER, "
-                "or a URL such as s3://bucket/folder.",
-                code="missing-input",
-            )
-        if file is not None and not file.parent.is_dir():
-            problem = f"{file}: there is no folder {file.parent}; create it first."
-            raise UsageError(problem, code="cannot-write")
+        refuse_placeless(place, blobs)
         engine = engine_of(place)
         try:
             with reported(place):
@@ -152,6 +143,24 @@ class Store:
 
 def _named(connection: Connection, blobs: str) -> None:
     connection.execute(sa.insert(settings).values(name=_BLOBS, value=blobs))
+
+
+def refuse_placeless(place: URL, blobs: str | None) -> None:
+    """Check that a new store has a place, and one for its blobs.
+
+    Raises:
+        UsageError: it has not.
+    """
+    file = file_of(place)
+    if file is None and not blobs:
+        raise UsageError(
+            "a store in PostgreSQL needs a place for runs and judgments; give --blobs FOLDER, "
+            "or a URL such as s3://bucket/folder.",
+            code="missing-input",
+        )
+    if file is not None and not file.parent.is_dir():
+        problem = f"{file}: there is no folder {file.parent}; create it first."
+        raise UsageError(problem, code="cannot-write")
 
 
 @contextmanager

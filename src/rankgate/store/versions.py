@@ -72,16 +72,11 @@ def _newer(place: str, found: str) -> UsageError:
     )
 
 
-def upgrade(
-    engine: Engine,
-    to: str | None = None,
-    first: Callable[[Connection], None] | None = None,
-) -> tuple[str, ...]:
-    """Bring a store to a version, each migration in a transaction.
+def upgrade(engine: Engine, first: Callable[[Connection], None] | None = None) -> tuple[str, ...]:
+    """Bring a store to the newest version, each migration in a transaction.
 
     Args:
         engine: of the store; an empty database becomes a store.
-        to: the version, by default the newest.
         first: done in the transaction of the first migration, after it.
 
     Returns:
@@ -93,32 +88,39 @@ def upgrade(
     passed: list[str] = []
     for script in scripts():
         with engine.connect().execution_options(**{WRITES: True}) as one, one.begin():
-            if _passed(one, script):
+            if build(one, script.revision):
                 passed.append(script.revision)
                 if first is not None:
                     first(one)
             first = None
-        if script.revision == to:
-            break
     return tuple(passed)
 
 
-def _passed(connection: Connection, script: Script) -> bool:
-    """Whether a migration was needed, and is done now."""
+def build(connection: Connection, to: str | None = None) -> bool:
+    """Bring a store to a version, by default the newest, in the transaction of a connection.
+
+    Returns:
+        Whether anything was to be done.
+
+    Raises:
+        UsageError: a store of a newer version; no such version.
+    """
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-    known = [each.revision for each in scripts()]
+    every = scripts()
+    known = [each.revision for each in every]
     found = version(connection)
-    if found is not None and found not in known:
-        raise _newer(shown(connection.engine.url), found)
-    if found is not None and known.index(found) >= known.index(script.revision):
-        return False
-    context = MigrationContext.configure(connection, opts={"transactional_ddl": True})
-    context._ensure_version_table()  # noqa: SLF001 - as alembic's own commands do
-    with Operations.context(context):
-        script.module.upgrade()
-    connection.exec_driver_sql("DELETE FROM alembic_version")
-    connection.execute(
-        sa.text("INSERT INTO alembic_version VALUES (:found)"), {"found": script.revision}
-    )
-    return True
+    for each in (found, to):
+        if each is not None and each not in known:
+            raise _newer(shown(connection.engine.url), each)
+    begin = 0 if found is None else known.index(found) + 1
+    end = len(known) if to is None else known.index(to) + 1
+    for script in every[begin:end]:
+        context = MigrationContext.configure(connection, opts={"transactional_ddl": True})
+        context._ensure_version_table()  # noqa: SLF001 - as alembic's own commands do
+        with Operations.context(context):
+            script.module.upgrade()
+        connection.exec_driver_sql("DELETE FROM alembic_version")
+        statement = sa.text("INSERT INTO alembic_version VALUES (:found)")
+        connection.execute(statement, {"found": script.revision})
+    return begin < end

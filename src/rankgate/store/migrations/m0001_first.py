@@ -372,6 +372,11 @@ def _tables() -> None:
         sa.UniqueConstraint("batch", "query", "subject", name=op.f("uq_tasks_batch_query_subject")),
     )
     op.create_index(
+        op.f("ix_tasks_batch_state_priority_place"),
+        "tasks",
+        ["batch", "state", "priority", "place"],
+    )
+    op.create_index(
         op.f("ix_tasks_project_query_document"), "tasks", ["project", "query", "document"]
     )
     op.create_table(

@@ -61,7 +61,7 @@ tasks = sa.Table(
     text("subject"),
     sa.UniqueConstraint("batch", "query", "subject"),
     of.one_of("state", "state", "open", "done", "disputed"),
-    sa.Index("ix_tasks_next", "batch", "state", sa.desc("priority"), "place"),
+    sa.Index(None, "batch", "state", "priority", "place"),
     sa.Index(None, "project", "query", "document"),
 )
 """Tasks; ``place`` is a seeded hash, in whose order they are asked. ``grades`` and ``answers``

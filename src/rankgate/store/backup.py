@@ -1,0 +1,225 @@
+"""Backups: one state of a store in one file, the same for both databases.
+
+A ZIP file with ``manifest.json``, a file of JSON lines for each table, and the blobs. It is read
+in one transaction while others write, and restored in one: a store is there whole or not at all.
+Sessions are left out, so that whoever finds a backup cannot go on as somebody else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankgate.data.streams.target import replacing
+from rankgate.errors import InputError, UsageError
+from rankgate.store import versions
+from rankgate.store.address import address, file_of, shown
+from rankgate.store.blobs import blobs_at
+from rankgate.store.database import WRITES, engine_of
+from rankgate.store.rows import PIECE
+from rankgate.store.store import Store, refuse_placeless, reported
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Table
+
+_KIND = "rankgate-store-backup"
+_LEFT_OUT = ("alembic_version", "sessions", "sign_ins")
+_OWNER_ONLY = 0o600
+
+
+@dataclass(frozen=True)
+class Backup:
+    """What a backup holds.
+
+    Attributes:
+        path: the file.
+        version: of the store's schema.
+        created_at: when it was made.
+        rows: by table, how many.
+        blobs: how many.
+    """
+
+    path: str
+    version: str
+    created_at: str
+    rows: Mapping[str, int]
+    blobs: int
+
+
+def backup(store: Store, path: str | Path) -> Backup:
+    """Write one state of a store into a file, which is replaced in one step.
+
+    Raises:
+        InputError: a blob is missing or damaged.
+        UsageError: the file cannot be written.
+    """
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    rows: dict[str, int] = {}
+    with replacing(path) as stream, store.read() as connection:
+        tables = _tables(connection)
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as file:
+            for table in tables:
+                with file.open(f"tables/{table.name}.jsonl", "w", force_zip64=True) as out:
+                    rows[table.name] = _dump(connection, table, out)
+            names = connection.scalars(sa.text("SELECT sha256 FROM blobs ORDER BY sha256")).all()
+            for name in names:
+                content = store.blobs.get(name)
+                file.writestr(f"blobs/{name}", content, zipfile.ZIP_STORED)  # compressed already
+            found = str(versions.version(connection))
+            manifest = {"kind": _KIND, "version": found, "created_at": made, "rows": rows,
+                        "blobs": len(names)}  # fmt: skip
+            file.writestr("manifest.json", json.dumps(manifest, indent=1))
+    if Path(path).is_file():
+        Path(path).chmod(_OWNER_ONLY)
+    return Backup(str(path), found, made, rows, len(names))
+
+
+def _tables(connection: Connection) -> list[Table]:
+    """Every table but those that are left out; tables that others refer to come first."""
+    found = sa.MetaData()
+    found.reflect(connection)
+    return [each for each in found.sorted_tables if each.name not in _LEFT_OUT]
+
+
+def _dump(connection: Connection, table: Table, out: IO[bytes]) -> int:
+    count = 0
+    order = list(table.primary_key.columns)
+    found = connection.execution_options(yield_per=PIECE).execute(sa.select(table).order_by(*order))
+    for row in found:
+        values = {name: _plain(value) for name, value in row._mapping.items()}  # noqa: SLF001 - public there
+        out.write(json.dumps(values, ensure_ascii=False).encode() + b"\n")
+        count += 1
+    return count
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def restore(path: str | Path, url: str | None = None, blobs: str | None = None) -> Backup:
+    """Make a store of a backup, in either database, where there is none.
+
+    Args:
+        path: the file.
+        url: of the new store.
+        blobs: where its blobs go; as of `Store.create`.
+
+    Raises:
+        InputError: the file is no backup, or damaged.
+        UsageError: there is a store already; a backup of a newer version.
+    """
+    place = address(url)
+    refuse_placeless(place, blobs)
+    file = file_of(place)
+    begun = file if file is not None and not file.exists() else None
+    with _opened(path) as archive:
+        found = _manifest(archive, str(path))
+        engine = engine_of(place)
+        try:
+            with (
+                reported(place),
+                engine.connect().execution_options(**{WRITES: True}) as connection,
+                connection.begin(),
+            ):
+                _fill(connection, archive, found, blobs or "")
+        except BaseException:
+            engine.dispose()
+            for end in ("", "-wal", "-shm") if begun else ():
+                Path(f"{begun}{end}").unlink(missing_ok=True)
+            raise
+        engine.dispose()
+    return found
+
+
+def _fill(connection: Connection, archive: zipfile.ZipFile, found: Backup, blobs: str) -> None:
+    place = connection.engine.url
+    if versions.version(connection) is not None:
+        problem = f"{shown(place)}: there is a store already; name another place."
+        raise UsageError(problem, code="store-exists")
+    versions.build(connection, found.version)
+    for table in _tables(connection):
+        _load(connection, table, archive, found)
+    setting = sa.text("UPDATE settings SET value = :place WHERE name = 'blobs'")
+    connection.execute(setting, {"place": blobs})
+    target = blobs_at(blobs, place)
+    for name in connection.scalars(sa.text("SELECT sha256 FROM blobs")).all():
+        target.put(_blob(archive, name, found.path))
+    versions.build(connection)
+
+
+def _opened(path: str | Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(path)
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read"
+        ) from None
+    except zipfile.BadZipFile:
+        raise _no_backup(path) from None
+
+
+def _no_backup(path: str | Path) -> InputError:
+    problem = "this is no backup of a store, or it is damaged; take another one."
+    return InputError(problem, source=str(path), code="not-a-backup")
+
+
+def _manifest(file: zipfile.ZipFile, path: str) -> Backup:
+    try:
+        values = json.loads(file.read("manifest.json"))
+        if values["kind"] != _KIND:
+            raise _no_backup(path)
+        return Backup(path, values["version"], values["created_at"], values["rows"],
+                      values["blobs"])  # fmt: skip
+    except (KeyError, TypeError, ValueError, zipfile.BadZipFile, zlib.error):
+        raise _no_backup(path) from None
+
+
+def _load(connection: Connection, table: Table, file: zipfile.ZipFile, found: Backup) -> None:
+    if table.name not in found.rows:
+        return
+    moments = [each.name for each in table.columns if isinstance(each.type, sa.DateTime)]
+    count, piece = 0, []
+    for row in _rows(file, table.name, found.path):
+        for name in moments:
+            row[name] = None if row[name] is None else datetime.fromisoformat(row[name])
+        piece.append(row)
+        count += 1
+        if len(piece) == PIECE:
+            connection.execute(sa.insert(table), piece)
+            piece = []
+    if piece:
+        connection.execute(sa.insert(table), piece)
+    if count != found.rows[table.name]:
+        raise _no_backup(found.path)
+    if connection.dialect.name == "postgresql" and "id" in table.columns and count:
+        counter = sa.func.pg_get_serial_sequence(table.name, "id")
+        connection.execute(sa.select(sa.func.setval(counter, sa.select(sa.func.max(
+            table.c.id)).scalar_subquery())))  # fmt: skip
+
+
+def _rows(file: zipfile.ZipFile, name: str, path: str) -> Iterator[dict[str, Any]]:
+    try:
+        with file.open(f"tables/{name}.jsonl") as lines:
+            for line in lines:
+                yield json.loads(line)
+    except (KeyError, ValueError, zipfile.BadZipFile, zlib.error):
+        raise _no_backup(path) from None
+
+
+def _blob(file: zipfile.ZipFile, name: str, path: str) -> bytes:
+    try:
+        content = file.read(f"blobs/{name}")
+    except (KeyError, zipfile.BadZipFile, zlib.error):
+        raise _no_backup(path) from None
+    if hashlib.sha256(content).hexdigest() != name:
+        raise _no_backup(path)
+    return content

@@ -1,0 +1,155 @@
+"""A backup taken while others write is whole, and restores in either database."""
+
+import shutil
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from rankgate.data import read_qrels, read_run
+from rankgate.store import judgments, next_task, projects, ratings, runs, tasks, users, versions
+from rankgate.store.backup import backup, restore
+from rankgate.store.check import check
+from rankgate.store.store import Store
+from support.wording import raises
+
+RELEASED = Path(__file__).parent / "released"
+RUN = {"q0": {"d0": 2.0, "d1": 1.0}, "q1": {"d2": 1.5}}
+
+
+@pytest.fixture
+def filled(shop):
+    with shop.store.write() as connection:
+        blobs = shop.store.blobs
+        runs.add(connection, blobs, shop.project, read_run(RUN, "bm25"), made_by={"depth": 10})
+        judgments.add(connection, blobs, shop.project, read_qrels({"q0": {"d0": 1}}), name="one")
+        for task in (1, 2):
+            said = {"rating_id": f"r{task}", "grade": 2.0, "comment": "ü \u2028"}
+            ratings.rate(connection, task, shop.raters[0], **said)
+    return shop
+
+
+def state(store):
+    """What a store holds."""
+    with store.read() as connection:
+        table = ratings.table(connection, 1).table
+        run = runs.read(connection, store.blobs, 1, "bm25")
+        return table, run.table, run.sha256, users.listed(connection), tasks.progress(connection, 1)
+
+
+def test_a_backup_restores_whole_in_both_databases(filled, tmp_path, request):
+    done = backup(filled.store, tmp_path / "a.zip")
+    assert (done.rows["ratings"], done.blobs, done.version) == (2, 2, versions.newest())
+    assert (tmp_path / "a.zip").stat().st_mode & 0o777 == 0o600
+    before = state(filled.store)
+    restore(tmp_path / "a.zip", f"{tmp_path}/other.db")
+    with Store.open(f"{tmp_path}/other.db") as other:
+        after = state(other)
+        assert check(other) == ()
+        with other.write() as connection:  # numbers go on where they were
+            more = ratings.rate(connection, 3, 1, rating_id="r3", grade=1.0)
+            assert more.rating.id > 2
+    for one, two in zip(before, after, strict=True):
+        assert one.equals(two) if isinstance(one, pl.DataFrame) else one == two
+    server = request.getfixturevalue("postgresql_server")
+    with server.connect(autocommit=True) as connection:
+        connection.execute("CREATE DATABASE restored")
+    try:
+        restore(tmp_path / "a.zip", server.url("restored"), f"{tmp_path}/more")
+        with Store.open(server.url("restored")) as other:
+            assert state(other)[0].equals(before[0])
+            with other.write() as connection:
+                ratings.rate(connection, 3, 1, rating_id="r3", grade=1.0)
+                users.add(connection, "new")
+    finally:
+        with server.connect(autocommit=True) as connection:
+            connection.execute("DROP DATABASE restored WITH (FORCE)")
+
+
+def test_a_backup_while_others_write(filled, tmp_path):
+    store = filled.store
+
+    def work(rater):
+        for _ in range(100):
+            with store.write() as connection:
+                task = next_task.take(connection, filled.project, rater)
+                if task is None:
+                    return
+                ratings.rate(connection, task, rater, rating_id=f"{rater}-{task}", grade=1.0)
+
+    with ThreadPoolExecutor(3) as pool:
+        busy = [pool.submit(work, rater) for rater in filled.raters[:2]]
+        made = [pool.submit(backup, store, tmp_path / f"{i}.zip").result() for i in range(4)]
+        for each in busy:
+            each.result()
+    for i, each in enumerate(made):
+        restore(each.path, f"{tmp_path}/{i}.db")
+        with Store.open(f"{tmp_path}/{i}.db") as other:
+            assert check(other) == ()
+            with other.read() as connection:
+                assert len(ratings.table(connection, 1).table) == each.rows["ratings"]
+
+
+def test_every_released_version_is_upgraded_with_its_data(url, tmp_path):
+    found = sorted(RELEASED.glob("*.zip"))
+    assert {each.stem for each in found} == {each.revision for each in versions.scripts()}
+    for path in found[:1]:
+        restore(path, url, f"{tmp_path}/blobs")
+        with Store.open(url) as store:
+            assert check(store) == ()
+            with store.read() as connection:
+                assert versions.version(connection) == versions.newest()
+                assert len(ratings.table(connection, 1).table) == 2
+            assert state(store)[1].rows() == [
+                ("q0", "d0", 2.0),
+                ("q0", "d1", 1.0),
+                ("q1", "d2", 1.5),
+            ]
+
+
+def test_what_is_no_backup_is_refused_and_leaves_nothing(filled, tmp_path):
+    whole, target = tmp_path / "a.zip", tmp_path / "new.db"
+    backup(filled.store, whole)
+    with raises("cannot-read"):
+        restore(tmp_path / "nowhere.zip", str(target))
+    (tmp_path / "text.zip").write_text("text")
+    with raises("not-a-backup"):
+        restore(tmp_path / "text.zip", str(target))
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(tmp_path / "cut.zip", "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(name, content[:-20] if name == "tables/ratings.jsonl" else content)
+    with raises("not-a-backup"):
+        restore(tmp_path / "cut.zip", str(target))
+    assert not target.exists()
+    with raises("store-exists"):
+        restore(whole, str(filled.store.url.render_as_string(hide_password=False)), "b")
+
+
+def test_a_check_finds_what_is_wrong(filled, tmp_path):
+    store = filled.store
+    assert check(store) == ()
+    with store.write() as connection:
+        connection.exec_driver_sql("UPDATE assignments SET grade = 0 WHERE task = 1")
+    first, *others = sorted(store.blobs.folder.glob("??/*"))
+    first.write_bytes(b"damaged")
+    shutil.rmtree(others[0].parent)
+    assert sorted(each.code for each in check(store)) == [
+        "damaged-blob", "missing-blob", "stale-task"]  # fmt: skip
+    with raises("damaged-blob" if first.name < others[0].name else "missing-blob"):
+        backup(store, tmp_path / "a.zip")
+    assert not (tmp_path / "a.zip").exists()
+
+
+def test_blobs_in_object_storage(tmp_path):
+    pytest.importorskip("fsspec")
+    with Store.create(f"{tmp_path}/r.db", blobs=f"file://{tmp_path}/objects") as store:
+        with store.write() as connection:
+            projects.add(connection, "p")
+            found = runs.add(connection, store.blobs, 1, read_run(RUN, "bm25"))
+        with store.read() as connection:
+            assert runs.read(connection, store.blobs, 1, "bm25").sha256 == found.sha256
+        assert list(store.blobs.names()) == [found.blob]
+        assert (tmp_path / "objects" / found.blob).is_file()

@@ -1,0 +1,50 @@
+"""A process that is killed while it writes loses no rating that it acknowledged."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+
+from rankgate.store import batches, ratings
+from rankgate.store.check import check
+from rankgate.store.store import Store
+
+from .conftest import Shop
+
+SOURCE = Path(__file__).parents[2] / "src"
+TASKS = 1_000
+KILLS = (30, 250)
+"""After how many acknowledged ratings the process is killed, in turn."""
+
+
+def start(url, shop):
+    words = [sys.executable, str(Path(__file__).with_name("writer.py")), url, str(shop.project)]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    words += map(str, shop.raters)
+    return subprocess.Popen(words, stdout=subprocess.PIPE, env=environment)
+
+
+def test_no_acknowledged_rating_is_lost(url, tmp_path):
+    with Store.create(url, blobs=f"{tmp_path}/blobs") as store:
+        shop = Shop(store)
+        pairs = {"query_id": ["many"] * TASKS, "doc_id": [f"m{i}" for i in range(TASKS)]}
+        with store.write() as connection:
+            batches.add_pairs(connection, shop.batch, pl.DataFrame(pairs))
+    acknowledged = set()
+    for wanted in KILLS:
+        with start(url, shop) as process:
+            for seen, line in enumerate(process.stdout, 1):
+                acknowledged.add(line.decode().strip())
+                if seen == wanted:
+                    process.send_signal(signal.SIGKILL)
+    with Store.open(url) as store, store.read() as connection:
+        kept = [each.rating_id for each in ratings.facts(connection, shop.project)]
+    assert acknowledged <= set(kept)
+    assert len(kept) == len(set(kept)) >= sum(KILLS)
+    # at most what each of the eight threads had written and not yet acknowledged when it was killed
+    assert len(kept) - len(acknowledged) <= 8 * len(KILLS)
+    with Store.open(url) as store:
+        assert check(store) == ()
