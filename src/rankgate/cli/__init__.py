@@ -57,6 +57,9 @@ SECTIONS = {
         "fuse": "Merge the runs of several systems into one.",
         "stages": "Evaluate each stage of a ranking pipeline and find the bottleneck.",
     },
+    "Users": {
+        "online": "Read logs: faults, KPIs, judgments from clicks, simulated clicks.",
+    },
     "Recommenders": {
         "split": "Split a log into training and test sets.",
         "scorecard": "Compare recommenders: accuracy, coverage, novelty, diversity, fairness.",
@@ -103,6 +106,7 @@ _HOMES = {
     "sweep": "rankgate.sweeps.command",
     "fuse": "rankgate.fusion.command",
     "stages": "rankgate.pipelines.command",
+    "online": "rankgate.online.commands.online",
     "split": "rankgate.recommenders.commands.split",
     "scorecard": "rankgate.recommenders.commands.scorecard",
     "rating-accuracy": "rankgate.recommenders.commands.rating_accuracy",

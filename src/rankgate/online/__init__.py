@@ -1,0 +1,31 @@
+"""What users did: logs as events, their faults, KPIs, judgments from clicks, simulated clicks.
+
+``rankgate.online.faults("log.ndjson")``, ``kpi``, ``judgments``, ``simulate`` and ``ingest`` are
+the commands ``rankgate online …``; everything is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankgate.online.events.ingest import ingest
+    from rankgate.online.faults.diagnose import doctor
+
+__all__ = ["doctor", "ingest"]
+
+_HOMES = {
+    "doctor": "rankgate.online.faults.diagnose",
+    "ingest": "rankgate.online.events.ingest",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any verb
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

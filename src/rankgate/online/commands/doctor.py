@@ -1,0 +1,37 @@
+"""``rankgate online doctor``: faults of a log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import click
+
+from rankgate.console import options
+from rankgate.console.declared_options import options_of
+from rankgate.console.output import print_result
+from rankgate.online.commands.arguments import logs
+from rankgate.online.faults.diagnose import doctor
+from rankgate.present.write import FORMS
+
+
+@click.command("doctor")
+@logs
+@options_of(doctor, "mapping", "split")
+@options.form(*FORMS)
+@options.output
+def command(
+    events: str | tuple[str, ...],
+    mapping: str | None,
+    split: Mapping[str, float] | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Find faults of a log, and the figures that they spoil.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
+
+    \b
+    rankgate online doctor ubi.ndjson
+    rankgate online doctor events --split old=0.9 --split new=0.1
+    """
+    print_result(doctor(events, mapping=mapping, split=split), form, output)

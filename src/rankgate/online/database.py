@@ -1,0 +1,82 @@
+"""DuckDB, the engine of everything that reads logs; the one place that imports it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rankgate.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+MEMORY = "2GB"
+"""What DuckDB may take before it uses the disk."""
+
+
+class Database:
+    """A DuckDB database in memory that spills to a temporary folder.
+
+    Attributes:
+        connection: DuckDB's own.
+        folder: for temporary files; removed with the database.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, folder: str) -> None:
+        self.connection = connection
+        self.folder = folder
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> None:
+        """Carry out a statement."""
+        self.connection.execute(sql, list(values))
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> pl.DataFrame:
+        """The rows of a query."""
+        found: pl.DataFrame = self.connection.sql(sql, params=list(values) or None).pl()
+        return found
+
+    def one(self, sql: str, values: Sequence[Any] = ()) -> Any:  # noqa: ANN401 - any column
+        """The first value of a query; None without rows."""
+        found = self.rows(sql, values)
+        return found.item(0, 0) if len(found) else None
+
+
+@contextmanager
+def database(memory: str = MEMORY, threads: int | None = None) -> Iterator[Database]:
+    """Open a database for a verb.
+
+    Args:
+        memory: what it may take, as in ``"3GB"``.
+        threads: how many; by default one for each core.
+
+    Raises:
+        MissingExtraError: DuckDB is not installed.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        message = "logs are read by DuckDB; pip install 'rankgate[online]'."
+        raise MissingExtraError(message) from None
+    with tempfile.TemporaryDirectory(prefix="rankgate-") as folder:
+        connection = duckdb.connect(config={"memory_limit": memory, "temp_directory": folder})
+        try:
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.execute("SET enable_progress_bar = false")
+            if threads:
+                connection.execute(f"SET threads = {int(threads)}")
+            yield Database(connection, folder)
+        finally:
+            connection.close()
+
+
+def quoted(text: str) -> str:
+    """A text of SQL in quotes."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def named(column: str) -> str:
+    """A column's name in quotes."""
+    return '"' + column.replace('"', '""') + '"'

@@ -1,0 +1,1 @@
+"""Logs of searches, impressions, clicks and sales as one table of events."""

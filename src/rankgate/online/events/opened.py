@@ -1,0 +1,95 @@
+"""Events for a verb: a folder that ``ingest`` made, a table, or logs that are read on the way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rankgate.errors import InputError
+from rankgate.online.database import Database, named, quoted
+from rankgate.online.events.ingest import MANIFEST, files_of, ingested
+from rankgate.online.events.mapping import UBI, LogMapping, read_mapping
+from rankgate.online.events.privacy import Privacy
+from rankgate.online.events.table import COLUMNS
+
+if TYPE_CHECKING:
+    from rankgate.data.inputs import Frame, Source
+
+EventsLike: TypeAlias = "Source | Sequence[Source] | Frame"
+"""A folder of events, a Parquet file or a frame with their columns, or files of logs."""
+
+
+def open_events(
+    base: Database, events: EventsLike, mapping: str | Path | LogMapping | None = None
+) -> dict[str, Any]:
+    """Make the view ``events``; return the manifest of what was read, empty where there is none.
+
+    Args:
+        base: where the view is made.
+        events: a folder of events, a table of events, or files of logs.
+        mapping: says which column of a log holds what; without it logs are UBI.
+
+    Raises:
+        InputError: files that cannot be read; a table without the columns of events.
+    """
+    if isinstance(events, str | Path) and Path(events).is_dir():
+        return _folder(base, Path(events))
+    if isinstance(events, str | Path) and _is_table(base, Path(events)):
+        _view(base, f"read_parquet({quoted(str(events))})", str(events))
+        return {}
+    if isinstance(events, str | Path | Sequence):
+        chosen = mapping if isinstance(mapping, LogMapping) else _mapping(mapping)
+        folder = Path(base.folder) / "events"
+        ingested(base, files_of(events), folder, chosen, None, Privacy())
+        return _folder(base, folder)
+    import polars as pl
+
+    frame = events.lazy().collect() if isinstance(events, pl.DataFrame | pl.LazyFrame) else events
+    base.connection.register("given_events", pl.DataFrame(frame).to_arrow())
+    _view(base, "given_events", "events")
+    return {}
+
+
+def _mapping(path: str | Path | None) -> LogMapping:
+    return UBI if path is None else read_mapping(path)
+
+
+def _folder(base: Database, folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    if not path.is_file():
+        problem = "a folder without events; make it with rankgate online ingest."
+        raise InputError(problem, source=str(folder), code="no-events")
+    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    parts = [quoted(str(folder / each["part"])) for each in manifest["files"].values()]
+    if not parts:
+        raise InputError("no events.", source=str(folder), code="no-events")
+    _view(base, f"read_parquet([{', '.join(parts)}])", str(folder))
+    return manifest
+
+
+def _is_table(base: Database, path: Path) -> bool:
+    """Whether a file is a Parquet table of events."""
+    if path.suffix not in (".parquet", ".pq") or not path.is_file():
+        return False
+    found = _columns(base, f"read_parquet({quoted(str(path))})")
+    return {"kind", "at", "query_event_id"} <= set(found)
+
+
+def _columns(base: Database, source: str) -> Mapping[str, str]:
+    rows = base.rows(f"DESCRIBE SELECT * FROM {source}")
+    return dict(zip(rows["column_name"], rows["column_type"], strict=True))
+
+
+def _view(base: Database, source: str, name: str) -> None:
+    """The view ``events``, with null for columns that a table does not have."""
+    found = _columns(base, source)
+    if not {"kind"} <= set(found):
+        problem = f"not events: there is no column kind; the columns are {', '.join(found)}."
+        raise InputError(problem, source=name, code="missing-column")
+    columns = ", ".join(
+        f"CAST({named(column) if column in found else 'NULL'} AS {kind}) AS {named(column)}"
+        for column, kind in COLUMNS.items()
+    )
+    base.run(f"CREATE OR REPLACE TEMP VIEW events AS SELECT {columns} FROM {source}")

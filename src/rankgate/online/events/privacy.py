@@ -1,0 +1,103 @@
+"""What of queries and users is kept when a log is read."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from rankgate.declare import Range
+from rankgate.errors import UsageError
+from rankgate.online.database import quoted
+
+KEY = "RANKGATE_HASH_KEY"
+"""The environment variable that holds the key of hashes."""
+
+_SHORTEST = 16  # characters of a key
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """What becomes of the words of queries and of the ids of users and sessions.
+
+    Attributes:
+        queries: Keep the words of queries, drop them, replace them by a keyed hash, or keep those
+            that at least min_users users typed and drop the others (frequent).
+        users: Keep the ids of users and sessions, drop those of users, or replace both by a keyed
+            hash.
+        min_users: How many users must have typed a query that is kept as frequent.
+    """
+
+    queries: Literal["keep", "drop", "hash", "frequent"] = "keep"
+    users: Literal["keep", "drop", "hash"] = "keep"
+    min_users: Annotated[int, Range(2)] = 10
+
+    def to_dict(self) -> dict[str, str | int]:
+        """What is recorded next to the events; never the key."""
+        found: dict[str, str | int] = {"queries": self.queries, "users": self.users}
+        return {**found, "min_users": self.min_users} if self.queries == "frequent" else found
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether nothing is left out."""
+        return self.queries == self.users == "keep"
+
+    def columns(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """By column of the events the SQL that replaces it.
+
+        Other attributes are left out as soon as anything is, as they may hold the same words.
+
+        Raises:
+            UsageError: a hash is asked for and the environment has no key.
+        """
+        found: dict[str, str] = {}
+        if self.queries == "hash":
+            found["query"] = _hashed("query", environment)
+        elif self.queries != "keep":
+            found["query"] = "NULL" if self.queries == "drop" else _FREQUENT
+        if self.users == "hash":
+            found |= {name: _hashed(name, environment) for name in ("user", "session")}
+        elif self.users == "drop":
+            found["user"] = "NULL"
+        if found:
+            found["attributes"] = _NUMBERS
+        return found
+
+    @property
+    def frequent(self) -> str:
+        """SQL of the queries that are kept, from the table ``staged``; empty if not asked for."""
+        if self.queries != "frequent":
+            return ""
+        return (
+            "SELECT query AS frequent FROM staged WHERE query IS NOT NULL GROUP BY query HAVING "
+            f'count(DISTINCT coalesce("user", session)) >= {self.min_users}'
+        )
+
+
+_FREQUENT = "CASE WHEN query IN (SELECT frequent FROM frequent_queries) THEN query END"
+_NUMBERS = (
+    "CASE WHEN attributes IS NOT NULL THEN to_json({'application': attributes->>'$.application', "
+    "'inference_ms': try_cast(attributes->>'$.inference_ms' AS DOUBLE), "
+    "'cpu_ms': try_cast(attributes->>'$.cpu_ms' AS DOUBLE), "
+    "'memory_mb': try_cast(attributes->>'$.memory_mb' AS DOUBLE)})::VARCHAR END"
+)
+
+
+def _hashed(column: str, environment: Mapping[str, str]) -> str:
+    """A keyed hash: H(k2, H(k1, text)) with SHA-256 and two keys made of the secret one.
+
+    The nested form (NMAC) is what DuckDB can compute; each column has keys of its own.
+    """
+    secret = environment.get(KEY, "")
+    if len(secret) < _SHORTEST:
+        problem = f"a hash needs a key of at least {_SHORTEST} characters in the variable {KEY}."
+        raise UsageError(problem, code="missing-secret")
+    inner, outer = (
+        hmac.new(secret.encode(), f"{column}:{part}".encode(), hashlib.sha256).hexdigest()
+        for part in ("inner", "outer")
+    )
+    name = f'"{column}"'
+    return f"left(sha256({quoted(outer)} || sha256({quoted(inner)} || {name})), 32)"

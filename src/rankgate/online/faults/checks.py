@@ -1,0 +1,255 @@
+"""All checks of the log doctor."""
+
+from __future__ import annotations
+
+from rankgate.declare import Registry
+from rankgate.online.faults.check import Check
+
+_PLACE = "source_file || ':' || source_line"
+_CLICKS = "SELECT count(*) FROM events WHERE kind = 'click'"
+_EVENTS = "SELECT count(*) FROM events"
+_WITH_SEARCH = (
+    "SELECT c.*, s.at AS searched_at FROM events c JOIN known_searches s USING (query_event_id)"
+)
+
+CHECKS = Registry(
+    Check,
+    "check",
+    (
+        Check(
+            "mixed-rank-base",
+            title="searches whose ranks begin at 2 where others begin at 1: two rank bases",
+            faults="SELECT query_event_id AS example FROM lists WHERE least = 2 AND shown > 1 AND "
+            "coalesce(page, 1) = 1",
+            total="SELECT count(*) FROM lists WHERE shown > 1",
+            spoils=("ranks",),
+            ignore_below=0.002,
+            fix="ingest each application's or version's log with its own --rank-base",
+        ),
+        Check(
+            "impressions-without-rank",
+            title="impressions without a rank",
+            faults=f"SELECT {_PLACE} AS example FROM events WHERE kind = 'impression' AND "
+            "rank IS NULL",
+            total="SELECT count(*) FROM events WHERE kind = 'impression'",
+            spoils=("ranks",),
+            fix="log the position of every result",
+        ),
+        Check(
+            "clicks-without-rank",
+            title="clicks without a rank",
+            faults=f"SELECT {_PLACE} AS example FROM events WHERE kind = 'click' AND rank IS NULL",
+            total=_CLICKS,
+            spoils=("ranks",),
+            blocks_from=0.05,
+            fix="log the position of the clicked result",
+        ),
+        Check(
+            "clicks-without-search",
+            title="clicks of no search, or of one that the log does not have",
+            faults=f"SELECT {_PLACE} AS example FROM events WHERE kind = 'click' AND "
+            "(query_event_id IS NULL OR query_event_id NOT IN "
+            "(SELECT query_event_id FROM known_searches))",
+            total=_CLICKS,
+            spoils=("clicks", "ranks"),
+            blocks_from=0.05,
+            fix="pass the query id to the click; check that both logs cover the same time",
+        ),
+        Check(
+            "impressions-without-search",
+            title="impressions of no search record, in a log that records searches",
+            faults=f"SELECT {_PLACE} AS example FROM events WHERE kind = 'impression' AND "
+            "(query_event_id IS NULL OR (EXISTS (SELECT 1 FROM events WHERE kind = 'search') AND "
+            "query_event_id NOT IN (SELECT query_event_id FROM events WHERE kind = 'search' AND "
+            "query_event_id IS NOT NULL)))",
+            total="SELECT count(*) FROM events WHERE kind = 'impression'",
+            spoils=("impressions", "searches"),
+            blocks_from=0.05,
+            fix="log the query that every list of results answers",
+        ),
+        Check(
+            "clicks-not-shown",
+            title="clicks on documents that the search did not show, in a log of impressions",
+            faults="SELECT c.source_file || ':' || c.source_line AS example FROM events c "
+            "SEMI JOIN lists l ON l.query_event_id = c.query_event_id ANTI JOIN "
+            "(SELECT query_event_id, doc_id FROM events WHERE kind = 'impression') i "
+            "ON i.query_event_id = c.query_event_id AND i.doc_id = c.doc_id "
+            "WHERE c.kind = 'click'",
+            total="SELECT count(*) FROM events WHERE kind = 'click' AND query_event_id IN "
+            "(SELECT query_event_id FROM lists)",
+            spoils=("impressions",),
+            blocks_from=0.05,
+            fix="log impressions of every result, with the ids that clicks have",
+        ),
+        Check(
+            "clicks-before-search",
+            title="clicks before their search: clock skew",
+            faults="SELECT c.source_file || ':' || c.source_line || ' (' || "
+            "CAST(epoch(c.\"at\" - c.searched_at) AS BIGINT) || ' s)' AS example "
+            f"FROM ({_WITH_SEARCH} WHERE c.kind = 'click') c WHERE c.\"at\" < c.searched_at",
+            total=f"SELECT count(*) FROM ({_WITH_SEARCH} WHERE c.kind = 'click')",
+            spoils=("time",),
+            fix="take both times from one clock, or correct the client's by the server's",
+        ),
+        Check(
+            "time-zone-shift",
+            title="clicks that are a whole number of hours off their search: two time zones",
+            faults="SELECT c.source_file || ':' || c.source_line || ' (' || "
+            "CAST(round(epoch(c.\"at\" - c.searched_at) / 3600) AS BIGINT) || ' h)' AS example "
+            f"FROM ({_WITH_SEARCH} WHERE c.kind = 'click') c WHERE "
+            'abs(epoch(c."at" - c.searched_at)) >= 3500 AND '
+            'abs(epoch(c."at" - c.searched_at) - 3600 * '
+            'round(epoch(c."at" - c.searched_at) / 3600)) <= 120',
+            total=f"SELECT count(*) FROM ({_WITH_SEARCH} WHERE c.kind = 'click')",
+            spoils=("time", "sessions"),
+            ignore_below=0.01,
+            fix="log times with their zone, or give time_zone in the mapping",
+        ),
+        Check(
+            "implausible-time",
+            title="events before the year 2000 or more than five years from most others",
+            faults=f"SELECT {_PLACE} AS example FROM events WHERE \"at\" < '2000-01-01' OR "
+            'abs(epoch("at") - (SELECT median(epoch("at")) FROM events)) > 5 * 365.25 * 86400',
+            total='SELECT count(*) FROM events WHERE "at" IS NOT NULL',
+            spoils=("time",),
+            fix="check the unit of epoch times and the clocks of clients",
+        ),
+        Check(
+            "no-time",
+            title="events without a time",
+            faults=f'SELECT {_PLACE} AS example FROM events WHERE "at" IS NULL',
+            total=_EVENTS,
+            spoils=("time",),
+            fix="name the column of the time in the mapping",
+        ),
+        Check(
+            "bots",
+            title="searches of sessions with more than 50 searches, or of 1,000 events and more",
+            faults="SELECT 'session ' || session || ' (' || searches || ' searches)' AS example, "
+            "searches AS n FROM busy WHERE searches > 50 OR events >= 1000",
+            total="SELECT count(*) FROM known_searches",
+            spoils=("searches", "clicks", "sessions"),
+            blocks_from=0.2,
+            fix="leave bots out with --without-bots",
+        ),
+        Check(
+            "duplicated-events",
+            title="events that are in the log more than once",
+            faults="SELECT any_value(source_file) || ':' || max(source_line) || ' (' || count(*) "
+            "|| ' times)' AS example, count(*) - 1 AS n FROM events WHERE \"at\" IS NOT NULL AND "
+            "kind IN ('impression', 'click', 'add_to_cart', 'purchase', 'refund') GROUP BY "
+            'kind, action, "at", query_event_id, session, "user", doc_id, rank, value '
+            "HAVING count(*) > 1",
+            total=_EVENTS,
+            spoils=("clicks", "impressions", "revenue"),
+            fix="leave repeated events out with --without-duplicates",
+        ),
+        Check(
+            "reused-session",
+            title="session ids of several users, or with events more than a day apart",
+            faults="SELECT 'session ' || session AS example FROM busy WHERE users > 1 OR "
+            "seconds > 86400",
+            total="SELECT count(*) FROM busy",
+            spoils=("sessions",),
+            blocks_from=0.05,
+            fix="make session ids unique for user and visit; name both columns, as in a+b",
+        ),
+        Check(
+            "events-after-session-end",
+            title="events after more than 30 minutes without one in the same session",
+            faults=f'SELECT {_PLACE} AS example FROM (SELECT source_file, source_line, "at", '
+            'lag("at") OVER (PARTITION BY session ORDER BY "at", source_line) AS before FROM '
+            'events WHERE session IS NOT NULL AND "at" IS NOT NULL) WHERE '
+            'epoch("at" - before) > 1800',
+            total='SELECT count(*) FROM events WHERE session IS NOT NULL AND "at" IS NOT NULL',
+            spoils=("sessions",),
+            blocks_from=0.1,
+            fix="sessions are taken to end after 30 minutes; check where the ids come from",
+        ),
+        Check(
+            "users-in-several-variants",
+            title="users that were in more than one variant",
+            faults='SELECT \'user \' || "user" AS example FROM events WHERE "user" IS NOT NULL '
+            'AND variant IS NOT NULL GROUP BY "user" HAVING count(DISTINCT variant) > 1',
+            total='SELECT count(DISTINCT "user") FROM events WHERE variant IS NOT NULL',
+            spoils=("variants",),
+            fix="assign variants by user, and leave these users out",
+        ),
+        Check(
+            "shared-inventory",
+            title="documents shown in several variants that sold in one and were gone from all",
+            faults="SELECT 'document ' || doc_id AS example FROM stock WHERE variants > 1 AND "
+            "last_shown <= first_sold AND epoch(until - first_sold) > 3600",
+            total="SELECT count(*) FROM stock WHERE first_sold IS NOT NULL",
+            spoils=("variants",),
+            blocks_from=None,
+            ignore_below=0.2,
+            fix="randomise by item or by region: the sale in one variant takes stock of the other",
+        ),
+        Check(
+            "labels-out-of-scale",
+            title="answers of surveys outside the scale that almost all others keep to",
+            faults=f"SELECT {_PLACE} || ' (' || value || ')' AS example FROM answers WHERE "
+            "value < 0 OR value != floor(value) OR value > (SELECT CASE WHEN "
+            "quantile_cont(value, 0.9) <= 1 THEN 1 WHEN quantile_cont(value, 0.9) <= 5 THEN 5 "
+            "ELSE 10 END FROM answers)",
+            total="SELECT count(*) FROM answers",
+            spoils=("surveys",),
+            fix="find out which scale the survey had, and leave other answers out",
+        ),
+        Check(
+            "negative-revenue",
+            title="purchases of less than nothing",
+            faults=f"SELECT {_PLACE} || ' (' || value || ')' AS example FROM events WHERE "
+            "kind = 'purchase' AND value < 0",
+            total="SELECT count(*) FROM events WHERE kind = 'purchase'",
+            spoils=("revenue",),
+            blocks_from=0.0,
+            fix="log money that was given back as refund",
+        ),
+        Check(
+            "repeated-query-id",
+            title="query ids of records with different words",
+            faults="SELECT 'query ' || query_event_id AS example FROM events WHERE kind = 'search' "
+            "AND query_event_id IS NOT NULL GROUP BY query_event_id HAVING count(DISTINCT query) "
+            "> 1",
+            total="SELECT count(DISTINCT query_event_id) FROM events WHERE kind = 'search'",
+            spoils=("searches", "clicks"),
+            blocks_from=0.05,
+            fix="make a new id for every search",
+        ),
+    ),
+    group="rankgate.log_checks",
+)
+"""Checks by code."""
+
+VIEWS = (
+    (
+        "CREATE OR REPLACE TEMP TABLE known_searches AS SELECT query_event_id, "
+        'coalesce(min("at") FILTER (WHERE kind = \'search\'), min("at")) AS "at" FROM events WHERE '
+        "query_event_id IS NOT NULL AND kind IN ('search', 'impression') GROUP BY 1"
+    ),
+    (
+        "CREATE OR REPLACE TEMP TABLE lists AS SELECT query_event_id, min(rank) AS least, "
+        "count(*) AS shown, max(page) AS page FROM events WHERE kind = 'impression' AND "
+        "query_event_id IS NOT NULL GROUP BY 1"
+    ),
+    (
+        "CREATE OR REPLACE TEMP TABLE busy AS SELECT session, count(DISTINCT query_event_id) "
+        "FILTER (WHERE kind IN ('search', 'impression')) AS searches, count(*) AS events, "
+        'count(DISTINCT "user") AS users, epoch(max("at") - min("at")) AS seconds FROM events '
+        "WHERE session IS NOT NULL GROUP BY 1"
+    ),
+    (
+        "CREATE OR REPLACE TEMP VIEW answers AS SELECT * FROM events WHERE kind = 'other' AND "
+        "value IS NOT NULL AND regexp_matches(lower(action), 'survey|satisf|rating|csat|feedback')"
+    ),
+    (
+        "CREATE OR REPLACE TEMP VIEW stock AS SELECT doc_id, count(DISTINCT variant) FILTER "
+        "(WHERE kind = 'impression') AS variants, min(\"at\") FILTER (WHERE kind = 'purchase') AS "
+        "first_sold, max(\"at\") FILTER (WHERE kind = 'impression') AS last_shown, (SELECT "
+        'max("at") FROM events) AS until FROM events WHERE doc_id IS NOT NULL AND variant IS NOT '
+        "NULL AND kind IN ('impression', 'purchase') GROUP BY doc_id"
+    ),
+)
+"""What checks read, made once from ``events``."""

@@ -1,0 +1,202 @@
+"""Logs of every variant become the same table of events."""
+
+import gzip
+import json
+
+import polars as pl
+import pytest
+from online.logs import event, honest, search, stamp, written
+
+from rankgate import online
+from rankgate.errors import InputError, UsageError
+from rankgate.online.events.table import COLUMNS
+from support.wording import raises
+
+
+def events_of(folder):
+    return pl.read_parquet(folder / "part-*.parquet").sort("source_line", "event_id")
+
+
+def read(tmp_path, rows, **options):
+    log = written(tmp_path / "log.ndjson", rows)
+    online.ingest(log, tmp_path / "events", **options)
+    return events_of(tmp_path / "events")
+
+
+def test_ubi_becomes_events_with_ranks_from_one(tmp_path):
+    table = read(tmp_path, honest(3))
+    assert table.columns == list(COLUMNS)
+    assert (
+        table["kind"].to_list()
+        == ["search", *["impression"] * 4, "click"]
+        + [
+            "search",
+            *["impression"] * 4,
+        ]
+        * 2
+    )
+    first = table.row(1, named=True)
+    assert first["rank"] == 1
+    assert first["doc_id"] == "d0"
+    assert (first["source_file"], first["source_line"]) == ("log.ndjson", 2)
+    assert first["at"].isoformat() == "2026-03-02T08:00:01+00:00"
+    assert first["session"] == "v0"
+    assert table["query"][0] == "words 0"
+
+
+def test_variants_of_ubi_are_the_same_events(tmp_path):
+    rows = honest(3)
+    plain = read(tmp_path, rows).drop("event_id", "source_line", "source_file", "attributes")
+    old = json.loads(json.dumps(rows).replace('"ordinal"', '"index"').replace('"click"',
+                                                                              '"click_through"'))  # fmt: skip
+    bulk = tmp_path / "bulk.ndjson"
+    bulk.write_text(
+        "".join(f'{{"index": {{"_index": "ubi"}}}}\n{json.dumps(each)}\n\n' for each in old)
+    )
+    tabs = tmp_path / "tabs.txt.gz"
+    tabs.write_bytes(
+        gzip.compress("".join(f"ubi_events\t{json.dumps(each)}\r\n" for each in rows).encode())
+    )
+    epochs = json.loads(json.dumps(rows))
+    for each in epochs:
+        from datetime import datetime
+
+        each["timestamp"] = int(datetime.fromisoformat(each["timestamp"]).timestamp() * 1000)
+    written(tmp_path / "epoch.jsonl", epochs)
+    flat = pl.DataFrame(
+        [
+            {
+                **{key: each.get(key) for key in ("action_name", "query_id", "session_id",
+                                                   "client_id", "timestamp", "user_query")},
+                "event_attributes": json.dumps(each.get("event_attributes")),
+            }
+            for each in rows
+        ]
+    )  # fmt: skip
+    flat.write_csv(tmp_path / "log.csv")
+    flat.write_parquet(tmp_path / "log.parquet")
+    for name in ("bulk.ndjson", "tabs.txt.gz", "epoch.jsonl", "log.csv", "log.parquet"):
+        online.ingest(tmp_path / name, tmp_path / f"events-{name}")
+        found = events_of(tmp_path / f"events-{name}").drop(
+            "event_id", "source_line", "source_file", "attributes"
+        )
+        same = pl.col("action").replace("click_through", "click")
+        assert found.with_columns(same).equals(plain), name
+
+
+def test_lists_of_results_are_impressions_where_there_are_none(tmp_path):
+    rows = [
+        search(1, 0, query_response_hit_ids=["a", "b"]),
+        search(2, 9, query_response_hit_ids=[]),
+    ]
+    table = read(tmp_path, [*rows, event("click", 1, 5, 0, "a")])
+    shown = table.filter(kind="impression")
+    assert shown.select("doc_id", "rank").rows() == [("a", 1), ("b", 2)]
+    assert table.filter(kind="search")["state"].to_list() == ["ok", "zero"]
+
+
+def test_a_mapping_reads_other_logs(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text(
+        "visit,q,pos,item,clicked,when\n1,tv,0,a,False,2026-03-02 09:00\n1,tv,1,b,True,2026-03-02"
+        " 09:00\n"
+    )
+    mapping = tmp_path / "map.toml"
+    mapping.write_text(
+        '[log]\nkind = "impression"\ntime_zone = "Europe/Berlin"\n[columns]\nat = "when"\n'
+        'session = "visit"\nquery = "q"\nquery_event_id = "visit+q"\nrank = "pos"\n'
+        'doc_id = "item"\n[flags]\nclick = "clicked"\n'
+    )
+    result = online.ingest(log, tmp_path / "events", mapping=mapping)
+    table = events_of(tmp_path / "events")
+    assert table.select("kind", "doc_id", "rank").rows() == [
+        ("impression", "a", 1),
+        ("impression", "b", 2),
+        ("click", "b", 2),
+    ]
+    assert table["at"][0].isoformat() == "2026-03-02T08:00:00+00:00"
+    assert [each.code for each in result.notices] == ["time-without-zone"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('[columns]\nat = "t"\n[log]\nkind = "klick"\n', 4),
+        ('[columns]\nwhen = "t"\n', 2),
+        ('[columns]\nat = "t"\n', 1),
+        ('[log]\nkind = "click"\ntime_zone = "Mars"\n[columns]\nat = "t"\n', 3),
+    ],
+)
+def test_a_wrong_mapping_names_its_line(tmp_path, text, line):
+    (tmp_path / "map.toml").write_text(text)
+    log = written(tmp_path / "log.ndjson", honest(1))
+    with raises("invalid-mapping", InputError) as caught:
+        online.ingest(log, tmp_path / "events", mapping=tmp_path / "map.toml")
+    assert caught.value.line == line
+
+
+def test_files_are_read_once(tmp_path):
+    first = written(tmp_path / "a.ndjson", honest(2))
+    second = written(tmp_path / "b.ndjson", honest(3))
+    online.ingest(first, tmp_path / "events")
+    result = online.ingest([first, second], tmp_path / "events")
+    assert result.files["new"].to_list() == [False, True]
+    assert result.files["events"].sum() == 11 + 16
+    with raises("different-events", UsageError):
+        online.ingest(second, tmp_path / "events", queries="drop")
+    third = written(tmp_path / "c.ndjson", honest(4, base=1))
+    with raises("mixed-rank-base", InputError):
+        online.ingest(third, tmp_path / "events")
+
+
+def test_what_cannot_be_read_is_counted_with_its_lines(tmp_path):
+    rows = honest(3)
+    log = tmp_path / "log.ndjson"
+    lines = [json.dumps(each).encode() for each in rows]
+    lines[1] = b"nonsense"
+    lines[2] = b'{"action_name": "\xff"}'
+    lines[4] = json.dumps({**rows[4], "timestamp": "yesterday"}).encode()
+    lines[5] = b'{"something": "else"}'
+    log.write_bytes(b"\n".join(lines)[:-20])
+    result = online.ingest(log, tmp_path / "events")
+    found = {row["code"]: (row["count"], row["lines"]) for row in result.problems.to_dicts()}
+    assert found == {
+        "invalid-json": (1, "2"),
+        "truncated-last-line": (1, "16"),
+        "not-utf-8": (1, "3"),
+        "unreadable-time": (1, "5"),
+        "not-an-event": (1, "6"),
+    }
+
+
+def test_private_words_and_ids_are_not_kept(tmp_path, monkeypatch):
+    log = written(tmp_path / "log.ndjson", honest())
+    with raises("missing-secret", UsageError):
+        online.ingest(log, tmp_path / "events", users="hash")
+    monkeypatch.setenv("RANKGATE_HASH_KEY", "0123456789abcdef")
+    result = online.ingest(log, tmp_path / "events", queries="hash", users="hash")
+    table = events_of(tmp_path / "events")
+    words = (tmp_path / "events" / "events.json").read_text() + str(table.rows())
+    assert "words" not in words.replace('"words"', "")
+    assert "'u1'" not in words
+    assert "'v1'" not in words
+    assert table["query"].n_unique() == 8  # with null
+    assert result.privacy == {"queries": "hash", "users": "hash"}
+    online.ingest(log, tmp_path / "rare", queries="frequent", min_users=9)
+    assert events_of(tmp_path / "rare")["query"].drop_nulls().n_unique() == 4
+    online.ingest(log, tmp_path / "none", queries="drop", users="drop")
+    dropped = events_of(tmp_path / "none")
+    assert dropped["query"].is_null().all()
+    assert dropped["user"].is_null().all()
+
+
+def test_ranks_are_from_one_where_the_log_says_so(tmp_path):
+    assert read(tmp_path, honest(3, base=1)).filter(kind="impression")["rank"].min() == 1
+
+
+def test_times_of_every_unit(tmp_path):
+    seconds = 1_772_438_400
+    rows = [search(n, 0, timestamp=seconds * 10**power) for n, power in enumerate((0, 3, 6, 9))]
+    rows.append(search(9, 0, timestamp="2026-03-02T09:00:00+01:00"))
+    assert read(tmp_path, rows)["at"].n_unique() == 1
+    assert stamp(0) == "2026-03-02T08:00:00Z"
