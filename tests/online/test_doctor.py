@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from online.logs import event, honest, search, stamp, written
 
+from online.logs import event, honest, search, stamp, written
 from rankgate import online
 
 
@@ -41,7 +41,8 @@ def planted(rows):
     return {
         "mixed-rank-base": (mixed, 20),
         "clicks-without-rank": (
-            changed(clicks[0], event_attributes={"object": {"object_id": "d0"}, "position": {}}), 1),
+            changed(clicks[0], event_attributes={
+                "object": {"object_id": "d0"}, "position": {}}), 1),
         "clicks-without-search": (changed(clicks[0], query_id="nobody"), 1),
         "impressions-without-search": (changed(1, query_id="nobody"), 1),
         "clicks-not-shown": (

@@ -5,8 +5,8 @@ import json
 
 import polars as pl
 import pytest
-from online.logs import event, honest, search, stamp, written
 
+from online.logs import event, honest, search, stamp, written
 from rankgate import online
 from rankgate.errors import InputError, UsageError
 from rankgate.online.events.table import COLUMNS
@@ -47,8 +47,8 @@ def test_ubi_becomes_events_with_ranks_from_one(tmp_path):
 def test_variants_of_ubi_are_the_same_events(tmp_path):
     rows = honest(3)
     plain = read(tmp_path, rows).drop("event_id", "source_line", "source_file", "attributes")
-    old = json.loads(json.dumps(rows).replace('"ordinal"', '"index"').replace('"click"',
-                                                                              '"click_through"'))  # fmt: skip
+    words = json.dumps(rows).replace('"ordinal"', '"index"')
+    old = json.loads(words.replace('"click"', '"click_through"'))
     bulk = tmp_path / "bulk.ndjson"
     bulk.write_text(
         "".join(f'{{"index": {{"_index": "ubi"}}}}\n{json.dumps(each)}\n\n' for each in old)

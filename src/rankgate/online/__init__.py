@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankgate.online.events.ingest import ingest
     from rankgate.online.faults.diagnose import doctor
+    from rankgate.online.indicators.compute import kpi
 
-__all__ = ["doctor", "ingest"]
+__all__ = ["doctor", "ingest", "kpi"]
 
 _HOMES = {
     "doctor": "rankgate.online.faults.diagnose",
+    "kpi": "rankgate.online.indicators.compute",
     "ingest": "rankgate.online.events.ingest",
 }
 

@@ -1,0 +1,62 @@
+"""``rankgate online kpi``: what users did, in figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankgate.console import options
+from rankgate.console.declared_options import options_of
+from rankgate.console.definitions import DefiningCommand
+from rankgate.console.output import print_result
+from rankgate.online.commands.arguments import logs
+from rankgate.online.indicators.catalogue import KPIS, SLICES
+from rankgate.online.indicators.compute import kpi
+from rankgate.present.write import FORMS
+
+
+@click.command(
+    "kpi",
+    cls=DefiningCommand,
+    definitions={"KPIs": [(each.name, each.title) for each in KPIS.values()]},
+)
+@logs
+@click.option(
+    "-k",
+    "--kpi",
+    "names",
+    multiple=True,
+    metavar="KPI",
+    help="A KPI such as search_ctr; may be given several times. Without it all.",
+)
+@options_of(kpi, "mapping")
+@click.option(
+    "--by",
+    multiple=True,
+    type=click.Choice(list(SLICES)),
+    default=("day",),
+    show_default=True,
+    help="What divides the log; band is the frequency of the query; may be given several times.",
+)
+@options_of(kpi, "without_bots", "without_duplicates", "success ACTION", "despite", "memory SIZE")
+@options.form(*FORMS)
+@options.output
+def command(
+    events: str | tuple[str, ...],
+    names: tuple[str, ...],
+    form: str,
+    output: str | None,
+    **chosen: Any,
+) -> None:
+    """Compute KPIs of a log, after the log doctor.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. A KPI
+    that a fault of the log makes wrong is not given.
+
+    \b
+    rankgate online kpi events --by day --by band
+    rankgate online kpi ubi.ndjson -k search_ctr -k abandonment_rate --format json
+    rankgate online kpi events --by position -o kpi.html
+    """  # fmt: skip
+    print_result(kpi(events, names, **chosen), form, output)

@@ -1,0 +1,28 @@
+"""All KPIs: those of rankgate, then those of installed plug-ins."""
+
+from __future__ import annotations
+
+from rankgate.declare import Registry
+from rankgate.online.indicators import of_searches, of_sessions
+from rankgate.online.indicators.kpi import Kpi
+
+KPIS = Registry(
+    Kpi,
+    "KPI",
+    (
+        *of_searches.KPIS, *of_sessions.OF_EVENTS, *of_sessions.OF_CLICKS,
+        *of_sessions.OF_SESSIONS, *of_sessions.OF_USERS,
+    ),
+    "rankgate.kpis",
+)  # fmt: skip
+"""KPIs by name."""
+
+SLICES = {
+    "day": ("searches", "clicks", "sessions", "users", "events"),
+    "variant": ("searches", "clicks", "sessions", "users", "events"),
+    "application": ("searches", "clicks", "sessions"),
+    "band": ("searches",),
+    "position": ("clicks", "events"),
+    "page": ("searches",),
+}
+"""By what figures can be divided, and of which tables; band is the frequency of the query."""

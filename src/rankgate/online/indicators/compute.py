@@ -1,0 +1,235 @@
+"""Compute KPIs: tables once, then one aggregation for each table and way to divide it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.errors import UsageError
+from rankgate.online.database import MEMORY, Database, database
+from rankgate.online.events.opened import EventsLike, open_events
+from rankgate.online.faults.diagnose import diagnosed
+from rankgate.online.indicators import tables
+from rankgate.online.indicators.catalogue import KPIS, SLICES
+from rankgate.online.indicators.kpi_table import VALUES, KpiTable
+
+if TYPE_CHECKING:
+    from rankgate.online.events.mapping import LogMapping
+    from rankgate.online.faults.diagnosis import Diagnosis
+    from rankgate.online.indicators.kpi import Kpi
+
+_OF_GOALS = ("session_success_rate", "searches_per_success", "time_to_success_p50")
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "searches": ("searches",),
+    "clicks": ("searches", "clicks"),
+    "sessions": ("searches", "sessions"),
+    "users": ("searches", "sessions", "users"),
+    "events": (),
+}
+
+
+def kpi(
+    events: EventsLike,
+    names: Sequence[str] = (),
+    *,
+    mapping: str | Path | LogMapping | None = None,
+    by: Sequence[str] = ("day",),
+    without_bots: bool = False,
+    without_duplicates: bool = False,
+    success: Sequence[str] = (),
+    despite: bool = False,
+    checks: bool = True,
+    memory: str = MEMORY,
+) -> KpiTable:
+    """Compute KPIs of a log, after the log doctor.
+
+    Args:
+        events: a folder of events, a table of them, or files of logs.
+        names: the KPIs, such as search_ctr; all by default.
+        mapping: a TOML file that says which column of a log holds what; without it it is UBI.
+        by: what divides the log: day, variant, application, band of query frequency, position,
+            page.
+        without_bots: leave out sessions with more than 50 searches, or 1,000 events and more.
+        without_duplicates: count an event once that is in the log several times.
+        success: the actions that mean that a session reached its goal, instead of add_to_cart and
+            purchase.
+        despite: give figures that a fault of the log makes wrong, too.
+        checks: whether the log doctor runs first; without it nothing is said of faults.
+        memory: how much DuckDB may use before it uses the disk.
+
+    Raises:
+        InputError: a log that cannot be read.
+        UsageError: no such KPI, or nothing that divides a log.
+        MissingExtraError: DuckDB or Ibis is not installed.
+    """
+    chosen = [KPIS.named(name) for name in names] or list(KPIS.values())
+    for each in by:
+        if each not in SLICES:
+            problem = f"nothing divides a log by {each!r}; there are {', '.join(SLICES)}."
+            raise UsageError(problem, code="unknown-slice")
+    with database(memory) as base:
+        manifest = open_events(base, events, mapping)
+        excluded = _exclude(base, bots=without_bots, duplicates=without_duplicates)
+        found = diagnosed(base, manifest) if checks else None
+        blocked = {} if despite or not found else _blocked(chosen, found)
+        kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
+        given = [each for each in chosen if each.name not in blocked]
+        known = [each for each in given if not each.needs or set(each.needs) & kinds]
+        if not ({"add_to_cart", "purchase"} & kinds or success):
+            known = [each for each in known if each.name not in _OF_GOALS]
+        built = _Tables(base, success, bands="band" in by)
+        values = [frame for each in ("all", *by) for frame in _divided(built, known, each)]
+        values.append(_unknown([each.name for each in given if each not in known]))
+        head = base.rows(
+            "SELECT coalesce(strftime(min(\"at\"), '%Y-%m-%dT%H:%M:%SZ'), '') AS first, "
+            "coalesce(strftime(max(\"at\"), '%Y-%m-%dT%H:%M:%SZ'), '') AS last, "
+            "count(*) AS events FROM events"
+        ).row(0, named=True)
+    order = {each.name: place for place, each in enumerate(chosen)}
+    table = pl.concat([pl.DataFrame(schema=VALUES), *values])
+    table = table.sort(
+        pl.col("by") != "all", pl.col("by"), pl.col("kpi").replace_strict(order, default=0),
+        pl.col("slice").cast(pl.Int64, strict=False), pl.col("slice"),
+    )  # fmt: skip
+    subjects = {subject for each in chosen for subject in each.made_of}
+    findings = tuple(f for f in (found.findings if found else ()) if set(f.spoils) & subjects)
+    return KpiTable(table, findings, blocked, excluded, **head)
+
+
+def _blocked(chosen: Iterable[Kpi], found: Diagnosis) -> dict[str, tuple[str, ...]]:
+    codes = {each.name: found.blocking(each.made_of) for each in chosen}
+    return {name: tuple(each.code for each in faults) for name, faults in codes.items() if faults}
+
+
+def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]:
+    """Leave rows out of ``events``; say what and how many."""
+    words = []
+    if duplicates:
+        before = base.one("SELECT count(*) FROM events")
+        base.run(
+            'CREATE TEMP TABLE once AS SELECT * FROM events QUALIFY "at" IS NULL OR kind NOT IN '
+            "('impression', 'click', 'add_to_cart', 'purchase', 'refund') OR row_number() OVER ("
+            'PARTITION BY kind, action, "at", query_event_id, session, "user", doc_id, rank, value '
+            "ORDER BY source_file, source_line) = 1"
+        )
+        base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM once")
+        after = base.one("SELECT count(*) FROM events")
+        words.append(f"{before - after:,} events that were in the log before")
+    if bots:
+        base.run(
+            "CREATE TEMP TABLE robots AS SELECT session FROM events WHERE session IS NOT NULL "
+            "GROUP BY 1 HAVING count(*) >= 1000 OR count(DISTINCT query_event_id) FILTER "
+            "(WHERE kind IN ('search', 'impression')) > 50"
+        )
+        base.run(
+            "CREATE TEMP TABLE people AS SELECT * FROM events WHERE session IS NULL AND "
+            "query_event_id NOT IN (SELECT query_event_id FROM events WHERE session IN (FROM "
+            "robots) AND query_event_id IS NOT NULL) OR session NOT IN (FROM robots)"
+        )
+        base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM people")
+        words.append(f"{base.one('SELECT count(*) FROM robots'):,} sessions of bots")
+    return tuple(words)
+
+
+class _Tables:
+    """The tables that KPIs are of, each made when it is first needed."""
+
+    def __init__(self, base: Database, success: Sequence[str], *, bands: bool) -> None:
+        self.base = base
+        self._bands = bands
+        self._success = success
+        self._made: dict[str, Any] = {}
+        rows = tables.events()
+        if base.one('SELECT bool_or(session IS NULL AND ("user" IS NOT NULL OR query_event_id '
+                    'IS NOT NULL)) AND bool_or("user" IS NOT NULL) FROM events'):  # fmt: skip
+            rows = self._make("visits", tables.visits(rows))
+        self.rows = rows
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a table of Ibis
+        if name == "events":
+            return self._events()
+        for each in _NEEDED[name]:
+            if each not in self._made:
+                self._made[each] = self._make(each, self._expression(each))
+        return self._made[name]
+
+    def _events(self) -> Any:  # noqa: ANN401 - a table of Ibis
+        return self.rows.mutate(
+            day=self.rows.at.cast("timestamp").date(), position=self.rows["rank"]
+        )
+
+    def _expression(self, name: str) -> Any:  # noqa: ANN401 - a table of Ibis
+        made = self._made
+        if name == "searches":
+            found = tables.followed(tables.searches(self.rows))
+            return tables.banded(found) if self._bands else found
+        if name == "clicks":
+            return tables.clicks(self.rows, made["searches"])
+        if name == "sessions":
+            return tables.sessions(self.rows, made["searches"], self._success)
+        return tables.users(made["sessions"])
+
+    def _make(self, name: str, expression: Any) -> Any:  # noqa: ANN401 - tables of Ibis
+        lib = tables.ibis()
+        sql = lib.to_sql(expression, dialect="duckdb")
+        self.base.run(f"CREATE TEMP TABLE {name} AS {sql}")
+        return lib.table(lib.schema(expression.schema()), name=name)
+
+
+def _divided(built: _Tables, chosen: Sequence[Kpi], by: str) -> Iterable[pl.DataFrame]:
+    """The values of the KPIs of each table, divided by a column."""
+    for table in ("events", "searches", "clicks", "sessions", "users"):
+        given = [each for each in chosen if each.table == table]
+        if not given or (by != "all" and table not in SLICES[by]):
+            continue
+        rows = built[table]
+        column = rows["rank"] if by == "position" and table == "clicks" else None
+        if by != "all" and column is None:
+            column = rows[by]
+        sums = {
+            name: column_
+            for each in given
+            for name, column_ in each.columns(rows, _limit(built, rows, each)).items()
+        }
+        grouped = rows if column is None else rows.group_by(slice=column)
+        sql = tables.ibis().to_sql(grouped.aggregate(**sums), dialect="duckdb")
+        yield _long(built.base.rows(str(sql)), given, by)
+
+
+def _limit(built: _Tables, rows: Any, each: Kpi) -> float | None:  # noqa: ANN401 - a table of Ibis
+    """Where a winsorised KPI is cut off."""
+    if each.cap is None:
+        return None
+    value = each.of(rows)
+    lib = tables.ibis()
+    expression = rows.aggregate(limit=value.quantile(each.cap, where=value > 0))
+    limit: float | None = built.base.one(str(lib.to_sql(expression, dialect="duckdb")))
+    return limit
+
+
+def _long(wide: pl.DataFrame, given: Sequence[Kpi], by: str) -> pl.DataFrame:
+    """A row for each KPI and slice; slices without a name are left out."""
+    if "slice" not in wide.columns:
+        wide = wide.with_columns(slice=pl.lit(""))
+    wide = wide.filter(pl.col("slice").is_not_null()).with_columns(pl.col("slice").cast(pl.String))
+    return pl.concat([_one(wide, each.name, by) for each in given])
+
+
+def _unknown(names: Sequence[str]) -> pl.DataFrame:
+    """Null for KPIs of which the log has no events."""
+    rows = [{"kpi": name, "by": "all", "slice": "", "value": None, "n": 0} for name in names]
+    return pl.DataFrame(rows, schema=VALUES)
+
+
+def _one(wide: pl.DataFrame, name: str, by: str) -> pl.DataFrame:
+    value, n = pl.col(f"{name}.value"), pl.col(f"{name}.n")
+    return wide.select(
+        kpi=pl.lit(name),
+        by=pl.lit(by),
+        slice=pl.col("slice"),
+        value=pl.when(n > 0).then(value).cast(pl.Float64),
+        n=n.fill_null(0).cast(pl.Int64),
+    )

@@ -1,0 +1,68 @@
+"""One KPI: an expression over a table, its unit, direction and definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from rankgate.declare import Declared
+from rankgate.online.faults.check import Subject
+
+Unit = Literal["share", "count", "rank", "seconds", "ms", "money", "score", "pages", "days", "MB"]
+
+
+@dataclass(frozen=True)
+class Kpi(Declared):
+    """A figure of what users did.
+
+    A mean is the sum of ``of`` over the rows where it is not null, divided by how many these are; a
+    ratio is the sum of ``of`` divided by that of ``per``; a quantile is of the rows where ``of``
+    is not null. Without any such row the value is null, which is not 0.
+
+    Attributes:
+        table: what its rows are: searches, clicks, sessions, users or events.
+        of: from the table the expression that is averaged or summed, null where a row does not
+            count.
+        per: from the table the denominator of a ratio; None for a mean.
+        quantile: which quantile of ``of``, instead of the mean.
+        cap: the quantile of what is above 0 at which ``of`` is cut off (winsorised).
+        unit: what the value is in.
+        better: ``up`` or ``down``; empty where neither is better as such.
+        formula: the definition, in words and signs.
+        needs: kinds of events, of which the log must have one for the figure to be known: a log
+            without purchases has no conversion rate, which is not 0.
+        made_of: what it depends on; a finding of the log doctor that spoils one of these blocks it
+            or comes with it.
+    """
+
+    table: Literal["searches", "clicks", "sessions", "users", "events"] = field(kw_only=True)
+    of: Callable[[Any], Any] = field(kw_only=True)
+    per: Callable[[Any], Any] | None = field(default=None, kw_only=True)
+    quantile: float | None = field(default=None, kw_only=True)
+    cap: float | None = field(default=None, kw_only=True)
+    unit: Unit = field(kw_only=True)
+    better: Literal["up", "down", ""] = field(kw_only=True)
+    formula: str = field(kw_only=True)
+    needs: tuple[str, ...] = field(default=(), kw_only=True)
+    made_of: tuple[Subject, ...] = field(kw_only=True)
+
+    def columns(self, table: Any, limit: float | None = None) -> dict[str, Any]:  # noqa: ANN401 - Ibis
+        """The columns of its aggregation: ``value`` and ``n``, both with its name before it.
+
+        Args:
+            table: of Ibis.
+            limit: where ``of`` is cut off.
+        """
+        each = self.of(table)
+        if each.type().is_boolean():
+            each = each.cast("int64")
+        if limit is not None:
+            each = each.clip(upper=limit)
+        total = each.count() if self.per is None else self.per(table).sum()
+        value = (
+            each.quantile(self.quantile)
+            if self.quantile is not None
+            else each.sum() / total.nullif(0)
+        )
+        return {f"{self.name}.value": value.cast("float64"), f"{self.name}.n": total.cast("int64")}

@@ -1,0 +1,84 @@
+"""KPIs of a log, in total and by day, variant and more: the result of ``kpi``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import polars as pl
+
+from rankgate.online.faults.finding import LogFinding
+from rankgate.present.result import Notice, Result
+
+VALUES = {
+    "kpi": pl.String,
+    "by": pl.String,
+    "slice": pl.String,
+    "value": pl.Float64,
+    "n": pl.Int64,
+}
+
+
+@dataclass(frozen=True)
+class KpiTable(Result):
+    """KPIs of a log.
+
+    Attributes:
+        values: ``kpi``, ``by`` (what divides the log; ``all`` for the total), ``slice``, ``value``
+            (null where undefined), ``n`` (what it is divided by).
+        findings: of the log doctor, which spoil some of the figures.
+        blocked: by KPI that is not given the codes of the findings that block it.
+        excluded: what was left out of the log, in words.
+        first: the time of the first event.
+        last: the time of the last event.
+        events: how many there are.
+    """
+
+    kind: ClassVar[str] = "kpi_table"
+    label: ClassVar[str] = "KPIs"
+    document_from: ClassVar[str] = "rankgate.online.indicators.document:document"
+    charts: ClassVar[Mapping[str, str]] = {
+        "kpi-days": "rankgate.online.indicators.charts:days",
+        "kpi-positions": "rankgate.online.indicators.charts:positions",
+    }
+    order: ClassVar[int] = 62
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"values": VALUES}
+
+    values: pl.DataFrame
+    findings: tuple[LogFinding, ...]
+    blocked: Mapping[str, tuple[str, ...]]
+    excluded: tuple[str, ...]
+    first: str
+    last: str
+    events: int
+
+    def __getitem__(self, name: str) -> float | None:
+        """The value of a KPI over the whole log; None where it is undefined."""
+        found = self.values.filter(pl.col("kpi") == name, pl.col("by") == "all")["value"]
+        if not len(found):
+            raise KeyError(name)
+        value: float | None = found.item()
+        return value
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What spoils figures, and the figures that are not given because of it."""
+        found = [
+            Notice(each.code, f"{each.code}: {each.count:,} of {each.total:,} {each.words}; it "
+                   f"spoils figures of {', '.join(each.spoils)}", each.code)
+            for each in self.findings
+            if each.spoils
+        ]  # fmt: skip
+        if self.blocked:
+            found.append(
+                Notice(
+                    "blocked-kpis",
+                    f"not given, as a fault of the log spoils them: {', '.join(self.blocked)}; "
+                    "--despite gives them",
+                )
+            )
+        return tuple(found)
+
+    def _table(self) -> pl.DataFrame:
+        return self.values

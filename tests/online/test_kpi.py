@@ -1,0 +1,211 @@
+"""KPIs of a log that is small enough to count by hand."""
+
+import math
+
+import pytest
+
+from online.logs import event, honest, search, stamp, written
+from rankgate import online
+from rankgate.errors import UsageError
+from rankgate.online.indicators.catalogue import KPIS
+from support.wording import raises
+
+
+def row(kind, query, session, user, at, **more):
+    return {"type": kind, "q": query[0], "words": query[1], "visit": session, "who": user,
+            "when": stamp(at), **more}  # fmt: skip
+
+
+ROWS = [
+    # session v1 of ann: a search that is reformulated, two clicks, a purchase
+    row("search", ("s1", "red shoe"), "v1", "ann", 0, hits=2, ms=10.0, hit=True, arm="a"),
+    row("impression", ("s1", None), "v1", "ann", 0, doc="x", pos=1),
+    row("impression", ("s1", None), "v1", "ann", 0, doc="y", pos=2),
+    row("search", ("s2", "red shoes women"), "v1", "ann", 20, hits=3, ms=30.0, hit=False, arm="a"),
+    *(row("impression", ("s2", None), "v1", "ann", 20, doc=d, pos=p)
+      for p, d in enumerate("abc", 1)),
+    row("click", ("s2", None), "v1", "ann", 24, doc="b", pos=2),
+    row("click", ("s2", None), "v1", "ann", 29, doc="a", pos=1),
+    row("purchase", ("s2", None), "v1", "ann", 60, doc="a", money=40.0),
+    # session v2 of bob: no results, then the same words again, then an answer on the page
+    row("search", ("s3", "tv"), "v2", "bob", 100, hits=0, ms=20.0, hit=False, arm="b"),
+    row("search", ("s4", "tv"), "v2", "bob", 130, state="failed", arm="b"),
+    row("search", ("s5", "weather"), "v2", "bob", 1000, hits=1, ms=40.0, arm="b",
+        more='{"answer": true}'),
+    row("impression", ("s5", None), "v2", "bob", 1000, doc="w", pos=1),
+    # session v3 of ann, two days later: one click that is the last of its session
+    row("search", ("s6", "bag"), "v3", "ann", 172_800, hits=1, arm="a"),
+    row("impression", ("s6", None), "v3", "ann", 172_800, doc="g", pos=1),
+    row("click", ("s6", None), "v3", "ann", 172_802, doc="g", pos=1),
+    row("refund", ("s2", None), "v3", "ann", 172_900, doc="a", money=40.0),
+    row("survey", (None, None), "v3", "ann", 172_950, money=4),
+]  # fmt: skip
+
+MAPPING = """
+[columns]
+action = "type"
+query_event_id = "q"
+query = "words"
+session = "visit"
+user = "who"
+at = "when"
+hits = "hits"
+latency_ms = "ms"
+cache_hit = "hit"
+variant = "arm"
+doc_id = "doc"
+rank = "pos"
+value = "money"
+state = "state"
+attributes = "more"
+"""
+
+EXPECTED = {
+    "search_ctr": 2 / 4,
+    "ctr_at_1": 2 / 4,
+    "clicks_per_search": 3 / 4,
+    "abandonment_rate": 2 / 4,
+    "good_abandonment_rate": 1 / 1,
+    "quiet_abandonment_rate": 1 / 2,
+    "zero_result_rate": 1 / 5,
+    "reformulation_rate": 1 / 6,
+    "refinement_rate": 0 / 6,
+    "repeated_query_rate": 1 / 6,
+    "mrr_first_click": (1 / 2 + 1) / 4,
+    "mrr_last_click": (1 + 1) / 4,
+    "time_to_first_click_p50": 3.0,
+    "return_rate": 1 / 2,
+    "conversion_rate": 1 / 4,
+    "revenue_per_search": 40 / 4,
+    "latency_p50": 25.0,
+    "latency_p99": 39.7,
+    "cache_hit_rate": 1 / 3,
+    "error_rate": 1 / 6,
+    "impression_ctr": 3 / 7,
+    "goods_return_rate": 1.0,
+    "survey_score": 4.0,
+    "mean_click_rank": 4 / 3,
+    "dwell_p50": 5.0,
+    "satisfied_click_rate": 2 / 3,
+    "quick_back_rate": 1.0,
+    "session_ctr": 2 / 3,
+    "searches_per_session": 6 / 3,
+    "pages_per_session": (4 + 3 + 2) / 3,
+    "session_duration": (60 + 900 + 150) / 3,
+    "bounce_rate": 0.0,
+    "session_return_rate": 1 / 2,
+    "reformulations_per_session": 1 / 3,
+    "session_success_rate": 1 / 3,
+    "searches_per_success": 6 / 1,
+    "time_to_success_p50": 60.0,
+    "session_conversion_rate": 1 / 3,
+    "revenue_per_session": 40 / 3,
+    "repeat_visit_rate": 1.0,
+    "days_to_return_p50": (172_800 - 60) / 86_400,
+}
+UNDEFINED = {"add_to_cart_rate", "inference_ms", "cpu_ms", "memory_mb"}
+ALIKE = {
+    "ctr_at_3": "search_ctr", "ctr_at_5": "search_ctr", "ctr_at_10": "search_ctr",
+    "latency_p95": None, "time_to_first_click_p95": None,
+    "revenue_per_search_winsorised": "revenue_per_search",
+    "revenue_per_session_winsorised": "revenue_per_session",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kpi")
+    (folder / "map.toml").write_text(MAPPING)
+    written(folder / "log.jsonl", ROWS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def table(place):
+    return online.kpi(
+        place / "log.jsonl", mapping=place / "map.toml", by=("day", "variant", "position"),
+        despite=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KPIS)
+def test_a_kpi_is_what_its_definition_says(table, name):
+    value = table[name]
+    if name in UNDEFINED:
+        assert value is None
+    elif name in EXPECTED:
+        assert value == pytest.approx(EXPECTED[name], rel=1e-12)
+    elif ALIKE[name]:
+        assert value == pytest.approx(table[ALIKE[name]])
+
+
+def test_it_is_divided_by_day_variant_and_position(table):
+    found = {(row["by"], row["slice"], row["kpi"]): row["value"] for row in table.values.to_dicts()}
+    assert found["day", "2026-03-02", "search_ctr"] == 1 / 3
+    assert found["day", "2026-03-04", "search_ctr"] == 1.0
+    assert found["variant", "b", "zero_result_rate"] == 1 / 2
+    assert found["position", "1", "impression_ctr"] == 2 / 4
+    assert found["position", "3", "impression_ctr"] == 0.0
+    assert found["day", "2026-03-04", "latency_p50"] is None
+
+
+def test_large_sums_are_cut_off(tmp_path):
+    rows = [each for each in honest(1500) if each.get("action_name") != "click"]
+    rows += [
+        event(
+            "purchase",
+            n,
+            n * 60 + 5,
+            0,
+            event_attributes={"value": 1e6 if n == 7 else 10, "object": {"object_id": "d0"}},
+        )
+        for n in range(1500)
+    ]
+    found = online.kpi(written(tmp_path / "log.ndjson", rows), checks=False, by=(),
+                       names=("revenue_per_search", "revenue_per_search_winsorised"))  # fmt: skip
+    assert found["revenue_per_search"] == (1499 * 10 + 1e6) / 1500
+    # the 99.9th percentile lies between the two largest of 1,500 sums
+    cap = 10 + (0.999 * 1499 - 1497) * 0
+    cap = 10 if math.floor(0.999 * 1499) < 1498 else cap
+    assert found["revenue_per_search_winsorised"] == pytest.approx(cap)
+
+
+def test_a_fault_blocks_what_it_spoils(tmp_path):
+    rows = [*honest(), event("purchase", 1, 90, 0, event_attributes={
+        "value": -5, "object": {"object_id": "d0"}})]  # fmt: skip
+    log = written(tmp_path / "log.ndjson", rows)
+    found = online.kpi(log, by=())
+    assert found.blocked["revenue_per_search"] == ("negative-revenue",)
+    assert "revenue_per_search" not in set(found.values["kpi"])
+    assert found["search_ctr"] == 20 / 60
+    assert {each.code for each in found.notices} == {"negative-revenue", "blocked-kpis"}
+    assert online.kpi(log, by=(), despite=True)["revenue_per_search"] == -5 / 60
+
+
+def test_bots_and_repeated_events_can_be_left_out(tmp_path):
+    bots = [search(1000 + n, n) for n in range(60)] + [
+        event("impression", 1000 + n, n, 0, session_id="bot") for n in range(60)
+    ]
+    click = next(each for each in honest() if each.get("action_name") == "click")
+    log = written(tmp_path / "log.ndjson", [*honest(), *bots, click])
+    names = ("search_ctr", "clicks_per_search")
+    plain = online.kpi(log, names, by=(), despite=True)
+    clean = online.kpi(log, names, by=(), despite=True, without_bots=True, without_duplicates=True)
+    assert plain["clicks_per_search"] == 21 / 120
+    assert clean["clicks_per_search"] == clean["search_ctr"] == 20 / 60
+    assert len(clean.excluded) == 2
+
+
+def test_success_is_what_the_user_declares(place):
+    found = online.kpi(
+        place / "log.jsonl", ("session_success_rate",), mapping=place / "map.toml", by=(),
+        success=("survey", "click"),
+    )  # fmt: skip
+    assert found["session_success_rate"] == 2 / 3
+
+
+def test_words_that_name_nothing(place):
+    with raises("unknown-KPI", UsageError):
+        online.kpi(place / "log.jsonl", ("ctr",), mapping=place / "map.toml")
+    with raises("unknown-slice", UsageError):
+        online.kpi(place / "log.jsonl", mapping=place / "map.toml", by=("week",))
