@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import rankgate
+from online.logs import event, honest, written
+from rankgate import online
 from rankgate.engines.engine_kinds import engines
 from rankgate.evaluation.axes import axes
 from rankgate.evaluation.convention import convention_details
@@ -90,6 +92,9 @@ KINDS = (
     "scorecard",
     "advice",
     "fusion",
+    "event_log",
+    "diagnosis",
+    "kpi_table",
     "engine_check",
     "engine_comparison",
     "engine_kinds",
@@ -145,6 +150,13 @@ def swept():
     return rankgate.sweep(plan)
 
 
+def user_log(folder):
+    """A log of clicks, with a faulty one."""
+    pytest.importorskip("duckdb", reason="the extra online is not installed")
+    rows = [*honest(30), event("purchase", 1, 90, 0, event_attributes={"value": -5})]
+    return written(folder / "log.ndjson", rows)
+
+
 def made(folder, ratings):
     """By kind: what makes a result of it."""
     return {
@@ -164,6 +176,9 @@ def made(folder, ratings):
         "scorecard": lambda: rankgate.scorecard(QRELS, RUNS, ["nDCG@3", "Coverage@3"]),
         "advice": lambda: rankgate.advise(QRELS, [OLD, NEW]),
         "fusion": lambda: rankgate.fuse(RUNS, "linear", train=QRELS, tune=True),
+        "event_log": lambda: online.ingest(user_log(folder), folder / "events"),
+        "diagnosis": lambda: online.doctor(user_log(folder)),
+        "kpi_table": lambda: online.kpi(user_log(folder)),
         "engine_check": lambda: rankgate.check_engine(lambda _, **__: ["<script>", "b"]),
         "engine_comparison": lambda: rankgate.compare_engines(
             _search, _search, {"q1": "a", "q2": "b"}
