@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from rankgate.judging.resolution.resolve import resolve
     from rankgate.judging.sheets.collected import CollectedRatings, collect
     from rankgate.judging.sheets.sheets import Sheets, sheets
+    from rankgate.metrics.browsing.declare import user_model
     from rankgate.metrics.custom import metric
     from rankgate.pipelines.stages import Pipeline
     from rankgate.pipelines.verb import stages
@@ -160,6 +161,7 @@ __all__ = [
     "split",
     "stages",
     "sweep",
+    "user_model",
     "validate",
 ]
 
@@ -222,6 +224,7 @@ _HOMES = {
     "gate": "rankgate.gating.gate",
     "holes": "rankgate.unjudged.holes",
     "metric": "rankgate.metrics.custom",
+    "user_model": "rankgate.metrics.browsing.declare",
     "plot": "rankgate.reports.plot",
     "pool": "rankgate.judging.pooling.pool",
     "rate": "rankgate.judging.llm.rate",

@@ -107,6 +107,7 @@ def test_the_public_names_are_these():
         "split",
         "stages",
         "sweep",
+        "user_model",
         "validate",
     ]
     assert rankgate.__all__ == [*results, *verbs]

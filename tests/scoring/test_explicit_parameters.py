@@ -12,6 +12,7 @@ import pytest
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics import RBP, RR, SDCG, nDCG
+from rankgate.metrics.browsing import BROWSING_METRICS
 from rankgate.metrics.catalogue import CATALOGUE, by_name
 from rankgate.metrics.graded.dcg import DCG
 from rankgate.metrics.judged import block
@@ -33,6 +34,7 @@ COMPANIONS = {
     ("Utility", "documents"): {"avoided": 1.0},
     ("nDCG", "levels"): {"gain": MAP, "ideal": "judged"},
     ("nDCG", "depth"): {"cutoff": 2, "ideal": "judged"},
+    **{(metric.name, "cost"): {"measure": "EC"} for metric in BROWSING_METRICS},
     **{(name, "levels"): {"gain": MAP} for name in ("G", "RnDCG", "nDCGRel")},
 }
 """Values of other parameters with which the formula says that a parameter has an effect."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from rankgate.metrics.browsing import BROWSING_METRICS
 from rankgate.metrics.graded.blended import Q
 from rankgate.metrics.graded.cascade import ERR, nERR
 from rankgate.metrics.graded.compatibility import Compat
@@ -96,6 +97,7 @@ CATALOGUE: tuple[Metric, ...] = (
     NumRelRet,
     NumNonrelJudgedRet,
     NumUnjudged,
+    *BROWSING_METRICS,
 )
 
 by_name: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in CATALOGUE})

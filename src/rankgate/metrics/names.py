@@ -171,8 +171,9 @@ def _translated(given: Mapping[str, object]) -> dict[str, object]:
     if "dcg" in words:
         form = words.pop("dcg")
         words["gain"] = _FORMS.get(str(form), form)
-    if "gains" in words:
-        words["gain"] = words.pop("gains")
+    for theirs, ours in (("gains", "gain"), ("max_rel", "max_grade"), ("min_rel", "min_grade")):
+        if theirs in words:
+            words[ours] = words.pop(theirs)
     return words
 
 
