@@ -1,11 +1,11 @@
 """Fusion of 5 runs of 1,000 documents a query, compared with ranx.
 
-    python bench/fusing.py                    2,000 queries
+    python bench/fusing.py                    2,000 queries; 10,000 by rankgate alone
     python bench/fusing.py --queries 10000    rankgate alone
 
 Each contestant is its own process that has the runs in memory before the clock starts; ranx
-has compiled its code by fusing small runs first. It takes part where ``bench/run.py`` has made the
-environment of the peers. The fused scores must agree.
+has compiled its code by fusing small runs first. Two sums over all fused scores must agree, one of
+them weighted by query and document. The result goes into docs/speed.md.
 """
 
 from __future__ import annotations
@@ -20,44 +20,83 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import page
+from environment import prepared
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
 RUNS, DEPTH, DOCUMENTS = 5, 1000, 3000
-QUERIES = 2000
-METHODS = ("rrf", "combsum", "combmnz", "combmed")  # Borda takes ranx minutes for 100 queries
+QUERIES, ALONE = 2000, 10_000
+WEIGHTS = (0.1, 0.3, 0.2, 0.25, 0.15)
+RANX = {
+    "rrf": ("rrf", {"k": 60}),
+    "isr": ("isr", {}),
+    "logisr": ("log_isr", {}),
+    "lognisr": ("logn_isr", {"sigma": 0.01}),
+    "rbc": ("rbc", {"phi": 0.8}),
+    "combsum": ("sum", {}),
+    "combmnz": ("mnz", {}),
+    "combanz": ("anz", {}),
+    "combmax": ("max", {}),
+    "combmin": ("min", {}),
+    "combmed": ("med", {}),
+    "combgmnz": ("gmnz", {"gamma": 1.0}),
+    "linear": ("wsum", {"weights": WEIGHTS}),
+    "wmnz": ("wmnz", {"weights": WEIGHTS}),
+    "mixed": ("mixed", {"weights": WEIGHTS}),
+}
+"""What both have, with ranx's names and parameters. Borda takes ranx minutes for 100 queries, its
+Condorcet gives another order every time, and trained methods learn from other queries here."""
+
+RANKS = {"rrf", "isr", "logisr", "lognisr", "rbc"}
 WANTED = 10.0  # times as fast as ranx
-PEERS = Path(__file__).parent / "work" / "env" / "bin" / "python"
+BENCH = Path(__file__).parent
 
 
 def main() -> int:
     """Run every contestant and print the table; 1 if ranx is less than `WANTED` times slower."""
     parser = argparse.ArgumentParser(description="Compare the speed of fusion.")
-    parser.add_argument("--queries", type=int, default=QUERIES)
+    parser.add_argument("--queries", type=int)
     parser.add_argument("--run", choices=("rankgate", "ranx"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.run:
         print(json.dumps(measured(asked.run, asked.queries)))
         return 0
-    pythons = {"rankgate": sys.executable}
-    if PEERS.exists() and asked.queries <= QUERIES:
-        pythons["ranx"] = str(PEERS)
-    found = {name: run(name, python, asked.queries) for name, python in pythons.items()}
-    print(f"{RUNS} runs, {asked.queries:,} queries, {DEPTH:,} documents each\n")
-    print("| method | " + " | ".join(f"{name} s" for name in found) + " | ratio |")
-    print("| :-- |" + " --: |" * (len(found) + 1))
-    ours, ratios = found["rankgate"], []
-    for method in METHODS:
+    if asked.queries:
+        print(markdown({"rankgate": run("rankgate", sys.executable, asked.queries)}, asked.queries))
+        return 0
+    programs = prepared(BENCH / "work" / "env", BENCH / "constraints.txt", BENCH.parent)
+    found = {
+        "rankgate": run("rankgate", sys.executable, QUERIES),
+        "ranx": run("ranx", str(programs / "python"), QUERIES),
+    }
+    for method in RANX:
+        ours, theirs = (each["sums"][method] for each in found.values())
+        assert np.allclose(ours, theirs, rtol=1e-9), (method, ours, theirs)
+    alone = {"rankgate": run("rankgate", sys.executable, ALONE)}
+    text = f"{markdown(found, QUERIES)}\n{markdown(alone, ALONE)}"
+    print(text)
+    page.replace("fusing", text)
+    ratios = [found["ranx"]["seconds"][each] / found["rankgate"]["seconds"][each] for each in RANX]
+    return 0 if min(ratios) >= WANTED else 1
+
+
+def markdown(found: dict[str, dict[str, Any]], queries: int) -> str:
+    """Seconds of each method by contestant, and memory."""
+    several = len(found) > 1
+    head = [f"{queries:,} queries", *(f"{name} s" for name in found), *["ratio"] * several]
+    lines = [f"| {' | '.join(head)} |", f"| :-- |{' --: |' * (len(head) - 1)}"]
+    for method in RANX:
         seconds = [each["seconds"][method] for each in found.values()]
-        ratios.append(seconds[-1] / seconds[0])
-        print(f"| {method} | {' | '.join(f'{each:.2f}' for each in seconds)} | {ratios[-1]:.1f} |")
-        for each in found.values():
-            assert np.isclose(each["sums"][method], ours["sums"][method], rtol=1e-9), method
-    memory = [f"{name} {each['megabytes']:,.0f} MB" for name, each in found.items()]
-    print(f"\nMemory: {', '.join(memory)}")
-    return 0 if len(found) == 1 or min(ratios) >= WANTED else 1
+        cells = [f"{each:.2f}" for each in seconds]
+        cells += [f"{seconds[1] / seconds[0]:.1f}"] * several
+        lines.append(f"| {method} | {' | '.join(cells)} |")
+    memory = [f"{each['megabytes']:,.0f}" for each in found.values()]
+    lines.append(f"| most memory, MB | {' | '.join([*memory, *[''] * several])} |")
+    return "\n".join(lines) + "\n"
 
 
 def run(name: str, python: str, queries: int) -> dict[str, Any]:
@@ -69,13 +108,14 @@ def run(name: str, python: str, queries: int) -> dict[str, Any]:
 
 
 def measured(name: str, queries: int) -> dict[str, Any]:
-    """Seconds and the sum of fused scores by method, and the process's most memory."""
-    fuse = {"rankgate": by_rankgate, "ranx": by_ranx}[name](queries)
+    """Seconds and two sums of fused scores by method, and the process's most memory."""
+    fuse, summed = {"rankgate": by_rankgate, "ranx": by_ranx}[name](queries)
     seconds, sums = {}, {}
-    for method in METHODS:
+    for method in RANX:
         begin = time.perf_counter()
-        sums[method] = fuse(method)
+        fused = fuse(method)
         seconds[method] = time.perf_counter() - begin
+        sums[method] = summed(fused)
     status = Path("/proc/self/status").read_text()
     return {
         "seconds": seconds,
@@ -92,8 +132,8 @@ def lists(queries: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]
         yield documents, np.sort(rng.random((queries, DEPTH)), axis=1)[:, ::-1]
 
 
-def by_rankgate(queries: int) -> Callable[[str], float]:
-    """Fuse frames."""
+def by_rankgate(queries: int) -> tuple[Callable[[str], Any], Callable[[Any], list[float]]]:
+    """Fuse frames; sums of a fusion."""
     import polars as pl
 
     import rankgate
@@ -109,21 +149,31 @@ def by_rankgate(queries: int) -> Callable[[str], float]:
             pl.format("d{}", "doc_id").alias("doc_id"),
         )
 
-    small = [frame(documents[:, :5], scores[:, :5]) for documents, scores in lists(3)]
-    rankgate.fuse(small)  # as ranx, which has done the same
+    def fuse(runs: list[pl.DataFrame], method: str) -> Any:  # noqa: ANN401 - a fusion
+        weights = RANX[method][1].get("weights")
+        return rankgate.fuse(runs, method, weights=weights)
+
+    def summed(fused: Any) -> list[float]:  # noqa: ANN401 - as above
+        score = pl.col("score")
+        number = [pl.col(name).str.slice(1).cast(pl.Int64) for name in ("query_id", "doc_id")]
+        both = fused.run.table.select(
+            score.sum().alias("a"), (score * (number[0] % 97 + 1) * number[1]).sum().alias("b")
+        )
+        return list(both.row(0))
+
+    fuse([frame(documents[:, :5], scores[:, :5]) for documents, scores in lists(3)], "rrf")
     runs = [frame(*each) for each in lists(queries)]
-    return lambda method: float(rankgate.fuse(runs, method).run.table["score"].sum())
+    return lambda method: fuse(runs, method), summed
 
 
-def by_ranx(queries: int) -> Callable[[str], float]:
-    """Fuse ranx's runs; their names of the methods."""
+def by_ranx(queries: int) -> tuple[Callable[[str], Any], Callable[[Any], list[float]]]:
+    """Fuse ranx's runs; sums of a fusion."""
     import ranx
 
-    names = {"combsum": "sum", "combmnz": "mnz", "combmed": "med"}
-    norms = {"rrf": None}
-
     def fuse(runs: list[Any], method: str) -> Any:  # noqa: ANN401 - a run of ranx
-        return ranx.fuse(runs, norm=norms.get(method, "min-max"), method=names.get(method, method))
+        name, params = RANX[method]
+        norm = None if method in RANKS else "min-max"
+        return ranx.fuse(runs, norm=norm, method=name, params=dict(params))
 
     def run(documents: NDArray[np.int64], scores: NDArray[np.float64]) -> Any:  # noqa: ANN401 - as above
         rows = zip(documents.tolist(), scores.tolist(), strict=True)
@@ -132,11 +182,19 @@ def by_ranx(queries: int) -> Callable[[str], float]:
             {f"q{q}": {f"d{d}": s for d, s in zip(*row, strict=True)} for q, row in named}
         )
 
+    def summed(fused: Any) -> list[float]:  # noqa: ANN401 - as above
+        plain = weighted = 0.0
+        for query, docs in fused.to_dict().items():
+            plain += sum(docs.values())
+            own = sum(score * int(doc[1:]) for doc, score in docs.items())
+            weighted += own * (int(query[1:]) % 97 + 1)
+        return [plain, weighted]
+
     small = [run(documents[:, :5], scores[:, :5]) for documents, scores in lists(3)]
-    for method in METHODS:
+    for method in RANX:
         fuse(small, method)  # it compiles at the first call
     runs = [run(*each) for each in lists(queries)]
-    return lambda method: sum(sum(each.values()) for each in fuse(runs, method).to_dict().values())
+    return lambda method: fuse(runs, method), summed
 
 
 if __name__ == "__main__":

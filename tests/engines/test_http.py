@@ -10,9 +10,10 @@ from rankgate.engines.engine_check import check_engine
 from rankgate.engines.json_api import Shape
 from rankgate.engines.paths import parsed
 from rankgate.engines.take import snapshot
+from rankgate.engines.transport import Transport
 from support.wording import raises
 
-from .conftest import QUERIES, listed
+from .conftest import QUERIES, _Handler, listed
 
 
 def lists(result):
@@ -212,3 +213,57 @@ def test_answers_of_products_are_read(product):
     assert (found.doc_ids, found.scores) == (("a",), (2.0,))
     assert found.fields == [{"title": "T"}]
     assert found.total == (None if product == "qdrant" else 3)
+
+
+class _Endless(_Handler):
+    """An answer that does not end."""
+
+    def _send(self, *_, **__):
+        self.send_response(200)
+        self.end_headers()
+        self.close_connection = True
+        while True:
+            self.wfile.write(b'{"found": {"docs": [' + b" " * 65536)
+
+
+@pytest.mark.parametrize(("largest", "word"), [(1 << 20, "larger than"), (1 << 40, "no answer")])
+def test_an_answer_without_an_end(api, server, monkeypatch, largest, word):
+    server.RequestHandlerClass = _Endless
+    made = Transport.__init__
+
+    def limited(self, *args, **options):
+        made(self, *args, **options, largest=largest)
+
+    monkeypatch.setattr(Transport, "__init__", limited)
+    api.write_text(api.read_text().replace("timeout = 1", "timeout = 0.3") + "retries = 0\n")
+    result = snapshot(api, {"a": "red"})
+    assert word in result.queries["error"][0]
+
+
+def test_an_engine_that_dies_half_way_is_left_alone_until_it_is_back(api, server, tmp_path):
+    """The circuit breaker: nothing is lost, and the rest is asked when it is back."""
+    alive = {text: [()] for text in list(QUERIES.values())[:20]}
+    server.plan = {"*": [(503, "")], **alive}
+    output = tmp_path / "new.run"
+    ended = snapshot(api, QUERIES, output)
+    assert not ended.finished
+    assert ended.states["ok"] == 20
+    assert ended.states["not_run"] >= 20 - 10 - 4
+    asked = len(server.seen)
+    assert asked <= 20 + 4 * (10 + 4)
+    server.plan = {}
+    whole = snapshot(api, QUERIES, output, again=True)
+    assert lists(whole) == WHOLE
+    assert len(server.seen) - asked == 20  # none that was answered is asked again
+
+
+def test_ids_of_other_types_duplicates_and_fewer_than_asked_for(api, server):
+    docs = [{"id": 7, "score": 3}, {"id": "7", "score": 2}, {"id": "x", "score": "1.5"}]
+    server.plan = {"*": [(200, {"found": {"docs": docs, "n": 3}})]}
+    result = snapshot(api, {"a": "red"})
+    assert result.run.table.rows() == [("a", "7", 3.0), ("a", "x", 1.5)]
+    assert [notice.code for notice in result.notices] == ["repeated-documents"]
+    assert result.queries["returned"].to_list() == [2]
+    for wrong in (1.5, None, True, "", ["a"]):
+        server.plan = {"*": [(200, {"found": {"docs": [{"id": wrong, "score": 1}]}})]}
+        assert snapshot(api, {"a": "red"}).states["failed"] == 1

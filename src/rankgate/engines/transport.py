@@ -57,6 +57,10 @@ class Broken(Failure):
     sent: bool = False
 
 
+class _TooLargeError(Exception):
+    """An answer that does not end."""
+
+
 class Transport:
     """Sends requests to one server; may be used by many threads.
 
@@ -99,6 +103,8 @@ class Transport:
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "rankgate", **headers}
         self._timeout, self._largest, self._scrubbed = timeout, largest, scrubbed
         self._errors = urllib3.exceptions
+        if authority is not None:
+            _refuse_no_certificates(authority)
         self._limits = urllib3.Timeout(connect=min(_CONNECT, timeout), read=timeout)
         self._pool = _pool(self.url, threads, authority)
 
@@ -128,6 +134,9 @@ class Transport:
             )
             status = response.status
             data = self._body(response, end)
+        except _TooLargeError:
+            problem = f"the answer is larger than {self._largest:,} bytes"
+            return Broken("refused", problem, status=status, sent=True)
         except self._errors.HTTPError as error:
             return self._broken(error, status)
         if status in _OK:
@@ -158,7 +167,7 @@ class Transport:
                 if time.monotonic() > end:
                     raise self._errors.TimeoutError
                 if size > self._largest:
-                    raise self._errors.ProtocolError
+                    raise _TooLargeError
         return b"".join(pieces)
 
     def _failed(self, status: int, headers: Mapping[str, str], data: bytes) -> Broken:
@@ -226,6 +235,19 @@ def _refuse_host(host: str) -> None:
             f"the host {host} may not be asked; {HOSTS} allows {', '.join(sorted(allowed))}.",
             code="host-not-allowed",
         )
+
+
+def _refuse_no_certificates(path: str) -> None:
+    """Refuse a file that holds no certificates before anything is sent."""
+    import ssl
+
+    try:
+        ssl.create_default_context(cafile=path)
+    except (OSError, ssl.SSLError) as error:
+        why = "it holds no certificates" if isinstance(error, ssl.SSLError) else error.strerror
+        raise UsageError(
+            f"{path}: {why}; ca names a file of certificates in PEM form.", code="cannot-read"
+        ) from None
 
 
 def _message(data: bytes) -> str:
