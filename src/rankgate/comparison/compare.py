@@ -10,6 +10,7 @@ from rankgate.comparison.comparison import Comparisons
 from rankgate.comparison.inference import Test
 from rankgate.comparison.many import many
 from rankgate.comparison.pairs import Rules, compared
+from rankgate.comparison.scores.systems import given_scores, metrics_of, refuse_with_scores
 from rankgate.data.comparison import ScoredRun
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.comparison.inference import Correction, Interval, Method, SignedRanks, Zeros
-    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, TableLike
+    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, ScoresLike, TableLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
@@ -32,9 +33,9 @@ WHOLE_RESAMPLES = 1000
 
 
 def compare(
-    qrels: QrelsLike,
-    baseline: RunLike,
-    candidates: RunsLike,
+    qrels: QrelsLike | None = None,
+    baseline: RunLike | None = None,
+    candidates: RunsLike = (),
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     convention: str | Convention = "trec",
     *,
@@ -67,6 +68,8 @@ def compare(
     drop_seen: bool = False,
     judged_users_only: bool = False,
     catalogue: int | Iterable[object] | None = None,
+    scores: Sequence[ScoresLike] | ScoresLike = (),
+    direction: Mapping[str, str] | None = None,
     names: Sequence[str] = (),
     context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -74,7 +77,8 @@ def compare(
     """Compare one candidate or several with a baseline, query by query.
 
     Args:
-        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``.
+        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``; none
+            where ``scores`` are given.
         baseline: a run: a path, a frame, ``{query: {doc: score}}``.
         candidates: a run, a list of runs, or ``{name: run}``.
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``; those
@@ -116,6 +120,12 @@ def compare(
         judged_users_only: whether metrics of lists look at users with judgments only, and not at
             every user that a system serves.
         catalogue: how many items there are, numbered from 0, or their ids.
+        scores: values of each query that another tool computed, instead of judgments and runs:
+            files of trec_eval -q, ir_measures, pytrec_eval, ranx, rankgate eval, or tables with a
+            column for each system; the baseline and the candidates are then names of systems, by
+            default all of them in order.
+        direction: which values are better, higher or lower, of a metric in ``scores`` that
+            rankgate does not know, by its name.
         names: of the baseline and the candidates, in this order, instead of their own.
         context: the inputs from `train` to `catalogue` in one value, instead of them.
         on_progress: called with the current step.
@@ -160,6 +170,18 @@ def compare(
         catalogue=catalogue,
     )
     say = on_progress or (lambda _: None)
+    if not isinstance(scores, list | tuple) or scores:
+        refuse_with_scores(convention, overrides, depth, inputs)
+        found = given_scores(scores, metrics_of(metrics), directions=direction, unequal=unequal,
+                             extra=extra, tags=tags)  # fmt: skip
+        chosen_names = [] if baseline is None else [str(baseline), *_listed(candidates)]
+        return _compared(systems_apart(found.named(chosen_names), [], names), rules)
+    if direction:
+        raise UsageError("direction is for scores; give them too.", code="conflicting-options")
+    if qrels is None or baseline is None:
+        raise UsageError(
+            "judgments, a baseline and a candidate are needed, or scores.", code="missing-input"
+        )
     scorer = Scorer.of(
         qrels,
         metrics,
@@ -179,16 +201,29 @@ def compare(
         say(f"scoring {name or 'a candidate'}")
         systems.append(run if isinstance(run, ScoredRun) else scorer.scored(run, name))
         places.append(run)
-    if len(systems) == 1:
+    say("comparing")
+    systems = systems_apart(systems, places, names)
+    if len(systems) > 1 and scorer.builder is not None and scorer.builder.metrics:
+        return _with_lists(scorer, systems, rules)
+    return _compared(systems, rules)
+
+
+def _compared(systems: Sequence[ScoredRun], rules: Rules) -> Comparisons:
+    """The first system against each of the others.
+
+    Raises:
+        UsageError: there are no others.
+    """
+    if len(systems) < 2:
         raise UsageError(
             "no candidate; give one run or more besides the baseline.", code="missing-input"
         )
-    say("comparing")
-    systems = systems_apart(systems, places, names)
-    if scorer.builder is not None and scorer.builder.metrics:
-        return _with_lists(scorer, systems, rules)
     found = compared(systems[0], systems[1:], rules)
     return Comparisons(found, many(systems, rules.test) if len(systems) > 2 else None)
+
+
+def _listed(candidates: Any) -> list[str]:  # noqa: ANN401 - names of systems
+    return [candidates] if isinstance(candidates, str) else [*candidates]
 
 
 def _with_lists(scorer: Scorer, runs: Sequence[ScoredRun], rules: Rules) -> Comparisons:

@@ -176,7 +176,7 @@ def judged_of(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     depth = min(baseline.depth, candidate.depth)
     rows = []
     for name, system in (("baseline", baseline), ("candidate", candidate)):
-        for k in sorted({k for k in (1, 3, 5, 10, 20, 50, 100) if k < depth} | {depth}):
+        for k in sorted({k for k in (1, 3, 5, 10, 20, 50, 100) if k < depth} | {depth} - {0}):
             top = system.lists.filter(pl.col("rank") <= k)
             share = top.group_by("query_id").agg(pl.col("grade").is_not_null().mean())["grade"]
             rows.append({"system": name, "k": k, "share": share.mean()})

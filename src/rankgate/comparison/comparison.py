@@ -303,7 +303,7 @@ class Comparisons(Result):
         first = self.only
         runs = (first.baseline, *(each.candidate for each in self.comparisons))
         return (
-            (first.qrels, "judgments", first.qrels_sha256),
+            (first.qrels, "judgments" if first.depth else "values", first.qrels_sha256),
             *((run.name, "run", run.sha256) for run in runs),
         )
 

@@ -26,6 +26,9 @@ LISTS = {
 }
 """The first documents of each list; grade is null for a document without one."""
 
+GIVEN = "given values"
+"""The name of the convention of values that another tool computed: nobody knows its axes."""
+
 SERVED: dict[str, Any] = {"query_id": pl.String, "doc_ids": pl.List(pl.String)}
 """The first documents of the lists of users without judgments, the best first, then any tags."""
 

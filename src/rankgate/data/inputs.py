@@ -78,5 +78,8 @@ RunsLike: TypeAlias = "RunLike | Sequence[RunLike] | Mapping[str, RunLike]"
 RatingsLike: TypeAlias = "Source | Ratings | Frame"
 """The grades of single raters."""
 
+ScoresLike: TypeAlias = "Source | Frame | Mapping[str, Any]"
+"""Values of queries that another tool computed: a file, a frame, or nested dicts."""
+
 FileLike: TypeAlias = "FileContents | QrelsLike | RunLike | RatingsLike"
 """What files hold, to be described, checked or converted."""

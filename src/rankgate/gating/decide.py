@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankgate.gating.evidence import Drift
     from rankgate.gating.looks import LookNumber
     from rankgate.gating.policy import Policy
-    from rankgate.gating.rule import Status
+    from rankgate.gating.rule import Rule, Status
 
 
 def decide(
@@ -67,10 +67,7 @@ def decide(
     )
     evidence = Evidence(comparison, terms, inputs or Inputs())
     _refuse(policy, evidence)
-    ended = tuple(
-        RuleResult(rule, checked(rule, evidence, RULES[rule.kind].decide(rule, evidence)))
-        for rule in policy.rules
-    )
+    ended = tuple(RuleResult(rule, _outcome(rule, evidence)) for rule in policy.rules)
     cautions = [
         f"{each.rule.id}: {each.outcome.caution}"
         for each in ended
@@ -95,6 +92,17 @@ def decide(
         (comparison.baseline.name, comparison.candidate.name),
         again=flip_rate(ended, evidence, redraws) if redraws else None,
     )
+
+
+def _outcome(rule: Rule, evidence: Evidence) -> Outcome:
+    """How a rule ends; open where it looks at what is not given."""
+    kind = RULES[rule.kind]
+    if evidence.inputs.values_only and not kind.of_values:
+        return Outcome(
+            "inconclusive", "it needs the lists of the systems, and only values were given",
+            "give judgments and runs instead of scores",
+        )  # fmt: skip
+    return checked(rule, evidence, kind.decide(rule, evidence))
 
 
 def verdict(ended: tuple[RuleResult, ...]) -> Status:

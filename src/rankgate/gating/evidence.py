@@ -124,6 +124,7 @@ class Inputs:
         unjudged_lists: the candidate's lists for queries that rules name and nobody judged:
             ``query_id``, ``doc_id``, ``rank``; None where there are none.
         slices: by slice, states and latencies of its queries, where a rule counts them.
+        values_only: whether only values of queries are known, and neither judgments nor lists.
     """
 
     noise: Mapping[str, float] = field(default_factory=dict)
@@ -134,6 +135,7 @@ class Inputs:
     wholes: Mapping[tuple[str, str | None], Whole] = field(default_factory=dict)
     unjudged_lists: pl.DataFrame | None = None
     slices: Mapping[str, Counted] = field(default_factory=dict)
+    values_only: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import isfinite
@@ -29,6 +29,7 @@ from rankgate.gating.admissions import admissions
 from rankgate.gating.decide import decide, stale
 from rankgate.gating.evidence import Counted, Drift, Inputs
 from rankgate.gating.flips import values_under_drawn_grades
+from rankgate.gating.given import gate_scores
 from rankgate.gating.impossible import refuse_impossible
 from rankgate.gating.looks import place
 from rankgate.gating.policy import default, found, read
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from rankgate.comparison.inference import Interval
     from rankgate.data import Run
     from rankgate.data.comparison import ScoredRun
-    from rankgate.data.inputs import QrelsLike, RunLike, TableLike
+    from rankgate.data.inputs import QrelsLike, RunLike, ScoresLike, TableLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.data.logs.user_items import Meetings
     from rankgate.gating.baselines import Saved
@@ -55,9 +56,9 @@ if TYPE_CHECKING:
 
 
 def gate(
-    qrels: QrelsLike,
-    baseline: RunLike,
-    candidate: RunLike,
+    qrels: QrelsLike | None = None,
+    baseline: RunLike | None = None,
+    candidate: RunLike | None = None,
     policy: str | Path | Policy | None = None,
     *,
     tags: str | Path | pl.DataFrame | None = None,
@@ -77,6 +78,8 @@ def gate(
     extra: Sequence[Metric] = (),
     folder: str | Path = ".",
     today: str | None = None,
+    scores: Sequence[ScoresLike] | ScoresLike = (),
+    direction: Mapping[str, str] | None = None,
     names: Sequence[str] = (),
     context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -84,7 +87,8 @@ def gate(
     """Decide whether a candidate may replace a baseline.
 
     Args:
-        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``.
+        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``; none
+            where ``scores`` are given.
         baseline: a run: a path, a frame, ``{query: {doc: score}}``; or the name of a saved
             baseline, or its file.
         candidate: a run.
@@ -110,6 +114,10 @@ def gate(
         extra: user-defined metrics that the policy names.
         folder: where the project is, its policy, and its saved baselines below it.
         today: the day, for exceptions that expire; as 2026-01-31.
+        scores: values of each query that another tool computed, instead of judgments and runs, as
+            of ``compare``; the baseline and the candidate are then names of systems.
+        direction: which values are better, higher or lower, of a metric in ``scores`` that
+            rankgate does not know, by its name.
         names: of the baseline and the candidate, instead of their own.
         context: the inputs from `train` to `catalogue` in one value, instead of them.
         on_progress: called with the current step.
@@ -138,6 +146,19 @@ def gate(
     )
     say = on_progress or (lambda _: None)
     rules, kept = _policy(policy, Path(folder)), Path(folder) / baselines.FOLDER
+    today = today or datetime.now(UTC).strftime("%Y-%m-%d")
+    if not isinstance(scores, list | tuple) or scores:
+        _refuse_inputs(context, noise)
+        return gate_scores(
+            scores, (baseline, candidate), rules, interval=_interval(rules), direction=direction,
+            tags=_tags(tags, rules), extra=extra, today=today, redraws=redraws, names=names,
+        )  # fmt: skip
+    if qrels is None or baseline is None or candidate is None or direction:
+        raise UsageError(
+            "judgments, a baseline and a candidate are needed, or scores; a direction is for "
+            "scores.",
+            code="missing-input",
+        )
     refuse_baseline_again(baseline, [candidate])
     refuse_unfinished_files(baseline, candidate, *noise)
     saved = baselines.pinned(str(baseline), kept) if isinstance(baseline, str | Path) else None
@@ -200,10 +221,22 @@ def gate(
         unjudged_lists=_unjudged_lists(rules, scorer, run),
         slices=_slices(rules, base, other),
     )
-    today = today or datetime.now(UTC).strftime("%Y-%m-%d")
     result = with_wholes(result, wholes, lists.warnings)
     verdict = decide(result, rules, inputs, looks=looks, today=today, redraws=redraws)
     return _logged(verdict, saved, other, record=record) if saved else verdict
+
+
+def _refuse_inputs(context: Context, noise: Sequence[Any]) -> None:
+    """Check that nothing asks for what scores alone cannot say.
+
+    Raises:
+        UsageError: inputs of metrics of lists, or runs to measure noise.
+    """
+    if context != Context() or noise:
+        raise UsageError(
+            "metrics of lists and noise take judgments and runs, not scores; leave them out.",
+            code="conflicting-options",
+        )
 
 
 def _logged(verdict: Verdict, saved: Saved, candidate: ScoredRun, *, record: bool) -> Verdict:

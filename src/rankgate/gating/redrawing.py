@@ -71,6 +71,8 @@ def _queries(each: RuleResult, evidence: Evidence) -> list[str] | None:
     rule, kind = each.rule, RULES[each.rule.kind]
     if kind.redrawn is None and kind.statuses is None:
         return None
+    if evidence.inputs.values_only and not kind.of_values:
+        return None
     if (rule["metric"], rule.slice) in evidence.inputs.wholes:
         return None
     if kind.decide(rule, evidence).status != each.outcome.status:  # unjudged documents decided

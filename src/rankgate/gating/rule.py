@@ -45,6 +45,8 @@ class RuleKind(Declared):
         bounds: parameters that the value of the metric is compared with.
         depth: parameters that say how many first documents are looked at.
         needs: what must be prepared for it.
+        of_values: whether it looks at values of queries alone, and can decide without judgments
+            and runs.
         statuses: (S,) the status under each set of drawn grades of unjudged documents; None where
             judging them cannot change it.
         redrawn: (S,) the status under each resample of its queries, from (n, S) rows of them;
@@ -66,6 +68,7 @@ class RuleKind(Declared):
     bounds: tuple[str, ...] = ()
     depth: tuple[str, ...] = ()
     needs: frozenset[Need] = frozenset()
+    of_values: bool = False
     without_comparison: Callable[[Rule, Drift], Outcome] | None = None
     statuses: Callable[[Rule, Evidence, HypotheticalValues], NDArray[np.str_]] | None = None
     redrawn: Callable[[Rule, Evidence, NDArray[np.int64]], NDArray[np.str_]] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import polars as pl
@@ -93,6 +93,10 @@ class Verdict(Result):
     lost: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     again: FlipRate | None = None
     counted: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+
+    def noted(self, note: str) -> Verdict:
+        """The same with one note more."""
+        return replace(self, notes=(*self.notes, note))
 
     @property
     def passed(self) -> bool:

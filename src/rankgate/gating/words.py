@@ -94,6 +94,12 @@ def unmoved(
     table = evidence.queries(None if whole else metric, rule.slice)
     queries = table["query_id"].unique()
     lists = evidence.comparison.lists.filter(pl.col("query_id").is_in(queries.implode()))
+    if evidence.inputs.values_only:
+        why = f"{metric} is the same for all {len(queries)} queries, and without lists nobody knows"
+        return Outcome(
+            "inconclusive", f"{why} whether anything changed",
+            "give judgments and runs instead of scores", n=len(queries), delta=0.0, margin=margin,
+        )  # fmt: skip
     changed = lists.filter(pl.col("moved").is_null() | (pl.col("moved") != 0))["query_id"]
     n, depth = len(queries), evidence.comparison.depth
     figures: dict[str, Any] = {"n": n, "delta": 0.0, "low": 0.0, "high": 0.0, "margin": margin}

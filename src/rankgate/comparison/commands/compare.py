@@ -23,9 +23,10 @@ from rankgate.present.write import FORMS
 
 
 @click.command("compare")
-@options.qrels
-@click.argument("baseline", type=click.Path())
-@click.argument("candidates", type=click.Path(), nargs=-1, required=True, metavar="CANDIDATE...")
+@click.argument("qrels", type=click.Path(), required=False)
+@click.argument("baseline", type=click.Path(), required=False)
+@click.argument("candidates", type=click.Path(), nargs=-1, metavar="[CANDIDATE...]")
+@options_of(compare, "scores SCORES --scores", "direction METRIC=WORD --direction")
 @options.metrics
 @options.metrics_from
 @options.convention
@@ -52,8 +53,8 @@ from rankgate.present.write import FORMS
 @options.form(*FORMS)
 @options.output
 def command(
-    qrels: str,
-    baseline: str,
+    qrels: str | None,
+    baseline: str | None,
     candidates: tuple[str, ...],
     *,
     tags: str | None,
@@ -72,6 +73,8 @@ def command(
     rankgate compare qrels.txt old.run a.run b.run c.run --test randomization --correction maxt
     rankgate compare qrels.txt old.run new.run --tags tags.csv --slice intent
     rankgate compare qrels.txt old.run new.run --wanted 0.02 --power 0.9
+    rankgate compare --scores old.eval --scores new.eval -m nDCG@10
+    rankgate compare --scores table.csv -m nDCG@10 bm25 dense
     rankgate compare test.qrels.csv old.run new.run -m nDCG@10 -m Coverage@10 --items books.csv
     """
     if lists and form != "json":
@@ -79,6 +82,10 @@ def command(
             "--lists is for --format json; one query's lists are shown by --query.",
             code="conflicting-options",
         )
+    if chosen["scores"]:  # then the words are names of systems
+        words = [each for each in (qrels, baseline, *candidates) if each is not None]
+        qrels, baseline = None, words[0] if words else None
+        candidates = tuple(words[1:])
     if query_id is not None and (len(candidates) > 1 or form != "text"):
         raise UsageError(
             "--query shows one candidate as text; leave out the others and --format.",

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from rankgate.comparison.documents import comparison
 from rankgate.comparison.documents.heads import significant
+from rankgate.data.comparison import GIVEN
 from rankgate.present.document import (
     Bar,
     Bars,
@@ -99,6 +100,8 @@ def overall(result: Comparisons) -> str:
 
 def ground(result: Comparison) -> str:
     """By which judgments and rules."""
+    if result.convention["name"] == GIVEN:
+        return f"Values in {result.qrels}."
     return f"Judgments {result.qrels}, convention {result.convention['name']}."
 
 
@@ -165,7 +168,7 @@ class _Queries:
     def most(self, worst: int) -> list[Block]:
         """The queries that lost most and gained most."""
         if not len(self.result.lists):
-            return [_NONE]
+            return [_NONE] if self.result.depth else []
         metric = self.result.names[0]
         rows = self.result.deltas(metric).drop_nulls("delta").to_dicts()
         lost = [row for row in rows if row["gain"] < 0]

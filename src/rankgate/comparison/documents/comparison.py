@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.comparison.documents.heads import interval_head, p_head
 from rankgate.comparison.documents.systems import of_many
 from rankgate.comparison.method import signed_ranks, way
+from rankgate.data.comparison import GIVEN
 from rankgate.errors import UsageError
 from rankgate.present.document import Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
@@ -216,6 +217,9 @@ def side_by_side(result: Comparison, query_id: str) -> Grid:
 def title(result: Comparison) -> str:
     """Who is compared, by which judgments and convention."""
     how = result.convention
+    if how["name"] == GIVEN:
+        names = f"{printable(result.candidate.name)} against {printable(result.baseline.name)}"
+        return f"{names}, by the values in {printable(result.qrels)}"
     return (
         f"{printable(result.candidate.name)} against {printable(result.baseline.name)}, by "
         f"judgments {printable(result.qrels)}, convention {how['name']} ({how['hash']})"
@@ -239,6 +243,8 @@ def notes(result: Comparison, *, several: bool = False) -> str:
 
 
 def _judged(result: Comparison) -> Grid:
+    if not result.depth:  # values without lists
+        return Grid(("system",), ())
     shares: dict[int, dict[str, float | None]] = {}
     for row in result.judged.iter_rows(named=True):
         shares.setdefault(row["k"], {})[row["system"]] = row["share"]
@@ -275,7 +281,8 @@ def _worst(result: Comparison, metric: str, worst: int) -> Grid:
         f"judged@{k}\n{one}",
         f"judged@{k}\n{two}",
     )
-    return Grid(head, tuple(rows))
+    whole = Grid(head, tuple(rows))
+    return whole if result.depth else whole.columns(0, 4)  # without lists
 
 
 def _losses(result: Comparison, metric: str) -> int:

@@ -23,9 +23,10 @@ from rankgate.present.write import FORMS as CHECK_FORMS
 
 
 @click.command("gate")
-@options.qrels
-@click.argument("baseline", type=click.Path())
-@click.argument("candidate", type=click.Path())
+@click.argument("qrels", type=click.Path(), required=False)
+@click.argument("baseline", type=click.Path(), required=False)
+@click.argument("candidate", type=click.Path(), required=False)
+@options_of(gate, "scores SCORES --scores", "direction METRIC=WORD --direction")
 @options_of(gate, "policy FILE", "tags FILE")
 @click.option(
     "--noise",
@@ -64,9 +65,9 @@ from rankgate.present.write import FORMS as CHECK_FORMS
 def command(
     ctx: click.Context,
     /,
-    qrels: str,
-    baseline: str,
-    candidate: str,
+    qrels: str | None,
+    baseline: str | None,
+    candidate: str | None,
     form: str,
     output: str | None,
     also: tuple[str, ...],
@@ -82,12 +83,16 @@ def command(
     \b
     rankgate gate qrels.txt old.run new.run
     rankgate gate qrels.txt main new.run --policy rankgate.toml --format markdown
+    rankgate gate --scores old.eval --scores new.eval
+    rankgate gate --scores table.csv old new
     rankgate gate qrels.txt main new.run --also junit=gate.xml --also html=gate.html
     rankgate gate --self-check qrels.txt one.run two.run --noise three.run
     rankgate gate --self-check qrels.txt engine.toml queries.tsv --snapshots 10
     """
     if checked:
-        _self_check(ctx, (qrels, baseline, candidate), (form, output), snapshots, chosen)
+        _self_check(ctx, _all((qrels, baseline, candidate)), (form, output), snapshots, chosen)
+    if chosen["scores"]:  # then the words are names of systems
+        qrels, baseline, candidate = _named(qrels, baseline, candidate)
     more = [_also(each) for each in also]
     for _, place in more:
         refuse_clashes(inputs(), place)
@@ -101,6 +106,21 @@ def command(
         with open(summary, "a", encoding="utf-8") as page:  # noqa: PTH123 - it is added to
             page.write(render(result, "markdown"))
     ctx.exit(result.status)
+
+
+def _all(words: tuple[str | None, ...]) -> tuple[str, str, str]:
+    """What a self-check takes.
+
+    Raises:
+        UsageError: something is not given.
+    """
+    one, two, three = words
+    if one is None or two is None or three is None:
+        raise UsageError(
+            "--self-check takes judgments and two runs of a system, or an engine and its queries.",
+            code="missing-input",
+        )
+    return one, two, three
 
 
 def _self_check(
@@ -118,8 +138,8 @@ def _self_check(
             f"a self-check has no format {form}; it has {', '.join(CHECK_FORMS)}.",
             code="conflicting-options",
         )
-    if chosen["extra"]:
-        raise UsageError("--self-check takes no metrics of your own.", code="conflicting-options")
+    if chosen["extra"] or chosen["scores"]:
+        raise UsageError("--self-check takes no metrics of your own and no scores.", code="conflicting-options")
     options = {name: chosen[name] for name in ("policy", "tags", "context")}
     with Progress(snapshots * snapshots) as progress:
         if baseline.endswith(".toml"):
@@ -132,6 +152,20 @@ def _self_check(
             result = self_check(qrels, runs, on_progress=progress, **options)
     print_result(result, form, output)
     ctx.exit(result.status)
+
+
+def _named(*words: str | None) -> tuple[None, str | None, str | None]:
+    """The names of the baseline and the candidate in scores.
+
+    Raises:
+        UsageError: one name, or three.
+    """
+    named = [each for each in words if each is not None]
+    if len(named) not in (0, 2):
+        raise UsageError(
+            "with --scores name the baseline and the candidate, or neither.", code="missing-input"
+        )
+    return (None, named[0], named[1]) if named else (None, None, None)
 
 
 def _also(words: str) -> tuple[str, str]:

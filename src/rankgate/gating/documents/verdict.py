@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankgate.comparison.documents import changes
+from rankgate.data.comparison import GIVEN
 from rankgate.gating.documents import verdict_ci
 from rankgate.present.document import (
     SIGNS,
@@ -172,7 +173,9 @@ def inputs(result: Verdict) -> str:
     digests = {name: digest[:12] for name, digest in result.hashes.items() if digest}
     own = digests.pop("policy", None)
     parts = [f"policy: {printable(result.policy)}" + (f" ({own})" if own else "")]
-    if result.convention:
+    if result.convention.get("name") == GIVEN:
+        digests["values"] = digests.pop("qrels", "")
+    elif result.convention:
         parts.append(f"convention {result.convention['name']} ({result.convention['hash']})")
     parts += [f"{name} {digest}" for name, digest in digests.items()]
     if result.looks:

@@ -43,6 +43,7 @@ KIND = RuleKind(
     title="the candidate's value is at most a given number",
     statistical=True,
     sliced=True,
+    of_values=True,
     bounds=("at_most",),
     statuses=_statuses,
 )

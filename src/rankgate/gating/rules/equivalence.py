@@ -101,6 +101,7 @@ KIND = RuleKind(
     title="the candidate is neither worse nor better by more than a margin",
     statistical=True,
     sliced=True,
+    of_values=True,
     one_of=("margin", "relative"),
     difference="margin",
     limits="loss",

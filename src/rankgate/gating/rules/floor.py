@@ -119,6 +119,7 @@ KIND = RuleKind(
     title="the candidate's value is at least, or at most, a given number",
     statistical=True,
     sliced=True,
+    of_values=True,
     one_of=("at_least", "at_most"),
     bounds=("at_least", "at_most"),
     statuses=_statuses,

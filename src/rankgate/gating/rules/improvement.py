@@ -52,6 +52,7 @@ KIND = RuleKind(
     title="the candidate is better, by more than a given gain if there is one",
     statistical=True,
     sliced=True,
+    of_values=True,
     difference="by",
     limits="gain",
     statuses=_statuses,

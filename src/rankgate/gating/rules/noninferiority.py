@@ -88,6 +88,7 @@ KIND = RuleKind(
     title="the candidate is not worse by more than a margin",
     statistical=True,
     sliced=True,
+    of_values=True,
     one_of=("margin", "relative"),
     difference="margin",
     limits="loss",

@@ -125,6 +125,7 @@ KIND = RuleKind(
     decide,
     title="no query, or at most a given number, drops by more than a limit",
     sliced=True,
+    of_values=True,
     check=_check,
     difference="max_drop",
     limits="drop",

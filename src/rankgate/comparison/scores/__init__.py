@@ -1,0 +1,1 @@
+"""Values of queries that another tool computed, read from its files."""

@@ -1,0 +1,303 @@
+"""Values that other tools computed, straight into ``compare`` and ``gate``."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate import compare, evaluate, gate
+from rankgate.gating.policy import parsed
+from support.command import assert_refused
+from support.wording import raises
+
+RNG = np.random.default_rng(2)
+QRELS = {f"q{i:02}": {f"d{j}": int(RNG.integers(0, 3)) for j in range(8)} for i in range(30)}
+RUNS = {
+    name: {
+        query: {doc: grade + float(RNG.normal(0, noise)) for doc, grade in docs.items()}
+        for query, docs in QRELS.items()
+    }
+    for name, noise in (("old", 1.8), ("new", 1.2), ("third", 1.7))
+}
+METRICS = ["nDCG@5", "AP", "RR"]
+TREC = {"nDCG@5": "ndcg_cut_5", "AP": "map", "RR": "recip_rank"}
+RANX = {"nDCG@5": "ndcg@5", "AP": "map", "RR": "mrr"}
+POLICY = """
+[gate]
+holes = "ignore"
+[[rules]]
+id = "a"
+kind = "noninferiority"
+metric = "nDCG@5"
+margin = 0.02
+[[rules]]
+id = "b"
+kind = "equivalence"
+metric = "AP"
+margin = 0.1
+[[rules]]
+id = "c"
+kind = "per_query"
+metric = "AP"
+max_drop = 0.3
+at_most = 3
+[[rules]]
+id = "d"
+kind = "floor"
+metric = "RR"
+at_least = 0.5
+"""
+
+NO_WORSE = "[[rules]]\nkind = 'noninferiority'\nmetric = 'AP'\nmargin = 0.1\n"
+
+
+@pytest.fixture(scope="module")
+def values():
+    """By system, metric and query."""
+    found = evaluate(QRELS, RUNS, METRICS, names=list(RUNS)).to_dict(per_query=True)
+    return {each["name"]: each["per_query"] for each in found["runs"]}
+
+
+def trec(own):
+    lines = [f"{TREC[m]:22}\t{q}\t{v!r}\n" for m, col in own.items() for q, v in col.items()]
+    return "runid\tall\tx\n" * 0 + "".join(lines) + "num_ret\tq00\t8\nmap\tall\t0.5\n"
+
+
+def measures(own):
+    return "".join(f"{q}\t{m}\t{v!r}\n" for m, col in own.items() for q, v in col.items())
+
+
+def by_query(own):
+    found = defaultdict(dict)
+    for metric, column in own.items():
+        for query, value in column.items():
+            found[query][TREC[metric]] = value
+    return json.dumps(found)
+
+
+def by_metric(own):
+    return json.dumps({RANX[metric]: column for metric, column in own.items()})
+
+
+def by_columns(own):
+    rows = [f"{q},{','.join(repr(own[m][q]) for m in METRICS)}\n" for q in QRELS]
+    return f"qid,{','.join(METRICS)}\n{''.join(rows)}"
+
+
+def records(own):
+    rows = [{"query_id": q, "measure": m, "value": v} for m in own for q, v in own[m].items()]
+    return json.dumps(rows)
+
+
+def lines(own):
+    return "\n".join(map(json.dumps, json.loads(records(own))))
+
+
+WRITERS = (trec, measures, by_query, by_metric, by_columns, records, lines)
+
+
+def one_file_each(folder, values, write):
+    places = []
+    for name in ("old", "new"):
+        places.append(str(folder / f"{name}.txt"))
+        (folder / f"{name}.txt").write_text(write(values[name]))
+    return places
+
+
+@pytest.fixture(scope="module")
+def from_runs():
+    """The comparison and the verdict of the runs themselves."""
+    runs = RUNS["old"], RUNS["new"]
+    compared = compare(QRELS, *runs, METRICS, names=["old", "new"]).only
+    return compared, gate(QRELS, *runs, parsed(POLICY, "p"))
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda each: each.__name__)
+def test_any_tools_file_gives_the_figures_and_the_verdict_of_the_runs(
+    tmp_path, values, write, from_runs
+):
+    files = one_file_each(tmp_path, values, write)
+    result = compare(scores=files, metrics=METRICS).only
+    truth, theirs = from_runs
+    assert (result.baseline.name, result.candidate.name) == ("old", "new")
+    assert result.metrics.drop("mc_error").equals(truth.metrics.drop("mc_error"))
+    ours = gate(scores=files, policy=parsed(POLICY, "p"))
+    assert ours.verdict == theirs.verdict
+    assert [each.outcome for each in ours.rules] == [each.outcome for each in theirs.rules]
+    assert ours.again == theirs.again
+
+
+def long_table(values):
+    rows = [
+        f"{q},{name},{m},{v!r}\n"
+        for name, own in values.items()
+        for m, column in own.items()
+        for q, v in column.items()
+    ]
+    return "query,system,metric,value\n" + "".join(rows)
+
+
+def wide_table(values, metric="AP"):
+    rows = [f"{q},{','.join(repr(values[n][metric][q]) for n in values)}\n" for q in QRELS]
+    return f"query,{','.join(values)}\n{''.join(rows)}"
+
+
+def test_a_long_table_a_frame_and_dicts_name_their_systems(tmp_path, values):
+    (tmp_path / "long.csv").write_text(long_table(values))
+    frame = pl.read_csv(tmp_path / "long.csv")
+    truth = compare(QRELS, RUNS["new"], RUNS["third"], "AP").metrics.select("delta", "p_value")
+    for scores in (tmp_path / "long.csv", frame, values, [str(tmp_path / "long.csv")]):
+        found = compare(None, "new", ["third"], "AP", scores=scores)
+        assert found.metrics.select("delta", "p_value").equals(truth)
+    every = compare(metrics="AP", scores=frame)
+    assert (len(every), every.many is not None) == (2, True)
+
+
+def test_a_wide_table_takes_its_metric_from_the_option(tmp_path, values, run):
+    (tmp_path / "wide.csv").write_text(wide_table(values))
+    place = str(tmp_path / "wide.csv")
+    truth = compare(QRELS, RUNS["old"], RUNS["new"], "AP").metrics["p_value"][0]
+    ended = run("compare", "--scores", place, "-m", "AP", "old", "new", "--format", "json")
+    (only,) = json.loads(ended.out)["comparisons"]
+    assert only["metrics"][0]["p_value"] == truth
+    assert_refused(run("compare", "--scores", place), "missing-metric", place, 1)
+    verdict = run("gate", "--scores", place, "old", "new")  # of the default policy: nDCG@10
+    assert verdict.code in (0, 1, 3)
+
+
+def test_rankgates_own_values_are_read(tmp_path, values):
+    result = evaluate(QRELS, RUNS, METRICS, names=list(RUNS))
+    (tmp_path / "e.json").write_text(json.dumps(result.to_dict(per_query=True)))
+    found = compare(None, "old", ["new"], "AP", scores=tmp_path / "e.json")
+    assert found.metrics["delta"][0] == pytest.approx(
+        np.mean(list(values["new"]["AP"].values())) - np.mean(list(values["old"]["AP"].values()))
+    )
+
+
+def test_a_metric_that_nobody_knows_takes_its_direction_from_the_option(tmp_path, values, run):
+    (tmp_path / "wide.csv").write_text(wide_table(values))
+    words = ["compare", "--scores", str(tmp_path / "wide.csv"), "-m", "seconds", "old", "new"]
+    assert_refused(run(*words), "unknown-direction")
+    up, down = (
+        compare(None, "old", "new", "seconds", scores=tmp_path / "wide.csv",
+                direction={"seconds": each}).metrics["gain"][0]
+        for each in ("higher", "lower")
+    )  # fmt: skip
+    assert up == -down != 0
+    assert_refused(run(*words, "--direction", "seconds=best"), "unknown-choice")
+
+
+@pytest.fixture
+def table(tmp_path, values):
+    """A long table of two systems by AP that a test can spoil."""
+    two = {name: {"AP": values[name]["AP"]} for name in ("old", "new")}
+    return tmp_path / "t.csv", long_table(two)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code", "line"),
+    [
+        (lambda text: text + "q00,new,AP,0.5\n", "duplicate-value", 62),
+        (lambda text: text.replace("q00,old,AP,", "q00,old,AP,1", 1), "out-of-range", 2),
+        (lambda text: text.replace("q00,old,AP,", "q00,old,AP,x", 1), "not-a-number", 2),
+        (lambda text: text.replace("q00,old,AP,", "q00,AP,", 1), "wrong-field-count", 2),
+        (lambda text: text.replace("q01,old", ",old", 1), "empty-value", 3),
+        (lambda text: text.replace("system", "metric", 1), "duplicate-column", 1),
+        (lambda _: "nothing here\n", "unknown-format", 1),
+        (lambda _: "q1 AP\nq2 AP\n", "unknown-format", 1),
+        (lambda _: '{"a": 1}', "wrong-document", None),
+        (lambda _: '{"a": {"b": 1}}', "unknown-metric", None),
+        (lambda _: "[1, 2]", "wrong-document", None),
+        (lambda _: '{"q1": {"AP": "x"}}', "not-a-number", None),
+        (lambda _: "map all 0.5\n", "no-values", None),
+        (lambda _: "a b 0.5\nc d 0.5\n", "unknown-metric", 1),
+        (lambda _: "map q1 0.5\nmap q2\n", "wrong-field-count", 2),
+    ],
+)  # fmt: skip
+def test_bad_tables_are_one_error_with_file_and_line(table, run, spoil, code, line):
+    place, text = table
+    place.write_text(spoil(text))
+    assert_refused(run("compare", "--scores", str(place)), code, str(place), line)
+
+
+def test_queries_of_one_system_alone_are_refused_left_out_or_0(table, run):
+    place, text = table
+    place.write_text(
+        "".join(each for each in text.splitlines(keepends=True) if not each.startswith("q05,new"))
+    )
+    words = ["compare", "--scores", str(place), "--format", "json"]
+    assert_refused(run(*words), "values-differ")
+    (dropped,) = json.loads(run(*words, "--unequal", "drop").out)["comparisons"]
+    assert dropped["metrics"][0]["n"] == 29
+    assert dropped["excluded"][0]["query_id"] == "q05"
+    (zero,) = json.loads(run(*words, "--unequal", "zero").out)["comparisons"]
+    row = next(each for each in zero["queries"] if each["query_id"] == "q05")
+    assert (zero["metrics"][0]["n"], row["candidate"]) == (30, 0)
+    with raises("conflicting-options"):
+        compare(scores=place, metrics="AP", unequal="zero", direction={"AP": "lower"})
+    with raises("unknown-choice"):
+        compare(scores=place, unequal="guess")
+
+
+def test_an_empty_cell_is_left_out_counted_and_shown(tmp_path, values, run):
+    text = wide_table(values).splitlines(keepends=True)
+    text[3] = text[3].split(",")[0] + ",,0.5,nan\n"
+    (tmp_path / "wide.csv").write_text("".join(text))
+    ended = run("compare", "--scores", str(tmp_path / "wide.csv"), "-m", "AP", "old", "new")
+    assert "the cell is empty" in ended.out
+    assert compare(None, "old", "new", "AP", scores=tmp_path / "wide.csv").metrics["n"][0] == 29
+
+
+def test_systems_and_metrics_that_are_not_there(table, run):
+    place, text = table
+    place.write_text(text)
+    words = ["compare", "--scores", str(place)]
+    assert_refused(run(*words, "old", "nobody"), "unknown-system")
+    assert_refused(run(*words, "old", "old"), "baseline-is-candidate")
+    assert_refused(run(*words, "old"), "missing-input")
+    assert_refused(run(*words, "-m", "nDCG@3"), "unknown-metric")
+    assert_refused(run(*words, "--scores", str(place)), "baseline-is-candidate")
+    assert_refused(run(*words, "--convention", "gdeval"), "conflicting-options")
+    assert_refused(run(*words, "--train", "x"), "conflicting-options")
+    assert_refused(run("compare"), "missing-input")
+    assert_refused(run("gate"), "missing-input")
+    assert_refused(run("gate", "--scores", str(place), "old"), "missing-input")
+    assert_refused(run("gate", "--scores", str(place), "--noise", "x"), "conflicting-options")
+    place.write_text(text + "q00,third,RR,1\n")
+    assert_refused(run(*words, "-m", "AP"), "not-comparable")
+    assert_refused(run("gate", "--scores", str(place)), "unknown-metric")
+
+
+def test_rules_about_lists_stay_open_and_slices_work(table):
+    place, text = table
+    place.write_text(text)
+    rule = "[[rules]]\nkind = 'floor'\nmetric = 'AP'\nat_least = 0.1\nslice = 'part=x'\n"
+    tags = pl.DataFrame({"query_id": list(QRELS), "part": ["x", "y"] * 15})
+    policy = parsed(f"{rule}[[rules]]\nkind = 'judged'\nat_least = 0.5\ntier = 'warn'\n", "p")
+    result = gate(scores=place, policy=policy, tags=tags)
+    assert [each.outcome.status for each in result.rules] == ["pass", "inconclusive"]
+    assert result.rules[0].outcome.n == 15
+    same = gate(scores={name: {"AP": dict.fromkeys(QRELS, 0.5)} for name in "ab"},
+                policy=parsed(NO_WORSE, "p"))  # fmt: skip
+    assert same.verdict == "inconclusive"
+    with raises("unsupported-rule"):
+        gate(scores=place, policy=parsed("[[rules]]\nkind = 'unseen'\n", "p"))
+
+
+def test_the_pages_say_that_values_were_given(table, tmp_path):
+    place, text = table
+    place.write_text(text)
+    result = compare(scores=place)
+    assert "by the values in t.csv" in str(result)
+    assert "judged@" not in str(result)
+    result.report(tmp_path / "page.html")
+    verdict = gate(scores=place, policy=parsed(POLICY.partition('[[rules]]\nid = "a"')[0] + (
+        "[[rules]]\nkind = 'improvement'\nmetric = 'AP'\n"), "p"))  # fmt: skip
+    verdict.report(tmp_path / "verdict.html")
+    assert "given values" in str(verdict.document()) or "values" in str(verdict)
+    assert rankgate.compare is compare
