@@ -139,7 +139,9 @@ def _self_check(
             code="conflicting-options",
         )
     if chosen["extra"] or chosen["scores"]:
-        raise UsageError("--self-check takes no metrics of your own and no scores.", code="conflicting-options")
+        raise UsageError(
+            "--self-check takes no metrics of your own and no scores.", code="conflicting-options"
+        )
     options = {name: chosen[name] for name in ("policy", "tags", "context")}
     with Progress(snapshots * snapshots) as progress:
         if baseline.endswith(".toml"):
