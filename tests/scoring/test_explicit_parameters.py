@@ -27,6 +27,8 @@ QRELS = {"1": {"a": 3.0, "b": 1.0, "c": 2.0, "d": 0.0}, "2": {"a": 1.0, "x": 2.0
 RUN = {"1": {"b": 4.0, "d": 3.0, "a": 2.0, "u": 1.0}, "2": {"y": 2.0, "x": 1.0}}
 
 COMPANIONS = {
+    ("Bpref", "over"): {"rel": 1},
+    ("GMBpref", "over"): {"rel": 1},
     ("IPrec", "points"): {"recall": 0.3},
     ("NCG", "depth"): {"cutoff": 2, "ideal": "judged"},
     ("RBP", "max_grade"): {"gain": "linear"},

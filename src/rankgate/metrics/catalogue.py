@@ -10,8 +10,10 @@ from rankgate.metrics.browsing import BROWSING_METRICS
 from rankgate.metrics.graded.blended import Q
 from rankgate.metrics.graded.cascade import ERR, nERR
 from rankgate.metrics.graded.compatibility import Compat
+from rankgate.metrics.graded.cumulative_utility import NCUguBR, NCUguP, NCUrbBR, NCUrbP
 from rankgate.metrics.graded.dcg import CG, DCG, nDCG
 from rankgate.metrics.graded.grades import NCG, AvgGrade, Hits
+from rankgate.metrics.graded.one_document import O, PMeasure, PPlus
 from rankgate.metrics.graded.prefixes import RnDCG, nDCGRel
 from rankgate.metrics.graded.rbp import RBP, RBPResid
 from rankgate.metrics.graded.scaled import SDCG
@@ -70,6 +72,13 @@ CATALOGUE: tuple[Metric, ...] = (
     RBPResid,
     nERR,
     Q,
+    O,
+    PMeasure,
+    PPlus,
+    NCUguP,
+    NCUguBR,
+    NCUrbP,
+    NCUrbBR,
     SDCG,
     Compat,
     Accuracy,

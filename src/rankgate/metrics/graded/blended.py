@@ -7,7 +7,7 @@ import numpy as np
 from rankgate.declare import Cutoff, Range
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.graded.gains import Gain, ideal_gains, retrieved_gains
-from rankgate.metrics.judged import Floats, Judged
+from rankgate.metrics.judged import Flags, Floats, Judged
 from rankgate.metrics.steps import Steps, inside
 
 
@@ -43,6 +43,16 @@ def q_measure(
     return q_measure_steps(judged, cutoff=cutoff, rel=rel, beta=beta, gain=gain).value
 
 
+def blended_ratio(judged: Judged, hits: Flags, gain: Gain, beta: float) -> Floats:
+    """The blended ratio at the rank of each row, ``(T, J)``: (C + β·cg) / (i + β·cg*)."""
+    best = np.cumsum(ideal_gains(judged, gain), axis=-1)
+    behind = np.minimum(judged.rank, best.shape[-1]) - 1
+    ideal = np.take_along_axis(best, behind, axis=-1)
+    got = np.cumsum(retrieved_gains(judged, gain), axis=-1)
+    ratio: Floats = (np.cumsum(hits, axis=-1) + beta * got) / (judged.rank + beta * ideal)
+    return ratio
+
+
 def q_measure_steps(
     judged: Judged,
     *,
@@ -54,11 +64,7 @@ def q_measure_steps(
     """Relevant documents, each weighed by the blended ratio at its rank."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel)
-    best = np.cumsum(ideal_gains(judged, gain), axis=-1)
-    behind = np.minimum(judged.rank, best.shape[-1]) - 1
-    ideal = np.take_along_axis(best, behind, axis=-1)
-    got = np.cumsum(retrieved_gains(judged, gain), axis=-1)
-    blended = (np.cumsum(hits, axis=-1) + beta * got) / (judged.rank + beta * ideal)
+    blended = blended_ratio(judged, hits, gain, beta)
     wanted = judged.relevant if cutoff is None else np.minimum(judged.relevant, cutoff)
     return Steps(
         hits.astype(np.float64),

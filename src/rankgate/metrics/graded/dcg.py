@@ -102,6 +102,7 @@ def ndcg(
     cutoff: Cutoff | None = None,
     gain: Gain = "linear",
     discount: Discount = "shifted",
+    base: Annotated[Base, OnlyWith("discount", "original")] = 2.0,
     ideal: Ideal = "judged",
     depth: Depth = "cutoff",
     levels: Annotated[Levels, OnlyWith("ideal", "judged", "known")] = "exact",
@@ -123,6 +124,8 @@ def ndcg(
             1 above 0 (`binary`) or from 0 (`judged`), x even below 0 (`signed`), or a map
             from grade to gain.
         discount: `shifted`, `original` or `graded`, as in DCG; the last for the ranking only.
+        base: b of the discount `original`, before whose rank nothing is discounted; with the
+            others it cancels.
         ideal: the best order of all judged documents (`judged`), or only of those that
             were retrieved (`retrieved`) or are in the first k (`shown`), both of which
             hide what the ranking missed; or of all that are judged or retrieved
@@ -152,9 +155,10 @@ def ndcg(
     """
     _refuse(judged, negative, single, highest)
     judged = judged.from_grade(least, _worthless(gain))
-    got = total(_cut(_terms(judged, cutoff, gain, discount, base=2, ties=ties), term_digits))
+    base = base if discount == "original" else 2.0
+    got = total(_cut(_terms(judged, cutoff, gain, discount, base=base, ties=ties), term_digits))
     best, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
-    norm = total(_cut(discounted(best, rank, None, discount), term_digits))
+    norm = total(_cut(discounted(best, rank, None, discount, base), term_digits))
     if ideal in ("retrieved", "shown") or depth == "returned":
         norm = anywhere(judged, norm, gain)
     value: Floats = np.full(norm.shape, np.nan)
@@ -167,6 +171,7 @@ def ndcg_steps(
     cutoff: Cutoff | None = None,
     gain: Gain = "linear",
     discount: Discount = "shifted",
+    base: Annotated[Base, OnlyWith("discount", "original")] = 2.0,
     ideal: Ideal = "judged",
     depth: Depth = "cutoff",
     levels: Levels = "exact",
@@ -180,9 +185,10 @@ def ndcg_steps(
     """Gains times discounts, over the same of the ideal ranking."""
     _refuse(judged, negative, single, highest)
     judged = judged.from_grade(least, _worthless(gain))
-    got = dcg_steps(judged, cutoff=cutoff, gain=gain, discount=discount, ties=ties)
+    base = base if discount == "original" else 2.0
+    got = dcg_steps(judged, cutoff=cutoff, gain=gain, discount=discount, base=base, ties=ties)
     best, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
-    weight = discounted(np.ones_like(best), rank, None, discount)
+    weight = discounted(np.ones_like(best), rank, None, discount, base)
     if term_digits is not None:
         got = replace(got, weight=_weight_of_cut(got.gain, got.weight, term_digits))
         weight = _weight_of_cut(best, weight, term_digits)
@@ -289,7 +295,7 @@ nDCG = Metric(  # noqa: N816 the field's own name
     ndcg,
     title="Discounted gain of the ranking over that of the ideal ranking.",
     formula="nDCG@k = DCG@k / IDCG@k,   DCG@k = Σ_{i≤k} g(gradeᵢ) / log₂(i + 1)",
-    aliases=("NDCG",),
+    aliases=("NDCG", "MSnDCG"),
     trec=("ndcg", "ndcg_cut"),
     steps=ndcg_steps,
     source=_SOURCE,

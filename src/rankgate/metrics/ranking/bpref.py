@@ -10,6 +10,7 @@ from rankgate.metrics.steps import Steps
 
 Negative = Literal["unjudged", "nonrelevant", "relevant"]
 Unopposed = Literal["kept", "lost", "undefined"]
+Over = Literal["least", "relevant", "nonrelevant", "relevant10"]
 
 
 def bpref(
@@ -18,6 +19,7 @@ def bpref(
     rel: float = 1,
     negative: Negative = "unjudged",
     unopposed: Unopposed = "kept",
+    over: Over = "least",
 ) -> Floats:
     """Share of judged non-relevant documents that stay below the relevant ones.
 
@@ -34,6 +36,9 @@ def bpref(
             it is retrieved, though not in R (`relevant`, trectools), so that values can pass 1.
         unopposed: a relevant document counts in full where N is 0 (`kept`, trec_eval), not at
             all (`lost`), or makes the value undefined.
+        over: what n is divided by, and not counted beyond: min(N, R) (`least`, trec_eval since
+            8.0), R (`relevant`, bpref_R of NTCIR), N (`nonrelevant`, bpref_N), or R + 10
+            (`relevant10`, bpref-10).
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
@@ -42,7 +47,7 @@ def bpref(
     >>> bpref(block([[1, None, 0, 1]]))  # (1 + (1 - 1/1)) / 2
     array([0.5])
     """
-    return bpref_steps(judged, rel=rel, negative=negative, unopposed=unopposed).value
+    return bpref_steps(judged, rel=rel, negative=negative, unopposed=unopposed, over=over).value
 
 
 def bpref_steps(
@@ -51,6 +56,7 @@ def bpref_steps(
     rel: float = 1,
     negative: Negative = "unjudged",
     unopposed: Unopposed = "kept",
+    over: Over = "least",
 ) -> Steps:
     """Relevant documents, each weighed by the judged non-relevant ones below it."""
     judged = judged.at_level(rel)
@@ -62,9 +68,10 @@ def bpref_steps(
         below |= pooled & (negative == "nonrelevant")
         hits |= pooled & (negative == "relevant")
         others = judged.pooled - judged.relevant
-    most = judged.relevant[:, None]
+    found, against = judged.relevant[:, None], others[:, None]
+    most = {"nonrelevant": against, "relevant10": found + 10}.get(over, found)
     above = np.minimum(np.cumsum(below, axis=-1), most)
-    possible = np.minimum(others[:, None], most)
+    possible = np.minimum(against, found) if over == "least" else most
     alone = np.where(hits, {"kept": 0.0, "lost": 1.0, "undefined": np.nan}[unopposed], 0)
     lost = np.divide(above, possible, out=alone, where=possible > 0)
     return Steps(
@@ -86,7 +93,8 @@ Bpref = Metric(
     trec=("bpref",),
     steps=bpref_steps,
     at=None,
-    source="Buckley & Voorhees, SIGIR 2004, doi:10.1145/1008992.1009000, as trec_eval since 8.0",
+    source="Buckley & Voorhees, SIGIR 2004, doi:10.1145/1008992.1009000, as trec_eval since 8.0; "
+    "over: Sakai, SIGIR 2007, doi:10.1145/1277741.1277756",
     sees=_SEES,
     blind_to="unjudged documents, wherever they are: a list that opens with a hundred of them "
     "scores as if they were not there; and grades above rel",
