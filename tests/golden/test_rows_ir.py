@@ -178,10 +178,10 @@ SPELLINGS = [(name, theirs) for name in COUNTS for theirs in CONVENTIONS[name].s
 @pytest.mark.parametrize(("name", "theirs"), SPELLINGS)
 def test_each_name_of_a_tool_is_a_metric_with_all_that_it_needs(name, theirs):
     share = "5" if theirs.startswith("rbp.") else "0.5"
-    filled = theirs.format(k=3, rel=2, level=2, top=3, r=0.1, beta=2, p=share)
+    filled = theirs.format(k=3, rel=2, level=2, top=3, r=0.1, beta=2, p=share, b=4, gamma=0.5)
     ours = CONVENTIONS[name].spelled(filled)
     assert ours == CONVENTIONS[name].spellings[theirs].format(
-        k=3, rel=2, level=2, top=3, r=0.1, beta=2, p=share
+        k=3, rel=2, level=2, top=3, r=0.1, beta=2, p=share, b=4, gamma=0.5
     )
     assert not parse(ours).missing
 
