@@ -49,6 +49,7 @@ SECTIONS = {
         "agree": "Measure inter-annotator agreement and find suspicious raters.",
         "admit": "Check whether a judge agrees with people well enough.",
         "reusability": "Estimate how much a run loses if it was not pooled.",
+        "serve": "Serve the pages where people rate together, and the REST API.",
     },
     "Search engines and pipelines": {
         "engines": "List the kinds of search engines, or check the file of one.",
@@ -101,6 +102,7 @@ _HOMES = {
     "agree": "rankgate.judging.commands.agree",
     "admit": "rankgate.judging.commands.admit",
     "reusability": "rankgate.judging.commands.reusability",
+    "serve": "rankgate.web.command",
     "engines": "rankgate.engines.commands.engines",
     "snapshot": "rankgate.engines.commands.snapshot",
     "sweep": "rankgate.sweeps.command",

@@ -49,12 +49,24 @@ def tasks(
         InputError: files that hold no such texts, or lack a document.
     """
     label = "documents" if is_frame(documents) else str(documents)
-    return tasks_of(table, _held(queries, "queries"), _held(documents, "documents"), label)
+    return tasks_of(
+        table,
+        None if queries is None else texts(queries, "queries"),
+        None if documents is None else texts(documents, "documents"),
+        label,
+    )
 
 
-def _held(given: str | Path | pl.DataFrame | None, part: str) -> pl.DataFrame | None:
-    if given is None:
-        return None
+def texts(given: str | Path | pl.DataFrame, part: str) -> pl.DataFrame:
+    """The texts of queries, or the fields of documents, of a file or frame.
+
+    Args:
+        given: where they are, in any format.
+        part: ``queries`` or ``documents``.
+
+    Raises:
+        InputError: there are none.
+    """
     if not isinstance(given, str | Path):
         return polars_frame(given, part)
     content: pl.DataFrame | None = getattr(contents_of(given), part)

@@ -37,13 +37,14 @@ from rankgate.present.pages.style import STYLE
 if TYPE_CHECKING:
     from rankgate.present.document import Block, Document, ListPair, Section
 
-_PICTURES = (
+PICTURES = (
     "figure.picture{margin:1.5rem 0}"
     "figure.picture .scroll{border:0;box-shadow:none;margin:0 -.8rem;padding:0 .8rem}"
     "figure.picture svg{display:block;max-width:max(100%,32rem);height:auto;overflow:visible}"
     "figure.picture svg>g>path.background,figure.picture svg>rect{fill:none}"
     f"{swaps('figure.picture ')}"
 )
+"""The style of charts on pages."""
 _MANY = 8  # parts, from which on a page has a list of contents
 
 
@@ -53,6 +54,13 @@ def page(document: Document) -> str:
     Each section and each opened query has an anchor; the script sorts and filters tables, keeps
     what is asked of them in the address, and opens the query that a link names.
     """
+    title = f"{document.status}: {document.title}" if document.status else document.title
+    html = content(document)
+    return whole_page(safe(title), html, SCRIPT, STYLE + (PICTURES if "<svg" in html else ""))
+
+
+def content(document: Document) -> str:
+    """What is on the page, without its frame."""
     word = f"{status(document.status)} " if document.status else ""
     first, *others = document.lead or ("",)
     body = [
@@ -64,9 +72,7 @@ def page(document: Document) -> str:
         _contents(document.sections),
         *map(_section, document.sections),
     ]
-    title = f"{document.status}: {document.title}" if document.status else document.title
-    html = "\n".join(part for part in body if part)
-    return whole_page(safe(title), html, SCRIPT, STYLE + (_PICTURES if "<svg" in html else ""))
+    return "\n".join(part for part in body if part)
 
 
 def _links(sections: tuple[Section, ...]) -> str:

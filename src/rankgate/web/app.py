@@ -1,0 +1,66 @@
+"""The application: every route, on Starlette."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route as Mounted
+
+from rankgate.web.endpoint import Endpoint
+from rankgate.web.headers import secured
+from rankgate.web.limits import Buckets
+from rankgate.web.routes import ROUTES
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from rankgate.web.config import Config
+
+
+def create(config: Config) -> Starlette:
+    """The application of a store."""
+    buckets = Buckets(config.per_minute)
+    named = {each.name: each for each in ROUTES}
+    mounted = []
+    for route in ROUTES:
+        twins = [(route.path, False)]
+        if route.method == "GET" and "." not in route.path and route.scope is not None:
+            twins.insert(0, (f"{route.path.rstrip('/') or '/index'}.json", True))
+        for path, as_json in twins:
+            endpoint = Endpoint(route, named, config, buckets, as_json)
+            mounted.append(Mounted(path, endpoint.__call__, methods=[route.method]))
+    hosts = Middleware(_Hosts, config=config)
+
+    async def missing(request: Request, error: Exception) -> Response:  # noqa: ARG001, RUF029
+        return secured(PlainTextResponse("There is no such page.", 404), config)
+
+    async def other_method(request: Request, error: Exception) -> Response:  # noqa: ARG001, RUF029
+        return secured(PlainTextResponse("This page takes another method.", 405), config)
+
+    return Starlette(
+        routes=mounted,
+        middleware=[hosts],
+        exception_handlers={404: missing, 405: other_method},
+    )
+
+
+class _Hosts:
+    """Answers by its own names only, so that a foreign name cannot be made to point here."""
+
+    def __init__(self, app: ASGIApp, config: Config) -> None:
+        self.app, self.config = app, config
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self.config.hosts:
+            host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+            name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+            if name.lower() not in self.config.hosts:
+                wrong = PlainTextResponse("This server does not answer by this name.", 421)
+                await secured(wrong, self.config)(scope, receive, send)
+                return
+        await self.app(scope, receive, send)

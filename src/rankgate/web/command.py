@@ -1,0 +1,60 @@
+"""``rankgate serve``: the pages where people rate, and the REST API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rankgate.errors import UsageError
+
+
+@click.command("serve")
+@click.option("--store", "store", help="URL of the store, or a SQLite file.", metavar="URL")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535),
+              help="Port; 0 is any that is free.")  # fmt: skip
+@click.option("--certificate", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="Certificate for TLS (PEM).")  # fmt: skip
+@click.option("--key", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="Key of the certificate (PEM).")  # fmt: skip
+@click.option("--behind-proxy", is_flag=True, help="A proxy in front of it does TLS.")
+@click.option("--base", default="", help="Path under which the proxy serves it, as /judging.")
+@click.option("--name", "names", multiple=True, metavar="HOST",
+              help="Host name that it answers by; may be given several times.")  # fmt: skip
+def command(
+    store: str | None,
+    host: str,
+    port: int,
+    certificate: Path | None,
+    key: Path | None,
+    behind_proxy: bool,
+    base: str,
+    names: tuple[str, ...],
+) -> None:
+    """Serve the pages where people rate together, and the REST API.
+
+    A store that is not there yet is made. At the first start a link is printed that makes the
+    admin; it works once.
+
+    \b
+    rankgate serve --store judging.db
+    rankgate serve --store postgresql://rankgate@db/judging --host 0.0.0.0 --behind-proxy
+    """
+    from rankgate.web.first import first_link, opened
+    from rankgate.web.server import configured, listening, serve
+
+    if (certificate is None) != (key is None):
+        raise UsageError("--certificate and --key go together.", code="missing-input")
+    with opened(store) as found:
+        config = configured(
+            found, host, certificate=certificate, behind_proxy=behind_proxy, base=base, names=names
+        )
+        place = listening(host, port)
+        shown = f"[{host}]" if ":" in host else host
+        scheme = "https" if certificate else "http"
+        address = f"{scheme}://{shown}:{place.getsockname()[1]}{base}"
+        click.echo(f"{found.name} is served at {address} (end with Ctrl+C)", err=True)
+        if link := first_link(found):
+            click.echo(f"Become its admin, once, within a day: {address}{link}", err=True)
+        serve(config, place, certificate=certificate, key=key, behind_proxy=behind_proxy)

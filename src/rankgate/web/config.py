@@ -1,0 +1,34 @@
+"""Settings of a server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rankgate.store.store import Store
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a server is started with.
+
+    Attributes:
+        store: where everything is.
+        base: the path under which a proxy serves it, without a slash at the end.
+        secure: whether people reach it by TLS, so that cookies are sent over nothing else.
+        hosts: the only names by which it answers; empty is any.
+        largest: bytes of a request without files.
+        largest_upload: bytes of a request with files.
+        patience: seconds that a client may take to send its request.
+        per_minute: requests of one session, token or address.
+    """
+
+    store: Store
+    base: str = ""
+    secure: bool = False
+    hosts: frozenset[str] = frozenset()
+    largest: int = 1_000_000
+    largest_upload: int = 200_000_000
+    patience: float = 30.0
+    per_minute: int = 1_200

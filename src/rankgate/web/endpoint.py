@@ -1,0 +1,258 @@
+"""From a request of HTTP to a handler and back: limits, who asks, values, the form of the reply."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from anyio import to_thread
+from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
+from starlette.responses import Response
+
+from rankgate.errors import RankgateError
+from rankgate.web import access
+from rankgate.web.asked import Asked, Upload, Who
+from rankgate.web.fields import checked
+from rankgate.web.headers import secured
+from rankgate.web.limits import Buckets
+from rankgate.web.render import plain, rendered
+from rankgate.web.replies import Done, Page, Refused, Reply, Sent
+from rankgate.web.route import ANYONE, Route
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from rankgate.web.config import Config
+
+_LOG = logging.getLogger("rankgate.web")
+
+SESSION, FORM = "rankgate_session", "rankgate_form"
+"""The cookies: of who is signed in, and of forms before that."""
+
+_STATUS = {"rating-conflict": 409, "name-taken": 409, "store-locked": 503, "scale-in-use": 409}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A route as Starlette calls it.
+
+    Attributes:
+        route: what it does.
+        routes: every route by name, for forms on pages.
+        config: of the server.
+        buckets: how often clients ask.
+        json: whether the reply is JSON.
+    """
+
+    route: Route
+    routes: Mapping[str, Route]
+    config: Config
+    buckets: Buckets
+    json: bool
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer a request."""
+        as_json = self.json or "authorization" in request.headers or _is_json(request)
+        sent: dict[str, Any] = {}
+        who = Who()
+        try:
+            who = await to_thread.run_sync(self._who, request)
+            sent = await self._sent(request)
+            return await to_thread.run_sync(self._answer, request, who, sent, as_json)
+        except Refused as refused:
+            return self._refused(request, who, refused, as_json)
+        except RankgateError as error:
+            status = _STATUS.get(error.code, 404 if error.code.startswith("unknown-") else 400)
+            refused = Refused(status, error.code, str(error))
+            return self._refused(request, who, refused, as_json)
+        except Exception:
+            _LOG.exception("%s %s failed", request.method, self.route.path)
+            problem = "This is a fault of rankgate; what you sent was not carried out."
+            return self._refused(request, who, Refused(500, "own-fault", problem), as_json)
+
+    def _who(self, request: Request) -> Who:
+        cookie = request.cookies.get(SESSION)
+        scheme, _, word = request.headers.get("authorization", "").partition(" ")
+        bearer = word.strip() if scheme.lower() == "bearer" else None
+        client = bearer or cookie or _address(request)
+        if wait := self.buckets.wait(client):
+            raise Refused(429, "too-many-requests", f"Try again in {wait} s.", again=wait)
+        project = request.path_params.get("project")
+        found = access.who(self.config.store, project, cookie, bearer)
+        access.refuse(self.route, found)
+        host = request.headers.get("host", "")
+        if self.route.method != "GET" and not access.same_origin(request.headers, host):
+            raise Refused(403, "forged-request", "The request comes from another site.")
+        return found
+
+    async def _sent(self, request: Request) -> dict[str, Any]:
+        if self.route.method == "GET":
+            return dict(request.query_params)
+        files = self.route.has_file
+        patience = self.config.patience * (10 if files else 1)
+        most = self.config.largest_upload if files else self.config.largest
+        try:
+            async with asyncio.timeout(patience):
+                return await _body(request, most)
+        except TimeoutError:
+            raise Refused(408, "too-slow", "The request took too long to arrive.") from None
+
+    def _answer(
+        self, request: Request, who: Who, sent: dict[str, Any], as_json: bool
+    ) -> Response:
+        form_word = request.cookies.get(FORM, "")
+        given = str(sent.pop("csrf", "") or request.headers.get("x-csrf-token", ""))
+        access.refuse_forged(self.route, who, given, form_word)
+        sent.pop("done", None) if self.route.method == "GET" else None
+        asked = Asked(
+            config=self.config,
+            who=who,
+            path=request.path_params,
+            values=checked(self.route.fields, sent, strict=as_json and not sent.get("_form")),
+            address=_address(request),
+            origin=f"{request.url.scheme}://{request.headers.get('host', '')}",
+            form_word=form_word,
+        )
+        return self._response(request, asked.who, self.route.handler(asked), as_json)
+
+    def _response(self, request: Request, who: Who, reply: Reply, as_json: bool) -> Response:
+        if isinstance(reply, Sent):
+            return self._file(reply)
+        cookies = dict(reply.cookies)
+        if isinstance(reply, Done):
+            response = self._done(request, who, reply, as_json)
+        elif as_json:
+            response = Response(plain(reply.data), reply.status, media_type="application/json")
+        else:
+            html = self._page(request, who, reply, cookies)
+            response = Response(html, reply.status, media_type="text/html")
+        for name, value in cookies.items():
+            self._cookie(response, name, value)
+        images = reply.images if isinstance(reply, Page) else ()
+        return secured(response, self.config, images)
+
+    def _done(self, request: Request, who: Who, reply: Done, as_json: bool) -> Response:
+        if not as_json:
+            mark = "&" if "?" in reply.to else "?"
+            done = f"{mark}done={self.route.name}" if self.route.needs != ANYONE else ""
+            place = f"{self.config.base}{reply.to}{done}"
+            return Response(status_code=303, headers={"location": quote(place, safe="/?&=%#+:")})
+        data = dict(reply.data)
+        if reply.fragment and request.headers.get("x-fragment"):
+            values = self._values(request, who) | dict(reply.data) | dict(reply.extra)
+            data["html"] = rendered(reply.fragment, **values)
+        return Response(plain(data), media_type="application/json")
+
+    def _file(self, reply: Sent) -> Response:
+        headers = {"cache-control": "no-store" if reply.fresh else "public, max-age=31536000"}
+        if reply.name:
+            name = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_"
+                           for c in reply.name)  # fmt: skip
+            headers["content-disposition"] = f'attachment; filename="{name}"'
+        response = Response(reply.content, headers=headers, media_type=reply.media)
+        return secured(response, self.config)
+
+    def _page(
+        self, request: Request, who: Who, reply: Page, cookies: dict[str, str | None]
+    ) -> str:
+        values = self._values(request, who)
+        if who.session is None and not values["csrf"]:  # a form before anybody is signed in
+            values["csrf"] = cookies[FORM] = secrets.token_urlsafe()
+        return rendered(reply.template, **values, **reply.data, **reply.extra)
+
+    def _values(self, request: Request, who: Who) -> dict[str, Any]:
+        """What every template may use."""
+        done = self.routes.get(request.query_params.get("done", ""))
+        return {
+            "base": self.config.base,
+            "routes": self.routes,
+            "title": self.route.title,
+            "here": request.url.path,
+            "who": who,
+            "csrf": who.session.csrf if who.session else request.cookies.get(FORM, ""),
+            "done": done.title if done else "",
+        }
+
+    def _cookie(self, response: Response, name: str, value: str | None) -> None:
+        path = self.config.base or "/"
+        if value is None:
+            response.delete_cookie(name, path=path)
+        else:
+            response.set_cookie(
+                name, value, path=path, httponly=True, samesite="lax", secure=self.config.secure
+            )
+
+    def _refused(
+        self, request: Request, who: Who, refused: Refused, as_json: bool
+    ) -> Response:
+        headers = {} if refused.again is None else {"retry-after": str(refused.again)}
+        if refused.status == 401 and self.route.method == "GET" and not as_json:
+            to = quote(request.url.path.removeprefix(self.config.base), safe="/")
+            place = f"{self.config.base}/sign-in?next={to}"
+            return secured(Response(status_code=303, headers={"location": place}), self.config)
+        if as_json:
+            error = {"error": {"code": refused.code, "message": refused.problem}}
+            response = Response(plain(error), refused.status, headers, "application/json")
+        else:
+            values = self._values(request, who) | {"refused": refused}
+            html = rendered("refused.html", **values)
+            response = Response(html, refused.status, headers, "text/html")
+        return secured(response, self.config)
+
+
+def _is_json(request: Request) -> bool:
+    return request.headers.get("content-type", "").partition(";")[0].strip() == "application/json"
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+async def _body(request: Request, most: int) -> dict[str, Any]:
+    """The fields and files that a request sends."""
+    if int(request.headers.get("content-length") or 0) > most:
+        raise _too_large(most)
+
+    async def limited() -> AsyncIterator[bytes]:
+        size = 0
+        async for piece in request.stream():
+            size += len(piece)
+            if size > most:
+                raise _too_large(most)
+            yield piece
+
+    kind = request.headers.get("content-type", "").partition(";")[0].strip()
+    if kind == "application/json":
+        return _of_json(b"".join([piece async for piece in limited()]))
+    if kind == "multipart/form-data":
+        parser = MultiPartParser(request.headers, limited(), max_files=20, max_fields=100)
+        try:
+            form = await parser.parse()
+        except (MultiPartException, KeyError):
+            raise Refused(400, "invalid-syntax", "The form cannot be read.") from None
+        return {
+            name: value if isinstance(value, str)
+            else Upload(value.filename or "", await value.read())
+            for name, value in form.items()
+        }  # fmt: skip
+    return dict(await FormParser(request.headers, limited()).parse())
+
+
+def _of_json(content: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(content or b"{}")
+    except (ValueError, RecursionError):
+        raise Refused(400, "invalid-syntax", "The body is not JSON.") from None
+    if not isinstance(found, dict):
+        raise Refused(400, "invalid-syntax", "The body is not an object of JSON.")
+    return found
+
+
+def _too_large(most: int) -> Refused:
+    return Refused(413, "too-large", f"The request is larger than {most:,} bytes.")

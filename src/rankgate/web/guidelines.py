@@ -1,0 +1,27 @@
+"""A guideline in Markdown as HTML: no HTML of its own, no images, links of the web only."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+from rankgate.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+
+@cache
+def _parser() -> MarkdownIt:
+    try:
+        from markdown_it import MarkdownIt
+    except ImportError:
+        message = "the server needs more packages; pip install 'rankgate[serve]'."
+        raise MissingExtraError(message) from None
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+
+
+@lru_cache(maxsize=100)
+def guideline_html(text: str) -> str:
+    """The guideline; what is HTML in it is shown as text."""
+    return _parser().render(text)

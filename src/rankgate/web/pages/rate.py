@@ -1,0 +1,231 @@
+"""The rating page, and what it sends."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from rankgate.store import batches, next_task, preferences, projects, raters, ratings, tasks
+from rankgate.web.guidelines import guideline_html
+from rankgate.web.pages.task_view import REASONS, image_origins, scale_view, swapped, task_view
+from rankgate.web.replies import Done, Page, Refused, not_found
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.store.ratings import Rating
+    from rankgate.store.tasks import Progress, Task
+    from rankgate.web.asked import Asked
+
+_PACE = 20
+"""How many of the last ratings the pace is measured by."""
+
+_FRESH = 2.0
+"""Seconds for which the progress of a project is kept."""
+
+_kept: dict[tuple[str, int], tuple[float, Progress]] = {}
+_lock = threading.Lock()
+
+
+def page(asked: Asked) -> Page:
+    """The next task, or one that the rater wants to see again."""
+    number, wanted = asked.values["task"], asked.values["batch"]
+    with asked.store.write() as connection:
+        rater = raters.of_user(connection, asked.user.id).id
+        if number is None:
+            number = _taken(connection, asked, rater, wanted)
+        elif _known(connection, asked, number).state == "open":
+            next_task.claim(connection, number, rater)
+    with asked.store.read() as connection:
+        data = state(connection, asked, rater, number, wanted)
+        current = projects.guideline(connection, asked.project.id)
+    guideline = guideline_html(current.text) if current else ""
+    data["guideline"] = None if current is None else current.version
+    extra = {"guideline_html": guideline, "rating_id": str(uuid4())}
+    return Page("rate.html", data, extra, images=image_origins(asked.project.settings))
+
+
+def state(
+    connection: Connection, asked: Asked, rater: int, number: int | None, batch: int | None
+) -> dict[str, Any]:
+    """What the page shows: the task, the scale, how far the rater is."""
+    task = None if number is None else _known(connection, asked, number)
+    lately = ratings.of_rater(connection, asked.project.id, rater, most=_PACE)
+    mine = None if task is None else _standing(lately, task)
+    view = None
+    if task is not None:
+        view = task_view(asked.store, connection, asked.project, task, rater, mine)
+    return {
+        "project": asked.project.name,
+        "heading": asked.project.title,
+        "task": view,
+        "batch": batch,
+        "scale": scale_view(connection, asked.project.id),
+        "reasons": [{"reason": key, "label": label} for key, label in REASONS],
+        "progress": _progress(connection, asked, rater, lately),
+    }
+
+
+def _standing(lately: list[Rating], task: Task) -> Rating | None:
+    last = next((each for each in lately if each.task == task.id and not each.final), None)
+    return None if last is None or last.reason == ratings.WITHDRAWN else last
+
+
+def _progress(
+    connection: Connection, asked: Asked, rater: int, lately: list[Rating]
+) -> dict[str, Any]:
+    project = asked.project.id
+    with _lock:
+        at, found = _kept.get((asked.store.name, project), (0.0, None))
+    if found is None or time.monotonic() - at > _FRESH:
+        found = tasks.progress(connection, project)
+        with _lock:
+            _kept[asked.store.name, project] = (time.monotonic(), found)
+    seconds = [each.seconds for each in lately if each.seconds is not None and each.seconds < 600]
+    pace = statistics.median(seconds) if seconds else None
+    return {
+        "done": found.total - found.open,
+        "total": found.total,
+        "mine": tasks.done_by(connection, project).get(rater, 0),
+        "pace": pace,
+        "left": None if pace is None else pace * found.open,
+        "last": next((each.task for each in lately if each.task is not None), None),
+    }
+
+
+def _known(connection: Connection, asked: Asked, number: int) -> Task:
+    found = tasks.get(connection, number)
+    if found.project != asked.project.id:
+        raise not_found("task")
+    return found
+
+
+def _taken(connection: Connection, asked: Asked, rater: int, batch: int | None) -> int | None:
+    if batch is not None and batches.get(connection, batch).project != asked.project.id:
+        raise not_found("batch")
+    return next_task.take(connection, asked.project.id, rater, batch=batch)
+
+
+def rate(asked: Asked) -> Done:
+    """Record a rating, and give the next task: one request, one transaction."""
+    given = asked.values
+    with asked.store.write() as connection:
+        task = _known(connection, asked, given["task"])
+        rater = raters.of_user(connection, asked.user.id).id
+        values = {
+            "reason": given["why"] or given["reason"] if given["grade"] is None else None,
+            "comment": given["comment"],
+            "seconds": _seconds(given["seconds"]),
+            "at": given["at"],
+        }
+        identity = given["rating_id"] or str(uuid4())
+        if task.batch.kind in {"documents", "lists"}:
+            new = _preferred(connection, task, rater, identity, given, values)
+        elif values["reason"] == ratings.WITHDRAWN:
+            raise Refused(400, "invalid-value", "This reason has another meaning; choose another.")
+        else:
+            new = ratings.rate(
+                connection, task.id, rater, rating_id=identity, grade=given["grade"], **values
+            ).new
+        number = _taken(connection, asked, rater, given["batch"])
+    feedback = _feedback(task, given["grade"])
+    return _went_on(asked, rater, number, {"rating_id": identity, "new": new, **feedback})
+
+
+def _preferred(
+    connection: Connection,
+    task: Task,
+    rater: int,
+    identity: str,
+    given: dict[str, Any],
+    values: dict[str, Any],
+) -> bool:
+    choice = given["choice"] or "none"
+    reason = values["reason"] if choice == "none" else None
+    _, new = preferences.prefer(
+        connection, task.id, rater, preference_id=identity, choice=choice,
+        swapped=swapped(task, rater), **(values | {"reason": reason}),
+    )  # fmt: skip
+    return new
+
+
+def _seconds(value: float | None) -> float | None:
+    return None if value is None else min(max(value, 0.0), 86_400.0)
+
+
+def _feedback(task: Task, grade: float | None) -> dict[str, Any]:
+    """In a training: the known grade, and why."""
+    if task.batch.kind != "training" or task.gold is None:
+        return {"feedback": None}
+    right = grade == task.gold
+    known = {"grade": task.gold, "why": task.gold_why, "yours": grade, "right": right}
+    return {"feedback": known}
+
+
+def _went_on(asked: Asked, rater: int, number: int | None, data: dict[str, Any]) -> Done:
+    batch = asked.values.get("batch")
+    with asked.store.read() as connection:
+        data |= state(connection, asked, rater, number, batch)
+    to = asked.at("rate") + ("" if batch is None else f"?batch={batch}")
+    return Done(to, data, "_task.html", {"rating_id": str(uuid4())})
+
+
+def withdraw(asked: Asked) -> Done:
+    """Take a rating back; its task is shown again."""
+    given = asked.values
+    with asked.store.write() as connection:
+        task = _known(connection, asked, given["task"])
+        rater = raters.of_user(connection, asked.user.id).id
+        identity = given["rating_id"] or str(uuid4())
+        ratings.withdraw(connection, task.id, rater, rating_id=identity)
+    return _went_on(asked, rater, task.id, {"rating_id": identity, "feedback": None})
+
+
+def later(asked: Asked) -> Done:
+    """Put a task off until all others are done."""
+    with asked.store.write() as connection:
+        task = _known(connection, asked, asked.values["task"])
+        rater = raters.of_user(connection, asked.user.id).id
+        next_task.put_off(connection, task.id, rater)
+        number = _taken(connection, asked, rater, asked.values["batch"])
+    return _went_on(asked, rater, number, {"feedback": None})
+
+
+def history(asked: Asked) -> Page:
+    """What the rater said, the last first, to be looked at and changed."""
+    with asked.store.write() as connection:
+        rater = raters.of_user(connection, asked.user.id).id
+    with asked.store.read() as connection:
+        found = ratings.of_rater(
+            connection, asked.project.id, rater, before=asked.values["before"]
+        )
+        queries, documents = {}, {}
+        for each in found:
+            if each.task is not None:
+                task = tasks.get(connection, each.task)
+                queries[each.query] = task.query.text or task.query.query_id
+                documents[each.document] = task.document.doc_id if task.document else ""
+    rows = [
+        {
+            "id": each.id,
+            "task": each.task,
+            "query": queries.get(each.query, ""),
+            "doc_id": documents.get(each.document, ""),
+            "grade": each.grade,
+            "reason": each.reason,
+            "comment": each.comment,
+            "at": each.at,
+        }
+        for each in found
+    ]
+    before = found[-1].id if found else None
+    return Page("history.html", {"project": asked.project.name, "ratings": rows, "before": before})
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds in words, such as ``1 h 05 min``."""
+    minutes = round((seconds or 0) / 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min"

@@ -1,0 +1,256 @@
+"""Agreement, disagreements and judgments: what comes of ratings."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import polars as pl
+
+from rankgate.data.contents import FileContents
+from rankgate.data.formats import registry
+from rankgate.errors import InputError
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.files.convert import convert
+from rankgate.judging.agreement.agree import agree
+from rankgate.judging.resolution.resolve import resolve
+from rankgate.present.pages.page import content
+from rankgate.store import documents, judgments, queries, raters, ratings, runs, tasks
+from rankgate.web.pages.task_view import image_origins, scale_view, task_view
+from rankgate.web.replies import Done, Page, Reply, Sent, not_found
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.ratings import Ratings
+    from rankgate.judging.resolution.resolution import ResolvedJudgments
+    from rankgate.web.asked import Asked
+
+_MOST = 50
+"""Disagreements on a page."""
+
+METRICS = "nDCG@10 P@10 Judged@10"
+
+
+def agreement(asked: Asked) -> Page:
+    """How far raters agree, and alarms: the document of ``rankgate agree``."""
+    try:
+        said = _people(asked, asked.values["batch"])
+    except InputError:
+        return Page("agreement.html", {"agreement": None}, {"document": ""})
+    found = agree(said)
+    return Page(
+        "agreement.html", {"agreement": found.to_dict()}, {"document": content(found.document())}
+    )
+
+
+def _people(asked: Asked, batch: int | None = None) -> Ratings:
+    """The ratings without final words, which are no rater's opinion."""
+    with asked.store.read() as connection:
+        found = ratings.table(connection, asked.project.id, batch=batch, name=asked.project.name)
+    others = found.table.filter(pl.col("rater") != ratings.FINAL)
+    return replace(found, table=others)
+
+
+def disputes(asked: Asked) -> Page:
+    """Pairs on which raters disagree, with grades and comments of each."""
+    with asked.store.write() as connection:
+        rater = raters.of_user(connection, asked.user.id).id
+    with asked.store.read() as connection:
+        found = tasks.disputes(
+            connection, asked.project.id, after=asked.values["after"] or 0, most=_MOST
+        )
+        rows = []
+        for each in found:
+            task = tasks.get(connection, each.task)
+            view = task_view(asked.store, connection, asked.project, task, rater)
+            rows.append({"task": each.task, "query_id": each.query_id, "doc_id": each.doc_id,
+                         "answers": [dict(answer) for answer in each.answers],
+                         "shown": view})  # fmt: skip
+        data = {
+            "project": asked.project.name,
+            "disputes": rows,
+            "scale": scale_view(connection, asked.project.id),
+            "after": rows[-1]["task"] if len(rows) == _MOST else None,
+            "total": tasks.progress(connection, asked.project.id).disputed,
+        }
+    images = image_origins(asked.project.settings)
+    return Page("disputes.html", data, images=images)
+
+
+def final(asked: Asked) -> Done:
+    """The final word on a disagreement, which counts in place of all grades."""
+    given = asked.values
+    number = asked.path["task"]
+    with asked.store.write() as connection:
+        if tasks.get(connection, number).project != asked.project.id:
+            raise not_found("task")
+        rater = raters.of_user(connection, asked.user.id).id
+        recorded = ratings.rate(
+            connection, number, rater, rating_id=given["rating_id"] or str(uuid4()),
+            grade=given["grade"], comment=given["comment"], final=True,
+        )  # fmt: skip
+        if recorded.new:
+            asked.record(connection, "dispute.final", str(number), grade=given["grade"])
+    return Done(asked.at("disputes"), {"task": number, "state": recorded.state})
+
+
+def resolved(asked: Asked) -> Page:
+    """The judgments that there are, and a form to make some."""
+    with asked.store.read() as connection:
+        found = judgments.listed(connection, asked.project.id)
+        stored_runs = [each.name for each in runs.listed(connection, asked.project.id)]
+    rows = [
+        {"name": e.name, "rows": e.rows, "sha256": e.sha256, "made_by": dict(e.made_by),
+         "created_at": e.created_at}
+        for e in found
+    ]  # fmt: skip
+    data = {"project": asked.project.name, "judgments": rows, "runs": stored_runs}
+    return Page("judgments.html", data, {"formats": formats("qrels")})
+
+
+def resolve_ratings(asked: Asked) -> Reply:
+    """Make judgments by a rule; at first only show what would change."""
+    given = asked.values
+    found = _resolved(asked)
+    if given["preview"]:
+        return _preview(asked, found)
+    with asked.store.write() as connection:
+        made = judgments.add(
+            connection, asked.store.blobs, asked.project.id, found.judgments("ratings"),
+            name=given["name"], created_by=asked.user.id,
+        )  # fmt: skip
+        asked.record(connection, "judgments.add", made.name, rule=given["rule"], rows=made.rows)
+    data = {"name": made.name, "rows": made.rows, "sha256": made.sha256}
+    return Done(asked.at("judgments"), data)
+
+
+def _resolved(asked: Asked) -> ResolvedJudgments:
+    """The ratings by the rule; final words count before it."""
+    rule = asked.values["rule"] or "majority"
+    with asked.store.read() as connection:
+        said = ratings.table(connection, asked.project.id, name=asked.project.name)
+    if ratings.FINAL in said.table["rater"]:
+        words = {"adjudicator": ratings.FINAL, "otherwise": rule}
+        return resolve(said, "adjudicated", words)
+    return resolve(said, rule)
+
+
+def _preview(asked: Asked, found: ResolvedJudgments) -> Page:
+    """What would change: pairs against the last judgments, and the numbers of every run."""
+    new = found.judgments("ratings")
+    with asked.store.read() as connection:
+        before = judgments.listed(connection, asked.project.id)
+        old = None
+        if before:
+            old = judgments.read(connection, asked.store.blobs, asked.project.id, before[-1].name)
+        numbers = _numbers(connection, asked, new, old)
+    data = {
+        "project": asked.project.name,
+        "rule": asked.values["rule"] or "majority",
+        "name": asked.values["name"],
+        "against": before[-1].name if before else None,
+        "pairs": _changes(new, old),
+        "numbers": numbers,
+        "resolution": found.to_dict(),
+    }
+    return Page("preview.html", data, {"document": content(found.document())})
+
+
+def _changes(new: Qrels, old: Qrels | None) -> dict[str, int]:
+    if old is None:
+        return {"new": len(new.table), "gone": 0, "changed": 0, "same": 0}
+    pair = ["query_id", "doc_id"]
+    both = new.table.select(*pair, "grade").join(
+        old.table.select(*pair, pl.col("grade").alias("before")), on=pair, how="full", coalesce=True
+    )
+    grade, before = both["grade"], both["before"]
+    known = grade.is_not_null() & before.is_not_null()
+    return {
+        "new": int((before.is_null()).sum()),
+        "gone": int((grade.is_null()).sum()),
+        "changed": int((known & (grade != before)).sum()),
+        "same": int((known & (grade == before)).sum()),
+    }
+
+
+def _numbers(
+    connection: Connection, asked: Asked, new: Qrels, old: Qrels | None
+) -> list[dict[str, Any]]:
+    """The means of every run by the new judgments, and by the last ones."""
+    project, blobs = asked.project.id, asked.store.blobs
+    metrics = (asked.values["metrics"] or METRICS).split()
+    rows = []
+    for each in runs.listed(connection, project):
+        run = runs.rankings(each, blobs)
+        after = evaluate(new, run, metrics).means.row(0, named=True)
+        earlier = evaluate(old, run, metrics).means.row(0, named=True) if old else {}
+        for metric in metrics:
+            values = (earlier.get(metric), after.get(metric))
+            delta = None if None in values else values[1] - values[0]
+            rows.append({"run": each.name, "metric": metric, "before": values[0],
+                         "after": values[1], "delta": delta})  # fmt: skip
+    return rows
+
+
+def formats(part: str) -> list[str]:
+    """The formats that can be written and hold a part."""
+    return [each.name for each in registry.FORMATS if each.write and part in each.holds]
+
+
+def judgments_file(asked: Asked) -> Sent:
+    """Judgments as a file in any format."""
+    with asked.store.read() as connection:
+        found = judgments.read(
+            connection, asked.store.blobs, asked.project.id, asked.path["judgments"]
+        )
+        texts = queries.table(connection, asked.project.id)
+        shown = documents.table(connection, asked.project.id)
+    name = asked.values["format"] or "trec"
+    contents = FileContents(qrels=found, queries=texts, documents=shown)
+    return _file(contents, found, name, f"{asked.project.name}-{found.name}", "qrels")
+
+
+def ratings_file(asked: Asked) -> Sent:
+    """Every rating, one row each, as a file in any format that holds ratings."""
+    with asked.store.read() as connection:
+        found = ratings.table(connection, asked.project.id, name=asked.project.name)
+        texts = queries.table(connection, asked.project.id)
+        shown = documents.table(connection, asked.project.id)
+    contents = FileContents(ratings=found, queries=texts, documents=shown)
+    name = asked.values["format"] or "csv"
+    return _file(contents, found, name, f"{asked.project.name}-ratings", "ratings")
+
+
+def _file(contents: FileContents, alone: Any, form: str, stem: str, part: str) -> Sent:
+    """The file; formats that hold more get the texts, the others the part alone."""
+    found = registry.named(form)
+    parts = {
+        name: getattr(contents, name)
+        for name in ("queries", "documents")
+        if name in found.holds and form not in {"csv", "tsv", "jsonl", "parquet", "arrow"}
+    }
+    target = io.BytesIO()
+    convert(FileContents(**{part: alone}, **parts), target, to=form)
+    suffix = found.suffixes[0] if found.suffixes else ".txt"
+    return Sent(target.getvalue(), "application/octet-stream", f"{stem}{suffix}")
+
+
+def evaluation(asked: Asked) -> Page:
+    """The means of every run by stored judgments."""
+    given = asked.values
+    with asked.store.read() as connection:
+        found = judgments.read(
+            connection, asked.store.blobs, asked.project.id, asked.path["judgments"]
+        )
+        stored = [runs.rankings(each, asked.store.blobs)
+                  for each in runs.listed(connection, asked.project.id)]  # fmt: skip
+        if not stored:
+            raise InputError("there is no run in the project; add one.", code="missing-input")
+        result = evaluate(found, stored, (given["metrics"] or METRICS).split())
+    return Page("document.html", {"evaluation": result.to_dict()},
+                {"document": content(result.document())})  # fmt: skip
+

@@ -1,0 +1,186 @@
+"""Every route, as data."""
+
+from __future__ import annotations
+
+from rankgate.judging.resolution.resolve import rules
+from rankgate.web.pages import account, material, people, projects, rate, results, sign_in
+from rankgate.web.route import ADMIN, ANYONE, MANAGE, RATE, SIGNED_IN, VIEW, Field, Route
+
+_NAME = Field("name", "Name", most=100, help="Letters, digits and . @ + - _")
+_PASSWORD = Field("password", "Password", "secret", required=True, most=1_000)
+_NEXT = Field("next", most=2_000)
+_TASK = Field("task", "Task", "whole", required=True)
+_ID = Field("rating_id", most=100, help="Made by the client, and the same in every retry.")
+_BATCH = Field("batch", "Batch", "whole", help="The next task is of this batch only.")
+
+_ACCOUNTS = (
+    Route("health", "GET", "/health", ANYONE, sign_in.health, "Health"),
+    Route("asset", "GET", "/assets/{name}", ANYONE, sign_in.asset, "Asset",
+          (Field("v", most=64),), scope=None),
+    Route("sign-in-page", "GET", "/sign-in", ANYONE, sign_in.page, "Sign in", (_NEXT,),
+          scope=None),
+    Route("sign-in", "POST", "/sign-in", ANYONE, sign_in.sign_in, "Sign in",
+          (Field("name", "Name", required=True, most=100), _PASSWORD, _NEXT), scope=None),
+    Route("sign-out", "POST", "/sign-out", SIGNED_IN, sign_in.sign_out, "Sign out", scope=None),
+    Route("invitation", "GET", "/invitations/{secret}", ANYONE, sign_in.invitation,
+          "You are invited", scope=None),
+    Route("accept", "POST", "/invitations/{secret}", ANYONE, sign_in.accept, "Accept",
+          (_NAME, Field("display", "Your name, as others see it", most=100),
+           Field("password", "Password", "secret", required=True, most=1_000,
+                 help="Ten characters or more.")), scope=None),
+)  # fmt: skip
+
+_RATING = (
+    Route("rate-page", "GET", "/projects/{project}/rate", RATE, rate.page, "Rate",
+          (Field("task", "Task", "whole"), _BATCH), scope="rate"),
+    Route("rate", "POST", "/projects/{project}/ratings", RATE, rate.rate, "Rate",
+          (_TASK, _ID,
+           Field("grade", "Grade", "number", help="On the scale; left out: cannot tell."),
+           Field("choice", "Which is better", "choice",
+                 choices=(("left", "left"), ("right", "right"), ("equal", "equal"))),
+           Field("reason", "Why you cannot tell", most=1_000),
+           Field("why", "Another reason", most=1_000),
+           Field("comment", "Comment", "long", most=5_000),
+           Field("seconds", "Seconds", "number"),
+           Field("at", "When", "moment"), _BATCH), scope="rate"),
+    Route("withdraw", "POST", "/projects/{project}/ratings/withdraw", RATE, rate.withdraw,
+          "Undo", (_TASK, _ID, _BATCH), scope="rate"),
+    Route("later", "POST", "/projects/{project}/ratings/later", RATE, rate.later, "Later",
+          (_TASK, _BATCH), scope="rate"),
+    Route("history", "GET", "/projects/{project}/history", RATE, rate.history, "Your ratings",
+          (Field("before", "Before", "whole"),), scope="rate"),
+)  # fmt: skip
+
+_ROLE = Field("role", "Role", "choice", required=True, choices=(
+    ("rater", "rater: may only rate"), ("viewer", "viewer: may see results"),
+    ("manager", "manager: sets up and resolves"), ("admin", "admin: makes managers"),
+))  # fmt: skip
+_ANY_ROLE = Field("role", "Role", "choice", required=True,
+                  choices=(*_ROLE.choices, ("none", "none: leaves the project")))  # fmt: skip
+_STRATEGY = Field("strategy", "Raters a document", "choice", default="2", choices=(
+    ("1", "one"), ("2", "two; a third word where they differ"), ("3", "three"),
+    ("agree", "until two agree"),
+))  # fmt: skip
+_METRICS = Field("metrics", "Metrics", default=results.METRICS, most=300)
+_RULE = Field("rule", "Rule", "choice", required=True, default="majority", choices=tuple(
+    (each.name, f"{each.name}: {each.title}") for each in rules() if each.name != "adjudicated"
+), help="Final words on disagreements count before any rule.")  # fmt: skip
+_FORMAT = Field("format", "Format", most=50)
+_ACCOUNT = (
+    Route("account", "GET", "/account", SIGNED_IN, account.page, "Your account"),
+    Route("password", "POST", "/account/password", SIGNED_IN, sign_in.change_password,
+          "Change the password",
+          (Field("before", "Password until now", "secret", required=True, most=1_000),
+           Field("password", "New password", "secret", required=True, most=1_000,
+                 help="Ten characters or more.")), scope=None),
+    Route("token-issue", "POST", "/account/tokens", SIGNED_IN, account.issue, "Make a token",
+          (Field("name", "What it is for", required=True, most=100),
+           Field("project", "Only in this project", most=63),
+           Field("days", "Days until it ends", "whole", default="90"),
+           Field("read", "read: see results", "flag", default="1"),
+           Field("rate", "rate: give ratings", "flag"),
+           Field("manage", "manage: set up and resolve", "flag"),
+           Field("admin", "admin: all that you may", "flag")), scope=None),
+    Route("token-revoke", "POST", "/account/tokens/{token:int}/revoke", SIGNED_IN,
+          account.revoke, "End the token", scope=None),
+)  # fmt: skip
+
+_PROJECTS = (
+    Route("home", "GET", "/", SIGNED_IN, projects.listed, "Projects", scope=None),
+    Route("projects", "GET", "/projects", SIGNED_IN, projects.listed, "Projects"),
+    Route("project-add", "POST", "/projects", ADMIN, projects.add, "Make a project",
+          (Field("name", "Name in addresses", required=True, most=63,
+                 help="Lower case letters, digits and - . _"),
+           Field("title", "Title", most=200), Field("description", "About it", "long", most=5_000),
+           Field("scale", "Scale", default="graded", most=200,
+                 help="binary, graded (0 to 3), a range such as 0..4, or a list: 0,1,10,100")),
+          scope="admin"),
+    Route("project", "GET", "/projects/{project}", VIEW, projects.overview, "Overview"),
+    Route("log", "GET", "/projects/{project}/log", MANAGE, projects.log, "Log",
+          (Field("before", "Before", "whole"),), scope="manage"),
+    Route("setup", "GET", "/projects/{project}/setup", MANAGE, projects.setup,
+          "Scale and guideline", scope="manage"),
+    Route("scale-set", "POST", "/projects/{project}/scale", MANAGE, projects.set_scale,
+          "Set the scale",
+          (Field("scale", "Grades, a line each", "long", required=True, most=5_000,
+                 help="2 = good: holds the answer. Grades stay once there is a rating; labels "
+                 "and descriptions may change."),), scope="manage"),
+    Route("guideline-add", "POST", "/projects/{project}/guidelines", MANAGE,
+          projects.add_guideline, "Add this version",
+          (Field("version", "Version", required=True, most=50),
+           Field("text", "Guideline, in Markdown", "long", required=True, most=50_000)),
+          scope="manage"),
+    Route("display-set", "POST", "/projects/{project}/display", MANAGE, projects.set_display,
+          "Set what raters see",
+          (Field("fields", "Fields of documents, in order", most=1_000,
+                 help="Names with spaces between; empty is all."),
+           Field("images", "Sites whose images are shown", most=2_000,
+                 help="Such as https://images.example.org; empty is none, so that no rater's "
+                 "browser asks another site for anything.")), scope="manage"),
+    Route("material", "GET", "/projects/{project}/material", MANAGE, material.page, "Files",
+          scope="manage"),
+    Route("material-add", "POST", "/projects/{project}/material", MANAGE, material.add,
+          "Add the file",
+          (Field("file", "File: queries, documents, a run, or judgments", "file", required=True,
+                 help="In any format that rankgate reads."),
+           Field("format", "Its format, if it is not recognised", most=50),
+           Field("preview", "Only say what it holds", "flag")), scope="manage"),
+    Route("batch-add", "POST", "/projects/{project}/batches", MANAGE, material.add_batch,
+          "Add the batch",
+          (Field("name", "Name", required=True, most=100),
+           Field("pool", "Pool", "file", required=True,
+                 help="As rankgate pool writes it: columns query and document."),
+           Field("queries", "Queries with their texts", "file"),
+           Field("documents", "Documents with their fields", "file"),
+           Field("gold", "Known grades, asked among the others", "file",
+                 help="Judgments: hidden questions, or those of a training."),
+           Field("kind", "Kind", "choice", default="rating", choices=(
+               ("rating", "rating"), ("training", "training, with the known grade after each"))),
+           _STRATEGY, Field("priority", "Priority; higher is first", "whole", default="0"),
+           Field("deadline", "Deadline", "moment"), Field("seed", "Seed of the order", "whole"),
+           Field("open", "Show what the pool knows, such as ranks (not blind)", "flag")),
+          scope="manage"),
+    Route("batch-change", "POST", "/projects/{project}/batches/{batch:int}", MANAGE,
+          material.change_batch, "Change the batch",
+          (Field("state", "State", "choice",
+                 choices=(("open", "open"), ("paused", "paused"), ("closed", "closed"))),
+           _STRATEGY, Field("priority", "Priority", "whole"),
+           Field("deadline", "Deadline", "moment")), scope="manage"),
+    Route("people", "GET", "/projects/{project}/people", MANAGE, people.page, "People",
+          scope="manage"),
+    Route("invite", "POST", "/projects/{project}/invitations", MANAGE, people.invite,
+          "Make an invitation",
+          (Field("name", "Name to sign in with", most=100, help="Empty: they choose it."), _ROLE),
+          scope="manage"),
+    Route("invitation-revoke", "POST",
+          "/projects/{project}/invitations/{invitation:int}/revoke", MANAGE, people.revoke,
+          "Revoke the invitation", scope="manage"),
+    Route("grant", "POST", "/projects/{project}/people", MANAGE, people.grant, "Set the role",
+          (Field("name", "Name", required=True, most=100), _ANY_ROLE), scope="manage"),
+)  # fmt: skip
+
+_RESULTS = (
+    Route("agreement", "GET", "/projects/{project}/agreement", VIEW, results.agreement,
+          "Agreement", (_BATCH,)),
+    Route("disputes", "GET", "/projects/{project}/disputes", VIEW, results.disputes,
+          "Disagreements", (Field("after", "After", "whole"),)),
+    Route("final", "POST", "/projects/{project}/disputes/{task:int}", MANAGE, results.final,
+          "Final word",
+          (_ID, Field("grade", "Grade", "number", required=True),
+           Field("comment", "Comment", "long", most=5_000)), scope="manage"),
+    Route("judgments", "GET", "/projects/{project}/judgments", VIEW, results.resolved,
+          "Judgments"),
+    Route("resolve", "POST", "/projects/{project}/judgments", MANAGE, results.resolve_ratings,
+          "Make judgments",
+          (Field("name", "Name of the judgments", required=True, most=100), _RULE, _METRICS,
+           Field("preview", "Only show what would change", "flag", default="1")),
+          scope="manage"),
+    Route("judgments-file", "GET", "/projects/{project}/judgments/{judgments}/file", VIEW,
+          results.judgments_file, "Judgments as a file", (_FORMAT,)),
+    Route("evaluation", "GET", "/projects/{project}/judgments/{judgments}/evaluation", VIEW,
+          results.evaluation, "Runs by these judgments", (_METRICS,)),
+    Route("ratings-file", "GET", "/projects/{project}/ratings/file", VIEW, results.ratings_file,
+          "Ratings as a file", (_FORMAT,)),
+)  # fmt: skip
+
+ROUTES: tuple[Route, ...] = (*_ACCOUNTS, *_ACCOUNT, *_RATING, *_RESULTS, *_PROJECTS)

@@ -1,0 +1,109 @@
+"""The process that serves: where it listens, and whether it may."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankgate.errors import MissingExtraError, UsageError
+from rankgate.web.config import Config
+
+if TYPE_CHECKING:
+    from rankgate.store.store import Store
+
+LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach a host."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def configured(
+    store: Store,
+    host: str,
+    *,
+    certificate: Path | None,
+    behind_proxy: bool,
+    base: str,
+    names: tuple[str, ...],
+) -> Config:
+    """The settings of a server.
+
+    Raises:
+        UsageError: others could listen to what is sent.
+    """
+    if not (is_local(host) or certificate or behind_proxy):
+        raise UsageError(
+            f"{host} can be reached by others, and passwords would be sent as they are; give "
+            "--certificate and --key, or --behind-proxy if a proxy does TLS.",
+            code="insecure-address",
+        )
+    if base and (not base.startswith("/") or base.endswith("/")):
+        problem = f"the path {base!r} begins with a slash and ends without one, as in /judging."
+        raise UsageError(problem, code="invalid-path")
+    alone = is_local(host) and not behind_proxy and not names
+    hosts = LOCAL | {host} if alone else frozenset(each.lower() for each in names)
+    return Config(store, base, secure=bool(certificate) or behind_proxy, hosts=hosts)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 is any that is free.
+
+    Raises:
+        UsageError: the address is in use, or is not one of this machine.
+    """
+    try:
+        return socket.create_server((host, port), backlog=2048)
+    except OSError as error:
+        raise UsageError(
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another --port.",
+            code="cannot-listen",
+        ) from None
+
+
+def serve(
+    config: Config,
+    place: socket.socket,
+    *,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    behind_proxy: bool = False,
+) -> None:
+    """Serve until interrupted.
+
+    Raises:
+        MissingExtraError: the extra ``serve`` is not installed.
+    """
+    try:
+        import uvicorn
+
+        from rankgate.web.app import create
+    except ImportError:
+        message = "the server needs more packages; pip install 'rankgate[serve]'."
+        raise MissingExtraError(message) from None
+    settings = uvicorn.Config(
+        create(config),
+        access_log=False,  # paths of invitations are secrets
+        log_level="warning",
+        server_header=False,
+        proxy_headers=behind_proxy,
+        root_path=config.base,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+        limit_concurrency=2_000,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=10,
+        h11_max_incomplete_event_size=32_768,
+        http="h11",
+        ws="none",
+        lifespan="off",
+    )
+    uvicorn.Server(settings).run(sockets=[place])
