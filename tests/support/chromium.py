@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from rankgate.reports.printed import BROWSERS
@@ -25,7 +27,7 @@ class Chromium:
         self.read, to_write = os.pipe()
         words = [
             program(), "--headless", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
-            "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND",
+            "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
             "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}",
             *(["--no-sandbox"] if os.geteuid() == 0 else []), "about:blank",
         ]  # fmt: skip
@@ -81,17 +83,37 @@ class Chromium:
         return json.loads(first)
 
     def open(self, path, *, width=1280, dark=False, fragment=""):
-        """Open a file; what it asked for and complained of is in `asked` and `said`."""
+        """Open a file, or an address; what it asked for and complained of is in `asked`, `said`."""
         self.events.clear()
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=900,
                   deviceScaleFactor=1, mobile=width < 600)  # fmt: skip
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[scheme])
         self.send("Page.navigate", url="about:blank")
-        self.send("Page.navigate", url=Path(path).resolve().as_uri() + fragment)
+        here = str(path).startswith("http://127.0.0.1:")
+        url = str(path) if here else Path(path).resolve().as_uri()
+        self.send("Page.navigate", url=url + fragment)
         while not any(each.get("method") == "Page.loadEventFired" for each in self.events[-3:]):
             self.events.append(self._next())
+        if here:  # the event may have been that of the empty page
+            self.until("location.href !== 'about:blank'")
         self.ask("document.fonts.ready.then(() => 1)")
+
+    def press(self, key):
+        """Press and release a key."""
+        text = {"text": key} if len(key) == 1 else {}
+        self.send("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
+        self.send("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    def until(self, script, seconds=10):
+        """Wait until an expression is true."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            with suppress(AssertionError):  # the page may be on its way to another
+                if self.ask(f"document.readyState === 'complete' && Boolean({script})"):
+                    return
+            time.sleep(0.02)
+        raise AssertionError(script, self.ask("document.body.innerText"))
 
     def ask(self, script):
         """The value of an expression; promises are waited for."""

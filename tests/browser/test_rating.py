@@ -1,0 +1,189 @@
+"""A team at work in Chromium: a manager sets up, two rate by keyboard, disagree, and it is settled."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from rankgate.demo.build import build
+from rankgate.judging.pooling.pool import pool
+from support.serving import PASSWORD, Visitor, started
+
+pytestmark = pytest.mark.slow
+PICTURES = os.environ.get("RANKGATE_PICTURES")  # a folder, to look at every screen
+VIEWS = (("desktop", 1280, False), ("phone-dark", 390, True), ("desktop-dark", 1280, True),
+         ("phone", 390, False))  # fmt: skip
+WORDS = "document.querySelector('main').innerText"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The demo's pool with the texts of its queries and documents."""
+    folder = tmp_path_factory.mktemp("demo")
+    build(folder)
+    found = pool([folder / "old.run", folder / "new.run"], depth=3)
+    kept = found.table.filter(found.table["query_id"].is_in(["q01", "q02"]))
+    kept.select("query_id", "doc_id", "why", "best_rank", "systems").write_csv(folder / "pool.csv")
+    with sqlite3.connect(folder / "docs.sqlite") as base:
+        rows = base.execute("SELECT doc_id, name, summary, body FROM new").fetchall()
+    base.close()
+    with (folder / "docs.csv").open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out)
+        writer.writerow(["doc_id", "title", "summary", "text"])
+        writer.writerows(row for row in rows if row[0] in set(kept["doc_id"]))
+    return folder, len(kept)
+
+
+@pytest.fixture(scope="module")
+def server(files):
+    with started(files[0] / "judging.db") as found:
+        yield found
+
+
+@pytest.fixture
+def screen(chromium, axe):
+    """Looks at a page: no fault, no request elsewhere, no complaint, in every form."""
+
+    def seen(name, url):
+        for label, width, dark in VIEWS if PICTURES else VIEWS[:2]:
+            chromium.open(url, width=width, dark=dark)
+            assert chromium.faults(axe) == [], (name, label)
+            wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert chromium.ask(wider) == 0, (name, label)
+            base = url.split("/", 3)[2]
+            asked = [each for each in chromium.asked if not each.startswith(("about:", "data:"))]
+            assert all(each.split("/", 3)[2] == base for each in asked)
+            assert chromium.said == [], (name, label)
+            if PICTURES:
+                chromium.picture(Path(PICTURES) / f"{name}-{label}.png")
+        chromium.open(url)
+
+    return seen
+
+
+def signed_in(chromium, address, name):
+    chromium.send("Network.clearBrowserCookies")
+    chromium.open(f"{address}/sign-in")
+    fill(chromium, name=name, password=PASSWORD)
+    chromium.ask("document.querySelector('main form').requestSubmit()")
+    chromium.until("location.pathname === '/projects'")
+
+
+def fill(chromium, **fields):
+    for name, value in fields.items():
+        chromium.ask(f"document.querySelector('main [name={name}]').value = {value!r}; 1")
+
+
+def test_a_team_judges(chromium, screen, server, files):
+    process, address, link = server
+    folder, count = files
+    del process
+    screen("invitation", address + link)
+    fill(chromium, name="mia", password=PASSWORD)
+    chromium.ask("document.querySelector('main form').requestSubmit()")
+    chromium.until("location.pathname === '/projects'")
+    fill(chromium, name="docs", title="Python's documentation", scale="graded")
+    chromium.ask("document.querySelector('main form').requestSubmit()")
+    chromium.until("location.pathname === '/projects/docs'")
+
+    mia = Visitor(address)
+    assert mia.sign_in("mia").status == 303
+    set_up(mia, folder)
+    screen("projects", f"{address}/projects")
+    screen("files", f"{address}/projects/docs/material")
+    screen("setup", f"{address}/projects/docs/setup")
+    links = [invite(mia, name) for name in ("ann", "bob")]
+    for name, each in zip(("ann", "bob"), links, strict=True):
+        assert Visitor(address).accept(each.removeprefix(address), name).status == 303
+    screen("people", f"{address}/projects/docs/people")
+
+    for name, given in (("ann", "3"), ("bob", "1")):
+        signed_in(chromium, address, name)
+        rate_all(chromium, screen, address, given, count, pictures=name == "ann")
+
+    signed_in(chromium, address, "mia")
+    screen("overview", f"{address}/projects/docs")
+    screen("agreement", f"{address}/projects/docs/agreement")
+    screen("disputes", f"{address}/projects/docs/disputes")
+    waiting = chromium.ask("document.querySelectorAll('article').length")
+    assert waiting == count
+    for left in range(waiting, 0, -1):
+        chromium.until(f"document.querySelectorAll('article').length === {left}")
+        chromium.ask("document.querySelector('article [name=grade][value=\"2\"]').click()")
+    chromium.until("document.querySelectorAll('article').length === 0")
+    resolved(chromium, screen, address, count)
+
+
+def set_up(mia, folder):
+    def sent(path, page, **fields):
+        files = {
+            name: (value.name, value.read_bytes()) if isinstance(value, Path) else value
+            for name, value in fields.items()
+        }
+        answer = mia.send(f"/projects/docs/{path}", f"/projects/docs/{page}", **files)
+        assert answer.status == 303, answer.data.decode()
+
+    sent("batches", "material", name="first", pool=folder / "pool.csv",
+         queries=folder / "queries.tsv", documents=folder / "docs.csv", strategy="2")  # fmt: skip
+    for run in ("old.run", "new.run"):
+        sent("material", "material", file=folder / run)
+    sent("scale", "setup", scale="0 = poor: not about the query\n1 = fair: the subject only\n"
+         "2 = good: a part of the answer\n3 = perfect: the answer")  # fmt: skip
+    sent("guidelines", "setup", version="v1",
+         text="# What we judge\n\nDoes the page **answer** the query?\n\n- Judge the text only.")
+
+
+def invite(mia, name):
+    answer = mia.send("/projects/docs/invitations", "/projects/docs/people", name=name,
+                      role="rater")  # fmt: skip
+    return answer.data.decode().partition('id="secret">')[2].partition("<")[0]
+
+
+def rate_all(chromium, screen, address, given, count, *, pictures):
+    """Rate every task by keyboard, with a comment, an undo and a look back."""
+    url = f"{address}/projects/docs/rate"
+    task = "document.getElementById('rating')?.dataset.task"
+    if pictures:
+        screen("rate", url)
+    chromium.open(url)
+    seen = []
+    while (now := chromium.ask(task)) and len(seen) < count:
+        seen.append(now)
+        chromium.ask("new Promise((done) => setTimeout(done, 300))")
+        if len(seen) == 2:
+            chromium.press("m")
+            chromium.until("document.activeElement.id === 'comment'")
+            chromium.send("Input.insertText", text="only by its name")
+            chromium.press("Escape")
+            chromium.ask("new Promise((done) => setTimeout(done, 150))")
+        chromium.press(given)
+        chromium.until(f"{task} !== '{now}'")
+        if len(seen) == 1:
+            chromium.ask("new Promise((done) => setTimeout(done, 300))")
+            chromium.press("u")
+            chromium.until(f"{task} === '{now}'")
+            chromium.ask("new Promise((done) => setTimeout(done, 300))")
+            chromium.press(given)
+            chromium.until(f"{task} !== '{now}'")
+    assert len(set(seen)) == count
+    chromium.until("document.getElementById('over')")
+    if pictures:
+        screen("over", url)
+        screen("history", f"{address}/projects/docs/history")
+
+
+def resolved(chromium, screen, address, count):
+    screen("judgments", f"{address}/projects/docs/judgments")
+    fill(chromium, name="march")
+    chromium.ask("document.querySelector('main form.fields').requestSubmit()")
+    chromium.until("document.querySelector('h1').innerText === 'What would change'")
+    assert f"{count} new pairs" in chromium.ask(WORDS)
+    chromium.ask("document.querySelector('main form.fields').requestSubmit()")
+    chromium.until("location.search.includes('done=resolve')")
+    screen("judged", f"{address}/projects/docs/judgments")
+    screen("scores", f"{address}/projects/docs/judgments/march/evaluation")
+    assert "nDCG@10" in chromium.ask(WORDS)

@@ -1,0 +1,100 @@
+"""A server of a store in a thread, or as the command, and visitors with cookies."""
+
+import re
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import urllib3
+
+FORM = re.compile(r'name="csrf" value="([^"]+)"')
+PASSWORD = "correct horse battery"  # noqa: S105 - of tests
+
+
+class Visitor:
+    """Somebody with a browser's cookies, or a token."""
+
+    def __init__(self, base, token=None):
+        self.base, self.token, self.cookies = base, token, {}
+        self.http = urllib3.PoolManager(retries=False, timeout=60)
+
+    def ask(self, method, path, *, headers=None, **how):
+        """One request; redirects are not followed."""
+        sent = dict(headers or {})
+        if self.token:
+            sent["authorization"] = f"Bearer {self.token}"
+        elif self.cookies:
+            sent["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        answer = self.http.request(method, self.base + path, headers=sent, redirect=False, **how)
+        for each in answer.headers.getlist("set-cookie"):
+            name, value = each.split(";")[0].split("=", 1)
+            self.cookies[name] = value
+            if "Max-Age=0" in each:
+                del self.cookies[name]
+        return answer
+
+    def get(self, path, **how):
+        """Read."""
+        return self.ask("GET", path, **how)
+
+    def csrf(self, page):
+        """The word of the forms on a page."""
+        return FORM.search(self.get(page).data.decode())[1]
+
+    def send(self, path, page, **fields):
+        """Send a form that is on a page."""
+        files = any(isinstance(value, tuple) for value in fields.values())
+        fields["csrf"] = self.csrf(page)
+        return self.ask("POST", path, fields=fields, encode_multipart=files)
+
+    def post(self, path, **values):
+        """Send JSON, as a script or a program does."""
+        headers = {} if self.token else {"x-csrf-token": self.csrf("/account")}
+        return self.ask("POST", path, json=values, headers=headers)
+
+    def accept(self, link, name):
+        """Become a user by an invitation."""
+        return self.send(link, link, name=name, password=PASSWORD)
+
+    def sign_in(self, name, password=PASSWORD):
+        """Sign in."""
+        return self.send("/sign-in", "/sign-in", name=name, password=password)
+
+
+@contextmanager
+def served(store, **settings):
+    """A server in a thread; its address."""
+    import uvicorn
+
+    from rankgate.web.app import create
+    from rankgate.web.config import Config
+    from rankgate.web.server import listening
+
+    place = listening("127.0.0.1", 0)
+    how = uvicorn.Config(create(Config(store, **settings)), log_level="error", lifespan="off")
+    server = uvicorn.Server(how)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{place.getsockname()[1]}"
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join(20)
+        place.close()
+
+
+@contextmanager
+def started(store, *words, first=True):
+    """The command; its process, its address, and at the first start the admin's link."""
+    command = [sys.executable, "-m", "rankgate", "serve", "--store", str(store), "--port", "0"]
+    process = subprocess.Popen([*command, *words], stderr=subprocess.PIPE, text=True)
+    try:
+        address = re.search(r"at (\S+)", process.stderr.readline())[1]
+        line = process.stderr.readline() if first else ""
+        link = line.rpartition(" ")[2].strip().removeprefix(address)
+        yield process, address, link
+    finally:
+        process.kill()
+        process.wait(20)
+        process.stderr.close()
