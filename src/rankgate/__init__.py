@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rankgate.advice.advise import advise
     from rankgate.blind_spots.blindspots import BlindSpots
     from rankgate.blind_spots.verb import blindspots
+    from rankgate.client import Client
     from rankgate.comparison.compare import compare
     from rankgate.comparison.comparison import Comparisons
     from rankgate.data import read_qrels, read_run
@@ -90,6 +91,7 @@ __all__ = [
     "Advice",
     "BlindSpots",
     "Bridge",
+    "Client",
     "CollectedRatings",
     "Comparisons",
     "Convention",
@@ -171,6 +173,7 @@ _HOMES = {
     "RaterAgreement": "rankgate.judging.agreement.agreement",
     "BlindSpots": "rankgate.blind_spots.blindspots",
     "Bridge": "rankgate.explanation.bridge",
+    "Client": "rankgate.client",
     "CollectedRatings": "rankgate.judging.sheets.collected",
     "Comparisons": "rankgate.comparison.comparison",
     "Convention": "rankgate.scoring.convention",

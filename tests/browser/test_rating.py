@@ -1,8 +1,9 @@
-"""A team at work in Chromium: a manager sets up, two rate by keyboard, disagree, and it is settled."""
+"""A team at work in Chromium: a manager sets up, two rate by keyboard, disagree, and it ends."""
 
 from __future__ import annotations
 
 import csv
+import itertools
 import os
 import sqlite3
 from pathlib import Path
@@ -48,8 +49,11 @@ def server(files):
 def screen(chromium, axe):
     """Looks at a page: no fault, no request elsewhere, no complaint, in every form."""
 
+    count = itertools.count()
+
     def seen(name, url):
-        for label, width, dark in VIEWS if PICTURES else VIEWS[:2]:
+        views = VIEWS if PICTURES else [VIEWS[next(count) % 2]]  # each form of some pages
+        for label, width, dark in views:
             chromium.open(url, width=width, dark=dark)
             assert chromium.faults(axe) == [], (name, label)
             wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -133,8 +137,12 @@ def set_up(mia, folder):
         sent("material", "material", file=folder / run)
     sent("scale", "setup", scale="0 = poor: not about the query\n1 = fair: the subject only\n"
          "2 = good: a part of the answer\n3 = perfect: the answer")  # fmt: skip
-    sent("guidelines", "setup", version="v1",
-         text="# What we judge\n\nDoes the page **answer** the query?\n\n- Judge the text only.")
+    sent(
+        "guidelines",
+        "setup",
+        version="v1",
+        text="# What we judge\n\nDoes the page **answer** the query?\n\n- Judge the text only.",
+    )
 
 
 def invite(mia, name):

@@ -27,7 +27,8 @@ class Chromium:
         self.read, to_write = os.pipe()
         words = [
             program(), "--headless", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
-            "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+            "--disable-background-networking",
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
             "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}",
             *(["--no-sandbox"] if os.geteuid() == 0 else []), "about:blank",
         ]  # fmt: skip

@@ -12,6 +12,7 @@ from starlette.routing import Route as Mounted
 from rankgate.web.endpoint import Endpoint
 from rankgate.web.headers import secured
 from rankgate.web.limits import Buckets
+from rankgate.web.openapi import twin
 from rankgate.web.routes import ROUTES
 
 if TYPE_CHECKING:
@@ -29,17 +30,17 @@ def create(config: Config) -> Starlette:
     mounted = []
     for route in ROUTES:
         twins = [(route.path, False)]
-        if route.method == "GET" and "." not in route.path and route.scope is not None:
-            twins.insert(0, (f"{route.path.rstrip('/') or '/index'}.json", True))
+        if route.scope is not None and twin(route):
+            twins.insert(0, (f"{route.path}.json", True))
         for path, as_json in twins:
             endpoint = Endpoint(route, named, config, buckets, as_json)
             mounted.append(Mounted(path, endpoint.__call__, methods=[route.method]))
     hosts = Middleware(_Hosts, config=config)
 
-    async def missing(request: Request, error: Exception) -> Response:  # noqa: ARG001, RUF029
+    async def missing(request: Request, error: Exception) -> Response:  # noqa: ARG001
         return secured(PlainTextResponse("There is no such page.", 404), config)
 
-    async def other_method(request: Request, error: Exception) -> Response:  # noqa: ARG001, RUF029
+    async def other_method(request: Request, error: Exception) -> Response:  # noqa: ARG001
         return secured(PlainTextResponse("This page takes another method.", 405), config)
 
     return Starlette(

@@ -6,8 +6,9 @@ import asyncio
 import json
 import logging
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -20,7 +21,6 @@ from rankgate.web import access
 from rankgate.web.asked import Asked, Upload, Who
 from rankgate.web.fields import checked
 from rankgate.web.headers import secured
-from rankgate.web.limits import Buckets
 from rankgate.web.render import plain, rendered
 from rankgate.web.replies import Done, Page, Refused, Reply, Sent
 from rankgate.web.route import ANYONE, Route
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from rankgate.web.config import Config
+    from rankgate.web.limits import Buckets
 
 _LOG = logging.getLogger("rankgate.web")
 
@@ -64,17 +65,19 @@ class Endpoint:
         try:
             who = await to_thread.run_sync(self._who, request)
             sent = await self._sent(request)
-            return await to_thread.run_sync(self._answer, request, who, sent, as_json)
+            return await to_thread.run_sync(
+                partial(self._answer, request, who, sent, as_json=as_json)
+            )
         except Refused as refused:
-            return self._refused(request, who, refused, as_json)
+            return self._refused(request, who, refused, as_json=as_json)
         except RankgateError as error:
-            status = _STATUS.get(error.code, 404 if error.code.startswith("unknown-") else 400)
-            refused = Refused(status, error.code, str(error))
-            return self._refused(request, who, refused, as_json)
-        except Exception:
+            return self._refused(request, who, _refusal(error), as_json=as_json)
+        except Exception:  # noqa: BLE001 - one request that fails does not end the server
             _LOG.exception("%s %s failed", request.method, self.route.path)
-            problem = "This is a fault of rankgate; what you sent was not carried out."
-            return self._refused(request, who, Refused(500, "own-fault", problem), as_json)
+            fault = Refused(
+                500, "own-fault", "This is a fault of rankgate; what you sent was not carried out."
+            )
+            return self._refused(request, who, fault, as_json=as_json)
 
     def _who(self, request: Request) -> Who:
         cookie = request.cookies.get(SESSION)
@@ -104,7 +107,7 @@ class Endpoint:
             raise Refused(408, "too-slow", "The request took too long to arrive.") from None
 
     def _answer(
-        self, request: Request, who: Who, sent: dict[str, Any], as_json: bool
+        self, request: Request, who: Who, sent: dict[str, Any], *, as_json: bool
     ) -> Response:
         form_word = request.cookies.get(FORM, "")
         given = str(sent.pop("csrf", "") or request.headers.get("x-csrf-token", ""))
@@ -119,14 +122,14 @@ class Endpoint:
             origin=f"{request.url.scheme}://{request.headers.get('host', '')}",
             form_word=form_word,
         )
-        return self._response(request, asked.who, self.route.handler(asked), as_json)
+        return self._response(request, asked.who, self.route.handler(asked), as_json=as_json)
 
-    def _response(self, request: Request, who: Who, reply: Reply, as_json: bool) -> Response:
+    def _response(self, request: Request, who: Who, reply: Reply, *, as_json: bool) -> Response:
         if isinstance(reply, Sent):
             return self._file(reply)
         cookies = dict(reply.cookies)
         if isinstance(reply, Done):
-            response = self._done(request, who, reply, as_json)
+            response = self._done(request, who, reply, as_json=as_json)
         elif as_json:
             response = Response(plain(reply.data), reply.status, media_type="application/json")
         else:
@@ -137,7 +140,7 @@ class Endpoint:
         images = reply.images if isinstance(reply, Page) else ()
         return secured(response, self.config, images)
 
-    def _done(self, request: Request, who: Who, reply: Done, as_json: bool) -> Response:
+    def _done(self, request: Request, who: Who, reply: Done, *, as_json: bool) -> Response:
         if not as_json:
             mark = "&" if "?" in reply.to else "?"
             done = f"{mark}done={self.route.name}" if self.route.needs != ANYONE else ""
@@ -158,9 +161,7 @@ class Endpoint:
         response = Response(reply.content, headers=headers, media_type=reply.media)
         return secured(response, self.config)
 
-    def _page(
-        self, request: Request, who: Who, reply: Page, cookies: dict[str, str | None]
-    ) -> str:
+    def _page(self, request: Request, who: Who, reply: Page, cookies: dict[str, str | None]) -> str:
         values = self._values(request, who)
         if who.session is None and not values["csrf"]:  # a form before anybody is signed in
             values["csrf"] = cookies[FORM] = secrets.token_urlsafe()
@@ -188,9 +189,7 @@ class Endpoint:
                 name, value, path=path, httponly=True, samesite="lax", secure=self.config.secure
             )
 
-    def _refused(
-        self, request: Request, who: Who, refused: Refused, as_json: bool
-    ) -> Response:
+    def _refused(self, request: Request, who: Who, refused: Refused, *, as_json: bool) -> Response:
         headers = {} if refused.again is None else {"retry-after": str(refused.again)}
         if refused.status == 401 and self.route.method == "GET" and not as_json:
             to = quote(request.url.path.removeprefix(self.config.base), safe="/")
@@ -206,6 +205,11 @@ class Endpoint:
         return secured(response, self.config)
 
 
+def _refusal(error: RankgateError) -> Refused:
+    status = _STATUS.get(error.code, 404 if error.code.startswith("unknown-") else 400)
+    return Refused(status, error.code, str(error))
+
+
 def _is_json(request: Request) -> bool:
     return request.headers.get("content-type", "").partition(";")[0].strip() == "application/json"
 
@@ -219,7 +223,7 @@ async def _body(request: Request, most: int) -> dict[str, Any]:
     if int(request.headers.get("content-length") or 0) > most:
         raise _too_large(most)
 
-    async def limited() -> AsyncIterator[bytes]:
+    async def limited() -> AsyncGenerator[bytes, None]:
         size = 0
         async for piece in request.stream():
             size += len(piece)

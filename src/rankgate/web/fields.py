@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankgate.web.asked import Upload
 from rankgate.web.replies import Refused
-from rankgate.web.route import Field
+
+if TYPE_CHECKING:
+    from rankgate.web.route import Field
 
 _TRUE = {"1", "true", "on", "yes"}
 

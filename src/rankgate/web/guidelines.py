@@ -24,4 +24,8 @@ def _parser() -> MarkdownIt:
 @lru_cache(maxsize=100)
 def guideline_html(text: str) -> str:
     """The guideline; what is HTML in it is shown as text."""
-    return _parser().render(text)
+    tokens = _parser().parse(text)
+    for each in tokens:
+        if each.type.startswith("heading"):  # the page has its own headings above
+            each.tag = f"h{min(6, int(each.tag[1]) + 1)}"
+    return str(_parser().renderer.render(tokens, _parser().options, {}))

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rankgate.judging.resolution.resolve import rules
+from rankgate.web.openapi import document
 from rankgate.web.pages import account, material, people, projects, rate, results, sign_in
 from rankgate.web.route import ADMIN, ANYONE, MANAGE, RATE, SIGNED_IN, VIEW, Field, Route
+
+if TYPE_CHECKING:
+    from rankgate.web.asked import Asked
+    from rankgate.web.replies import Sent
 
 _NAME = Field("name", "Name", most=100, help="Letters, digits and . @ + - _")
 _PASSWORD = Field("password", "Password", "secret", required=True, most=1_000)
@@ -183,4 +190,12 @@ _RESULTS = (
           "Ratings as a file", (_FORMAT,)),
 )  # fmt: skip
 
-ROUTES: tuple[Route, ...] = (*_ACCOUNTS, *_ACCOUNT, *_RATING, *_RESULTS, *_PROJECTS)
+
+def _described(asked: Asked) -> Sent:  # noqa: ARG001 - as every handler
+    return document(ROUTES)
+
+
+ROUTES: tuple[Route, ...] = (
+    *_ACCOUNTS, *_ACCOUNT, *_RATING, *_RESULTS, *_PROJECTS,
+    Route("openapi", "GET", "/openapi.json", SIGNED_IN, _described, "The REST API"),
+)  # fmt: skip

@@ -62,9 +62,10 @@ def page(document: Document) -> str:
 def content(document: Document) -> str:
     """What is on the page, without its frame."""
     word = f"{status(document.status)} " if document.status else ""
+    title = word or document.title
     first, *others = document.lead or ("",)
     body = [
-        f"<header><h1>{word}{safe(document.title)}</h1>",
+        f"<header><h1>{word}{safe(document.title)}</h1>" if title else "<header>",
         f'<p class="lead">{safe(first)}</p>' if first else "",
         *(f'<p class="dim">{safe(each)}</p>' for each in others),
         "</header>",
@@ -112,7 +113,8 @@ def _section(section: Section) -> str:
     heading = f"<h2>{safe(section.title)}</h2>" if section.title else ""
     parts = [f'<section id="{section.anchor}">{heading}']
     parts += [_block(each, f"{section.anchor}_{i}") for i, each in enumerate(section.blocks)]
-    return "\n".join([*(part for part in parts if part), "</section>"])
+    html = "\n".join([*(part for part in parts if part), "</section>"])
+    return html if section.title else html.replace("h3>", "h2>")  # no level is left out
 
 
 def _block(block: Block, anchor: str) -> str:

@@ -33,9 +33,7 @@ def page(asked: Asked) -> Page:
             "documents": 0 if shown is None else len(shown),
             "document_fields": [] if shown is None else shown.columns[1:],
             "runs": [{"name": e.name, "rows": e.rows} for e in runs.listed(connection, project)],
-            "batches": [
-                {"id": e.id, "name": e.name} for e in batches.listed(connection, project)
-            ],
+            "batches": [{"id": e.id, "name": e.name} for e in batches.listed(connection, project)],
         }
     return Page("material.html", data)
 

@@ -61,7 +61,9 @@ def overview(asked: Asked) -> Page:
             "heading": project.title,
             "description": project.description,
             "progress": vars(whole) | {"total": whole.total},
-            "batches": [_batch(connection, each) for each in batches.listed(connection, project.id)],
+            "batches": [
+                _batch(connection, each) for each in batches.listed(connection, project.id)
+            ],
             "runs": [
                 {"name": each.name, "rows": each.rows, "queries": each.queries}
                 for each in runs.listed(connection, project.id)
@@ -171,9 +173,9 @@ def add_guideline(asked: Asked) -> Done:
 def set_display(asked: Asked) -> Done:
     """Which fields raters see, and from where images may be loaded."""
     given = asked.values
-    chosen = {name: (given[name] or "").split() for name in ("fields", "images")}
+    chosen: dict[str, Any] = {name: (given[name] or "").split() for name in ("fields", "images")}
     with asked.store.write() as connection:
         settings = dict(asked.project.settings) | chosen
         projects.change(connection, asked.project.id, settings=settings)
-        asked.record(connection, "project.display", **chosen)
+        asked.record(connection, "project.display", "", **chosen)
     return Done(asked.at("setup"), chosen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import threading
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -57,7 +58,7 @@ def state(
     mine = None if task is None else _standing(lately, task)
     view = None
     if task is not None:
-        view = task_view(asked.store, connection, asked.project, task, rater, mine)
+        view = task_view(asked.store, asked.project, task, rater, mine)
     return {
         "project": asked.project.name,
         "heading": asked.project.title,
@@ -140,10 +141,10 @@ def _preferred(
     task: Task,
     rater: int,
     identity: str,
-    given: dict[str, Any],
+    given: Mapping[str, Any],
     values: dict[str, Any],
 ) -> bool:
-    choice = given["choice"] or "none"
+    choice: preferences.Choice = given["choice"] or "none"
     reason = values["reason"] if choice == "none" else None
     _, new = preferences.prefer(
         connection, task.id, rater, preference_id=identity, choice=choice,
@@ -199,9 +200,7 @@ def history(asked: Asked) -> Page:
     with asked.store.write() as connection:
         rater = raters.of_user(connection, asked.user.id).id
     with asked.store.read() as connection:
-        found = ratings.of_rater(
-            connection, asked.project.id, rater, before=asked.values["before"]
-        )
+        found = ratings.of_rater(connection, asked.project.id, rater, before=asked.values["before"])
         queries, documents = {}, {}
         for each in found:
             if each.task is not None:

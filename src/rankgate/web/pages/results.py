@@ -66,7 +66,7 @@ def disputes(asked: Asked) -> Page:
         rows = []
         for each in found:
             task = tasks.get(connection, each.task)
-            view = task_view(asked.store, connection, asked.project, task, rater)
+            view = task_view(asked.store, asked.project, task, rater)
             rows.append({"task": each.task, "query_id": each.query_id, "doc_id": each.doc_id,
                          "answers": [dict(answer) for answer in each.answers],
                          "shown": view})  # fmt: skip
@@ -189,10 +189,10 @@ def _numbers(
         after = evaluate(new, run, metrics).means.row(0, named=True)
         earlier = evaluate(old, run, metrics).means.row(0, named=True) if old else {}
         for metric in metrics:
-            values = (earlier.get(metric), after.get(metric))
-            delta = None if None in values else values[1] - values[0]
-            rows.append({"run": each.name, "metric": metric, "before": values[0],
-                         "after": values[1], "delta": delta})  # fmt: skip
+            old_mean, mean = earlier.get(metric), after.get(metric)
+            delta = None if old_mean is None or mean is None else mean - old_mean
+            rows.append({"run": each.name, "metric": metric, "before": old_mean,
+                         "after": mean, "delta": delta})  # fmt: skip
     return rows
 
 
@@ -253,4 +253,3 @@ def evaluation(asked: Asked) -> Page:
         result = evaluate(found, stored, (given["metrics"] or METRICS).split())
     return Page("document.html", {"evaluation": result.to_dict()},
                 {"document": content(result.document())})  # fmt: skip
-

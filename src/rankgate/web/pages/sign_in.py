@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rankgate.store.users import User
     from rankgate.web.asked import Asked
 
-_TRIES, _SINCE = 10, timedelta(minutes=15)
-"""So many attempts may fail in this time, for one name or from one address."""
+_TRIES, _FROM_ONE, _SINCE = 10, 100, timedelta(minutes=15)
+"""So many attempts may fail in this time for one name, and from one address."""
 
 
 def page(asked: Asked) -> Page:
@@ -30,9 +30,10 @@ def sign_in(asked: Asked) -> Done:
     """Sign in; a session begins anew, so that one that was planted is of no use."""
     name, password = asked.values["name"], asked.values["password"]
     with asked.store.read() as connection:
-        failed = sessions.failures(connection, name, asked.address, _SINCE)
+        failed = sessions.failures(connection, name, "", _SINCE)
+        from_one = sessions.failures(connection, "", asked.address, _SINCE)
         hashed = users.password_of(connection, name)
-    if failed >= _TRIES:
+    if failed >= _TRIES or from_one >= _FROM_ONE:
         minutes = round(_SINCE.total_seconds() / 60)
         problem = f"Too many attempts failed; try again in {minutes} minutes."
         raise Refused(429, "too-many-attempts", problem, again=minutes * 60)

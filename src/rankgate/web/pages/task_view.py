@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import polars as pl
     from sqlalchemy import Connection
 
-    from rankgate.store.blobs import Blobs
     from rankgate.store.documents import Document
     from rankgate.store.projects import Project
     from rankgate.store.ratings import Rating
@@ -62,7 +61,6 @@ def scale_view(connection: Connection, project: int) -> list[dict[str, Any]]:
 
 def task_view(
     store: Store,
-    connection: Connection,
     project: Project,
     task: Task,
     rater: int,
@@ -108,15 +106,16 @@ def swapped(task: Task, rater: int) -> bool:
 def _listed(store: Store, run: StoredRun | None, query_id: str) -> list[str]:
     """The first documents of a list."""
     assert run is not None
-    table = _rows(store.blobs, run.id, run)
+    table = _rankings(store, run.id)
     found = table.filter(table["query_id"] == query_id).sort("score", descending=True)
     return found["doc_id"].head(_LISTED).to_list()
 
 
 @lru_cache(maxsize=20)
-def _rows(blobs: Blobs, number: int, run: StoredRun) -> pl.DataFrame:
-    del number
-    return runs.rankings(run, blobs).table
+def _rankings(store: Store, number: int) -> pl.DataFrame:
+    """The rows of a run, which never change."""
+    with store.read() as connection:
+        return runs.rankings(runs.by_number(connection, number), store.blobs).table
 
 
 def document_view(

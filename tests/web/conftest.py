@@ -1,0 +1,68 @@
+"""One server for all tests of a module, with a project, its people and a batch."""
+
+from dataclasses import dataclass
+
+import polars as pl
+import pytest
+from argon2 import PasswordHasher
+
+from rankgate.data.scales import GRADED
+from rankgate.store import batches, documents, projects, queries, secrets, users
+from rankgate.store.store import Store
+from support.serving import PASSWORD, Visitor, served
+
+ROLES = ("admin", "manager", "rater", "viewer")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_passwords():
+    """Passwords whose hashes cost little, as they are of no use to anybody."""
+    with pytest.MonkeyPatch.context() as patch:
+        cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+        patch.setattr(secrets, "_hasher", lambda: cheap)
+        yield
+
+
+@dataclass
+class Team:
+    """A server and its store; ``visitor`` signs in as somebody."""
+
+    store: Store
+    address: str
+
+    def visitor(self, name):
+        found = Visitor(self.address)
+        answer = found.sign_in(name)
+        assert answer.status == 303, answer.data
+        return found
+
+    def project(self, name, *, pairs=4, strategy="2", **more):
+        """Another project in which everybody has the role of their name."""
+        with self.store.write() as connection:
+            made = projects.add(connection, name, title=f"Project {name}", scale=GRADED)
+            rows = [("q1", f"d{i}") for i in range(pairs)]
+            queries.add(connection, made.id, pl.DataFrame({"query_id": ["q1"], "text": ["a bike"]}))
+            texts = {"doc_id": [d for _, d in rows], "title": [f"bike {d}" for _, d in rows]}
+            documents.add(connection, made.id, pl.DataFrame(texts))
+            batch = batches.add(connection, made.id, "first", strategy=strategy, **more)
+            table = pl.DataFrame(rows, schema=["query_id", "doc_id"], orient="row")
+            batches.add_pairs(connection, batch, table)
+            for role in ROLES:
+                user = users.named(connection, role)
+                users.grant(connection, made.id, user.id, role)
+        return made
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory, quick_passwords):  # noqa: ARG001 - before the server
+    place = tmp_path_factory.mktemp("team") / "judging.db"
+    with Store.create(str(place)) as store:
+        hashed = secrets.password_hash(PASSWORD)
+        with store.write() as connection:
+            users.add(connection, "root", hashed, admin=True)
+            for name in (*ROLES, "stranger"):
+                users.add(connection, name, hashed)
+        with served(store, per_minute=1_000_000) as address:
+            made = Team(store, address)
+            made.project("shop")
+            yield made
