@@ -46,7 +46,7 @@ def test_every_command_has_help_and_an_example_in_the_readme(name):
 
 def test_the_public_names_are_these():
     results = ["Accumulator", "Advice", "BlindSpots", "Bridge"]
-    results += ["CollectedRatings"]
+    results += ["Client", "CollectedRatings"]
     results += ["Comparisons", "Convention", "Conventions", "Conversion", "Descriptions"]
     results += [
         "EngineComparison",
