@@ -48,7 +48,7 @@ def node() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         words = ["java", "-Djava.security.manager=allow", "-Xms512m", "-Xmx1g", "-cp",
                  f"{LIBRARY}/*", "org.codelibs.opensearch.runner.OpenSearchRunner", "-basePath",
-                 f"{folder}/node", "-numOfNode", "1", "-baseHttpPort", "9310", "-clusterName",
+                 f"{folder}/node", "-numOfNode", "1", "-baseHttpPort", "9250", "-clusterName",
                  "bench"]  # fmt: skip
         log = Path(folder) / "log"
         with log.open("w") as output:

@@ -6,6 +6,7 @@ from rankgate.engines.take import snapshot
 from support.wording import raises
 
 from .conftest import DOCS, QUERIES
+from .test_index_state import begun, changed
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +51,24 @@ def test_postgresql_ranks_by_a_statement(postgresql, tmp_path, monkeypatch):
     assert "s3cret-word" not in "".join(
         file.read_text() for file in tmp_path.iterdir() if file.suffix != ".toml"
     )
+
+
+def test_a_table_of_postgresql_that_changes_is_named(postgresql_server, postgresql, tmp_path,
+                                                      monkeypatch):  # fmt: skip
+    monkeypatch.setenv("SHOP_PASSWORD", "s3cret-word")
+    file, output = engine(tmp_path, postgresql), tmp_path / "pg.run"
+    begun(file, output, monkeypatch)
+    with postgresql_server.connect() as connection:
+        connection.execute("INSERT INTO docs VALUES ('new', 'red shoe')")
+        connection.execute("CREATE INDEX words ON docs (body)")
+    result = snapshot(file, QUERIES, output)
+    with postgresql_server.connect() as connection:
+        connection.execute("DROP INDEX words")
+        connection.execute("DELETE FROM docs WHERE id = 'new'")
+    what, codes = changed(result)
+    assert what >= {"documents", "settings"}
+    assert "index-changed" in codes
+    assert result.facts.documents == len(DOCS)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -19,10 +20,30 @@ _CANCELLED, _BUSY = "57014", ("08", "40", "53", "57")  # classes of SQLSTATE
 _DENIED = ("28", "42")  # login, and names that are not there
 _NAME = re.compile(r"%\((\w+)\)s")
 _SCHEMA = """
-SELECT string_agg(table_name || '.' || column_name || ':' || data_type, ','
-    ORDER BY table_name, ordinal_position)
-FROM information_schema.columns WHERE table_schema = ANY (current_schemas(false))
+SELECT (
+    SELECT string_agg(table_name || '.' || column_name || ':' || data_type, ','
+        ORDER BY table_name, ordinal_position)
+    FROM information_schema.columns WHERE table_schema = ANY (current_schemas(false))
+), (
+    SELECT string_agg(indexdef, ';' ORDER BY indexdef)
+    FROM pg_indexes WHERE schemaname = ANY (current_schemas(false))
+), current_setting('default_text_search_config')
 """
+_CHANGES = """
+SELECT sum(n_tup_ins + n_tup_upd + n_tup_del)::bigint
+FROM pg_stat_all_tables WHERE relid = ANY (%s::oid[])
+"""
+
+
+def _relations(plan: Any) -> Iterator[str]:
+    """The tables that a plan reads, with their schemas."""
+    if isinstance(plan, list):
+        for each in plan:
+            yield from _relations(each)
+    elif isinstance(plan, dict):
+        if "Relation Name" in plan:
+            yield f'"{plan.get("Schema", "public")}"."{plan["Relation Name"]}"'
+        yield from _relations([plan.get("Plan", []), plan.get("Plans", [])])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,14 +113,51 @@ class _Session(Connection):
         )
 
     def facts(self) -> Facts:
+        version = self._known("SHOW server_version", [])
+        schema = self._known(_SCHEMA, [])
+        if version is None or schema is None:
+            return Facts()
+        tables = self._tables()
+        changes = self._known(_CHANGES, [tables])
+        return Facts(
+            f"postgresql {version[0]}",
+            self._documents(tables),
+            sha256(repr(schema).encode()).hexdigest()[:12],
+            f"change {changes[0]}" if tables and changes and changes[0] is not None else "",
+        )
+
+    def _known(self, statement: str, values: list[Any]) -> tuple[Any, ...] | None:
+        """The first row of a statement; None where the server does not answer it."""
         import psycopg
 
         try:
-            version = self._connected().execute("SHOW server_version").fetchone()[0]
-            schema = self._connected().execute(_SCHEMA).fetchone()[0]
+            row: tuple[Any, ...] | None = self._connected().execute(statement, values).fetchone()
         except psycopg.Error:
-            return Facts()
-        return Facts(f"postgresql {version}", None, sha256(str(schema).encode()).hexdigest()[:12])
+            return None
+        return row
+
+    def _tables(self) -> list[int]:
+        """The tables that the statement reads, by the server's plan."""
+        import psycopg
+
+        try:
+            cursor = psycopg.ClientCursor(self._connected())
+            cursor.execute(
+                f"EXPLAIN (FORMAT JSON, VERBOSE) {self._engine.sql}",
+                self._engine.known(Query("", "text")),
+            )
+            plan = cursor.fetchone()
+            names = sorted(set(_relations(plan[0] if plan else [])))
+        except psycopg.Error:
+            return []
+        found = (self._known("SELECT to_regclass(%s)::oid", [name]) for name in names)
+        return [row[0] for row in found if row and row[0] is not None]
+
+    def _documents(self, tables: list[int]) -> int | None:
+        """The rows of the table, where the statement reads one and counting them is in time."""
+        name = self._known("SELECT %s::oid::regclass::text", tables) if len(tables) == 1 else None
+        row = self._known(f"SELECT count(*) FROM {name[0]}", []) if name else None  # noqa: S608 - as the server quotes it
+        return int(row[0]) if row else None
 
     def execute(self, statement: str) -> None:
         import psycopg

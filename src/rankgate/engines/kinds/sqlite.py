@@ -8,6 +8,7 @@ import time
 from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 from urllib.parse import quote
 
@@ -20,6 +21,7 @@ from rankgate.errors import UsageError
 
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r":(\w+)")
+_COUNTER = 24  # where a file of SQLite counts its changes
 _STEPS = 10_000  # of SQLite's machine between two looks at the clock
 
 
@@ -152,9 +154,8 @@ class _Database(Connection):
         documents = None
         if found.table is not None:
             documents = self._one(f"SELECT count(*) FROM {_quoted(found.table)}")  # noqa: S608
-        changed = self._one("PRAGMA data_version")
         settings = sha256(str(schema).encode()).hexdigest()[:12]
-        return Facts(version, documents, settings, str(changed))
+        return Facts(version, documents, settings, _changes(Path(found.database)))
 
     def close(self) -> None:
         self._database.close()
@@ -164,6 +165,19 @@ class _Database(Connection):
             return self._database.execute(sql).fetchone()[0]
         except (sqlite3.Error, TypeError):
             return None
+
+
+def _changes(database: Path) -> str:
+    """The file's counter of changes, and when its write-ahead log was written, if it has one."""
+    log = database.with_name(f"{database.name}-wal")
+    try:
+        with database.open("rb") as file:
+            file.seek(_COUNTER)
+            count = int.from_bytes(file.read(4), "big")
+        state = log.stat()
+    except FileNotFoundError:
+        return f"change {count}"
+    return f"change {count}, log {state.st_mtime_ns}" if state.st_size else f"change {count}"
 
 
 def _quoted(name: str) -> str:
