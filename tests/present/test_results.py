@@ -95,6 +95,7 @@ KINDS = (
     "event_log",
     "diagnosis",
     "kpi_table",
+    "click_judgments",
     "engine_check",
     "engine_comparison",
     "engine_kinds",
@@ -179,6 +180,7 @@ def made(folder, ratings):
         "event_log": lambda: online.ingest(user_log(folder), folder / "events"),
         "diagnosis": lambda: online.doctor(user_log(folder)),
         "kpi_table": lambda: online.kpi(user_log(folder)),
+        "click_judgments": lambda: online.judgments(user_log(folder), min_examined=1),
         "engine_check": lambda: rankgate.check_engine(lambda _, **__: ["<script>", "b"]),
         "engine_comparison": lambda: rankgate.compare_engines(
             _search, _search, {"q1": "a", "q2": "b"}

@@ -10,14 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgate.online.clicks.judge import judgments
     from rankgate.online.events.ingest import ingest
     from rankgate.online.faults.diagnose import doctor
     from rankgate.online.indicators.compute import kpi
 
-__all__ = ["doctor", "ingest", "kpi"]
+__all__ = ["doctor", "ingest", "judgments", "kpi"]
 
 _HOMES = {
     "doctor": "rankgate.online.faults.diagnose",
+    "judgments": "rankgate.online.clicks.judge",
     "kpi": "rankgate.online.indicators.compute",
     "ingest": "rankgate.online.events.ingest",
 }

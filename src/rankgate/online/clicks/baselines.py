@@ -1,0 +1,152 @@
+"""Click-through rates as models, and clicks over expected clicks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.online.clicks.estimates import Estimates, share
+from rankgate.online.clicks.model import ClickModel, Settings
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.online.clicks.packed import PackedSearches
+
+    Floats = NDArray[np.float64]
+
+CAP = 10.0
+"""The highest value of COEC: rare pairs with a lucky click would be above all others."""
+SHRINK = 1.0
+"""Expected clicks with the average outcome that COEC adds to each pair."""
+
+
+def ctr_by_rank(searches: PackedSearches, prior: float = 0.0) -> Floats:
+    """(K,) clicks divided by impressions at each rank; NaN where nothing was shown."""
+    clicks = (searches.weights * searches.clicked).sum(axis=0)
+    return share(clicks, searches.weights.sum(axis=0), prior)
+
+
+def counts(searches: PackedSearches) -> tuple[Floats, Floats]:
+    """(P,) clicks and impressions of each pair."""
+    clicks = searches.by_pair(searches.weights * searches.clicked)
+    return clicks, searches.by_pair(searches.weights)
+
+
+def _fit_all(searches: PackedSearches, settings: Settings) -> Estimates:
+    clicks, shown = counts(searches)
+    rate = share(clicks.sum(), shown.sum(), settings.prior)
+    return Estimates(np.full(len(shown), float(rate)), shown)
+
+
+def _fit_rank(searches: PackedSearches, settings: Settings) -> Estimates:
+    _, shown = counts(searches)
+    curve = ctr_by_rank(searches, settings.prior)
+    mean = searches.by_pair(searches.weights * np.nan_to_num(curve)) / np.maximum(shown, 1e-12)
+    return Estimates(mean, shown, shared={"ctr": curve})
+
+
+def _fit_document(searches: PackedSearches, settings: Settings) -> Estimates:
+    clicks, shown = counts(searches)
+    return Estimates(share(clicks, shown, settings.prior), shown)
+
+
+def of_pairs(found: Estimates, searches: PackedSearches) -> Floats:
+    """(N, K) the attractiveness of what was shown."""
+    return found.filled(found.attractiveness)[searches.pair]
+
+
+def _of_ranks(found: Estimates, searches: PackedSearches) -> Floats:
+    curve = found.shared["ctr"]
+    curve = np.where(np.isfinite(curve), curve, np.nanmean(curve))
+    wide = np.full(searches.depth, curve[-1])
+    wide[: min(len(curve), searches.depth)] = curve[: searches.depth]
+    return np.broadcast_to(wide, searches.pair.shape)
+
+
+def expected_clicks(searches: PackedSearches) -> Floats:
+    """(P,) the clicks that a pair would have as an average document at its ranks."""
+    curve = np.nan_to_num(ctr_by_rank(searches))
+    return searches.by_pair(searches.weights * curve)
+
+
+def coec(searches: PackedSearches, shrink: float = SHRINK, cap: float = CAP) -> Floats:
+    """(P,) clicks over expected clicks: (clicks + m) / (expected + m), at most ``cap``.
+
+    Without shrinkage the sum of clicks is the sum of expected clicks (Zhang and Jones 2007).
+    """
+    clicks, _ = counts(searches)
+    return np.minimum(share(clicks + shrink, expected_clicks(searches) + shrink), cap)
+
+
+def coec_opensearch(searches: PackedSearches) -> Floats:
+    """(P,) COEC as OpenSearch Search Relevance computes it, on the scale of its ratings.
+
+    All impressions of a pair are taken to have been at the lowest rank at which it ever was, and
+    nothing is shrunk or cut off.
+    """
+    clicks, shown = counts(searches)
+    places = np.broadcast_to(np.arange(searches.depth), searches.pair.shape)
+    lowest = np.zeros(len(searches.pairs), np.int64)
+    np.maximum.at(lowest, searches.pair[searches.shown], places[searches.shown])
+    return share(clicks, np.nan_to_num(ctr_by_rank(searches))[lowest] * shown)
+
+
+def _fit_coec(searches: PackedSearches, settings: Settings) -> Estimates:
+    """COEC times the mean rate, so that it reads as a rate at the average rank."""
+    clicks, shown = counts(searches)
+    ratio = coec(searches, settings.prior or SHRINK)
+    curve = ctr_by_rank(searches)
+    return Estimates(
+        np.minimum(ratio * float(clicks.sum() / shown.sum()), 1.0), shown,
+        shared={"ctr": curve},
+    )  # fmt: skip
+
+
+def _coec_chance(found: Estimates, searches: PackedSearches) -> Floats:
+    """COEC times the rate of the rank."""
+    curve = _of_ranks(found, searches)
+    weight = found.examined / found.examined.sum()
+    mean = float((found.filled(found.attractiveness) * weight).sum())
+    return np.minimum(of_pairs(found, searches) / max(mean, 1e-12) * curve, 1.0)
+
+
+MODELS = (
+    ClickModel(
+        "gctr",
+        title="One click-through rate for all",
+        formula="P(click) = clicks / impressions",
+        fit=_fit_all,
+        conditional=of_pairs,
+        marginal=of_pairs,
+        of_documents=False,
+    ),
+    ClickModel(
+        "rctr",
+        title="Click-through rate of the rank",
+        formula="P(click) = ctr(rank)",
+        fit=_fit_rank,
+        conditional=_of_ranks,
+        marginal=_of_ranks,
+        of_documents=False,
+    ),
+    ClickModel(
+        "dctr",
+        title="Click-through rate of the document",
+        formula="P(click) = clicks(q, d) / impressions(q, d)",
+        source="Craswell and others 2008",
+        fit=_fit_document,
+        conditional=of_pairs,
+        marginal=of_pairs,
+    ),
+    ClickModel(
+        "coec",
+        title="Clicks over expected clicks, shrunk and capped",
+        formula="(clicks + m) / (sum over ranks of impressions * ctr(rank) + m)",
+        source="Zhang and Jones 2007",
+        fit=_fit_coec,
+        conditional=_coec_chance,
+        marginal=_coec_chance,
+    ),
+)

@@ -1,0 +1,57 @@
+"""Charts of click models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.errors import UsageError
+from rankgate.present.charts.backend import altair
+from rankgate.present.charts.parts import in_columns, panel, table
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.style import BLUE, GREY
+
+if TYPE_CHECKING:
+    from rankgate.online.clicks.click_judgments import ClickJudgments
+
+_SIZE = {"width": 300, "height": 240}
+_BARS = 24  # points a model
+
+
+def models(result: ClickJudgments) -> Picture:
+    """Models by how well they predict held-out clicks, and the perplexity of the best by rank."""
+    if result.models.is_empty():
+        raise UsageError("no models were compared.", code="nothing-to-draw")
+    rows = result.models.select("model", "log_likelihood", "perplexity").to_dicts()
+    alt = altair()
+    order = [row["model"] for row in rows]
+    colour = alt.condition(alt.datum.model == result.model, alt.value(BLUE), alt.value(GREY))
+    bars = alt.Chart(table(rows)).mark_point(filled=True, size=60).encode(
+        y=alt.Y("model:N", sort=order, title=None),
+        x=alt.X("log_likelihood:Q", title="log-likelihood a search", scale=alt.Scale(zero=False)),
+        color=colour,
+        tooltip=["model:N", "log_likelihood:Q", "perplexity:Q"],
+    )  # fmt: skip
+    chosen = result.by_rank.filter(pl.col("model") == (result.model if result.model in order
+                                                       else order[0])).to_dicts()  # fmt: skip
+    lines = alt.Chart(table(chosen)).mark_line(color=BLUE, point={"color": BLUE}).encode(
+        x=alt.X("rank:O", title="rank"),
+        y=alt.Y("perplexity:Q", title="perplexity", scale=alt.Scale(zero=False)),
+        tooltip=["rank:O", "perplexity:Q"],
+    )  # fmt: skip
+    size = {**_SIZE, "height": max(_BARS * len(rows), 80)}
+    panels = [
+        bars.properties(**size, **panel("held-out searches")),
+        lines.properties(**_SIZE, **panel(f"{chosen[0]['model']} by rank" if chosen else "")),
+    ]
+    return Picture(
+        "click-models",
+        "Which click model predicts best",
+        "Further right predicts clicks of searches better that the model has not seen. A "
+        "perplexity of 1 is perfect, 2 is no better than a coin.",
+        f"{result.searches:,} searches",
+        {"name": "click models", "hash": ""},
+        (*rows, *chosen),
+        in_columns(panels, 2),
+    )

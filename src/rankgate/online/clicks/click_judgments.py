@@ -1,0 +1,155 @@
+"""Judgments from clicks: the result of ``judgments``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+
+from rankgate.data.contents import FileContents
+from rankgate.data.qrels import Qrels
+from rankgate.data.streams.target import replacing
+from rankgate.data.write import format_for
+from rankgate.errors import InputError
+from rankgate.present.result import Notice, Result
+
+JUDGMENTS = {
+    "query_id": pl.String,
+    "doc_id": pl.String,
+    "grade": pl.Float64,
+    "impressions": pl.Int64,
+    "clicks": pl.Int64,
+    "examined": pl.Float64,
+    "attractiveness": pl.Float64,
+    "satisfaction": pl.Float64,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "model": pl.String,
+}
+MODELS = {
+    "model": pl.String,
+    "log_likelihood": pl.Float64,
+    "perplexity": pl.Float64,
+    "seconds": pl.Float64,
+}
+RANKS = {
+    "model": pl.String,
+    "rank": pl.Int64,
+    "perplexity": pl.Float64,
+}
+_PLAIN = ("gctr", "rctr")  # models that do not tell documents apart
+CURVES = {"name": pl.String, "place": pl.Int64, "value": pl.Float64}
+
+
+@dataclass(frozen=True)
+class ClickJudgments(Result):
+    """Judgments from clicks.
+
+    Attributes:
+        model: the click model that they are of.
+        searches: with a list, from which it learned.
+        pairs: of query and document that were shown.
+        judged: ``query_id``, ``doc_id``, ``grade``, ``impressions``, ``clicks``, ``examined`` (how
+            many impressions were looked at, as the model expects), ``attractiveness``,
+            ``satisfaction``, ``value`` (what the grade is made of), ``low``, ``high``, ``model``.
+        models: ``model``, ``log_likelihood`` per search and ``perplexity`` on searches that were
+            held out, ``seconds`` that fitting took.
+        by_rank: ``model``, ``rank``, ``perplexity``.
+        curves: ``name``, ``place``, ``value``: parameters that all pairs share.
+        held_out: the share of searches that models were compared on.
+        made_by: the rule that makes grades, with its parameters.
+        agreement: with judgments of people: ``pairs``, ``spearman``, ``kendall``; empty without.
+        faults: codes of what the log doctor found that spoils judgments.
+    """
+
+    kind: ClassVar[str] = "click_judgments"
+    label: ClassVar[str] = "Judgments from clicks"
+    document_from: ClassVar[str] = "rankgate.online.clicks.document:document"
+    charts: ClassVar[Mapping[str, str]] = {
+        "click-models": "rankgate.online.clicks.charts:models",
+    }
+    order: ClassVar[int] = 63
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "judged": JUDGMENTS, "models": MODELS, "by_rank": RANKS, "curves": CURVES,
+    }  # fmt: skip
+
+    model: str
+    searches: int
+    pairs: int
+    judged: pl.DataFrame
+    models: pl.DataFrame
+    by_rank: pl.DataFrame
+    curves: pl.DataFrame
+    held_out: float
+    made_by: Mapping[str, Any]
+    agreement: Mapping[str, float | None]
+    faults: tuple[str, ...] = ()
+
+    @cached_property
+    def qrels(self) -> Qrels:
+        """The judgments, for everything that takes judgments.
+
+        Raises:
+            InputError: no pair has enough evidence.
+        """
+        if self.judged.is_empty():
+            problem = (
+                f"no pair was looked at {self.made_by['min_examined']:g} times; collect more, or "
+                "lower --min-examined."
+            )
+            raise InputError(problem, code="no-judgments")
+        table = self.judged.select("query_id", "doc_id", "grade")
+        return Qrels(table, name=f"clicks-{self.model}", made_by=self.made_by)
+
+    def write(self, path: str | Path, to: str | None = None) -> Path:
+        """Write the judgments in a format that the name's suffix says, or that ``to`` names.
+
+        Raises:
+            InputError: no pair has enough evidence.
+            UsageError: no such format; a place where nothing can be written.
+        """
+        found = format_for(path, to, "qrels")
+        assert found.write is not None
+        contents = FileContents(qrels=self.qrels)
+        with replacing(path) as stream:
+            found.write(contents, stream)
+        return Path(path)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What to know before the judgments are used."""
+        found = []
+        if self.faults:
+            found.append(
+                Notice(
+                    "spoiled-judgments",
+                    f"the log doctor found {', '.join(self.faults)}, which makes clicks or ranks "
+                    "wrong: see rankgate online doctor",
+                )
+            )
+        if len(self.models) and self.models["model"][0] in _PLAIN:
+            found.append(
+                Notice(
+                    "no-better-than-average",
+                    f"{self.models['model'][0]}, which knows nothing of documents, predicts "
+                    "held-out clicks best: there are too few clicks to tell documents apart",
+                )
+            )
+        left = self.pairs - len(self.judged)
+        if left:
+            found.append(
+                Notice(
+                    "too-little-evidence",
+                    f"{left:,} of {self.pairs:,} pairs were looked at less than "
+                    f"{self.made_by['min_examined']:g} times and have no judgment",
+                )
+            )
+        return tuple(found)
+
+    def _table(self) -> pl.DataFrame:
+        return self.judged

@@ -1,0 +1,87 @@
+"""A click model: how it is fitted, and which clicks it predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.declare import Declared
+from rankgate.online.clicks.estimates import Estimates, bounded
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.online.clicks.packed import PackedSearches
+
+    Floats = NDArray[np.float64]
+    Predict = Callable[[Estimates, PackedSearches], Floats]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How models are fitted.
+
+    Attributes:
+        prior: clicks and non-clicks that are added to each pair before a share is taken.
+        iterations: of expectation and maximisation, at most.
+        tolerance: the change of all parameters below which they stop.
+        no_click: whether searches without a click count for cascade models: ``drop`` (nothing is
+            known of them) or ``all_examined``; empty: as the model's paper has it.
+    """
+
+    prior: float = 0.0
+    iterations: int = 50
+    tolerance: float = 1e-4
+    no_click: str = ""
+
+
+@dataclass(frozen=True)
+class ClickModel(Declared):
+    """A click model.
+
+    Attributes:
+        fit: from searches and settings its parameters.
+        conditional: the probability of each click, given the clicks above it.
+        marginal: the probability of each click, given nothing but the list.
+        formula: how it works, in signs.
+        of_documents: whether it tells documents apart, so that judgments can be made of it.
+    """
+
+    fit: Callable[[PackedSearches, Settings], Estimates] = field(kw_only=True)
+    conditional: Predict = field(kw_only=True)
+    marginal: Predict = field(kw_only=True)
+    formula: str = field(kw_only=True)
+    of_documents: bool = field(default=True, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Fitness:
+    """How well a model predicts searches.
+
+    Attributes:
+        log_likelihood: mean over searches of the natural logarithm of the probability of all
+            clicks, each given the clicks above it; the higher the better.
+        perplexity: 2 to the power of the mean surprise in bits of one click or none, given the
+            list; 1 is perfect, 2 is a coin.
+        by_rank: the perplexity at each rank; NaN where nothing was shown.
+    """
+
+    log_likelihood: float
+    perplexity: float
+    by_rank: Floats
+
+
+def fitness(model: ClickModel, found: Estimates, searches: PackedSearches) -> Fitness:
+    """Measure a fitted model on searches, best those that it was not fitted on."""
+    weights = searches.weights
+    chance = bounded(model.conditional(found, searches))
+    seen = np.where(searches.clicked, chance, 1 - chance)
+    logs = float((np.log(seen) * weights).sum()) / searches.searches
+    alone = bounded(model.marginal(found, searches))
+    bits = np.log2(np.where(searches.clicked, alone, 1 - alone)) * weights
+    with np.errstate(invalid="ignore"):
+        by_rank = 2 ** -(bits.sum(axis=0) / weights.sum(axis=0))
+    return Fitness(logs, float(2 ** -(bits.sum() / weights.sum())), by_rank)

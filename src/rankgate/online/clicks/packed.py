@@ -1,0 +1,151 @@
+"""Searches with their lists and clicks as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rankgate.online.database import Database
+
+RANKS = 20
+"""How many ranks of each list count by default."""
+
+
+def sums(cells: NDArray[np.int64], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """(size,) the sum of the values of each cell."""
+    return np.asarray(np.bincount(cells.ravel(), values.ravel(), size), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class PackedSearches:
+    """Searches of N lists with K ranks; equal ones are one row with a weight.
+
+    Attributes:
+        pairs: ``query_id``, ``doc_id`` of each pair, in the order of their numbers.
+        pair: (N, K) the pair at each rank; 0 where nothing was shown.
+        shown: (N, K) whether a document was shown at the rank.
+        clicked: (N, K) whether it was clicked.
+        weight: (N,) how often the list was shown with these clicks.
+    """
+
+    pairs: pl.DataFrame
+    pair: NDArray[np.int64]
+    shown: NDArray[np.bool_]
+    clicked: NDArray[np.bool_]
+    weight: NDArray[np.float64]
+
+    @property
+    def searches(self) -> float:
+        """How many there are."""
+        return float(self.weight.sum())
+
+    @property
+    def depth(self) -> int:
+        """K, the ranks."""
+        return int(self.pair.shape[1])
+
+    @cached_property
+    def last(self) -> NDArray[np.int64]:
+        """(N,) the place of the last click, from 0; -1 without one."""
+        places = np.where(self.clicked, np.arange(self.depth), -1)
+        return np.asarray(places.max(axis=1), dtype=np.int64)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """(N, K) the weight where something was shown, else 0."""
+        return self.weight[:, None] * self.shown
+
+    def by_pair(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums over searches and ranks for each pair; values are weighted already."""
+        return sums(self.pair, values, len(self.pairs))
+
+    def rows(self, chosen: NDArray[np.bool_]) -> PackedSearches:
+        """Some of the searches, with the same numbers of pairs."""
+        return PackedSearches(
+            self.pairs, self.pair[chosen], self.shown[chosen], self.clicked[chosen],
+            self.weight[chosen],
+        )  # fmt: skip
+
+    def split(self, share: float, seed: int) -> tuple[PackedSearches, PackedSearches]:
+        """Two halves: each of the equal searches goes to the second with the probability."""
+        drawn = np.random.default_rng(seed).binomial(self.weight.astype(np.int64), share)
+        first, second = self.weight - drawn, drawn.astype(np.float64)
+        halves = (
+            PackedSearches(self.pairs, self.pair, self.shown, self.clicked, weight)
+            for weight in (first, second)
+        )
+        one, other = (half.rows(half.weight > 0) for half in halves)
+        return one, other
+
+    @classmethod
+    def of(cls, table: pl.DataFrame) -> PackedSearches:
+        """Pack rows.
+
+        Args:
+            table: ``search`` (any number for each list), ``query_id``, ``doc_id``, ``rank`` from 1,
+                ``clicked``; at most one document a rank.
+
+        Raises:
+            InputError: no rows.
+        """
+        if table.is_empty():
+            problem = "no search has a list with ranks; log impressions, or their ids in responses."
+            raise InputError(problem, code="no-impressions")
+        keys = ["query_id", "doc_id"]
+        pairs = table.select(keys).unique().sort(keys).with_row_index("pair")
+        rows = table.join(pairs, on=keys)
+        search = rows["search"].rank("dense").to_numpy().astype(np.int64) - 1
+        place = rows["rank"].to_numpy().astype(np.int64) - 1
+        shape = (int(search.max()) + 1, int(place.max()) + 1)
+        pair = np.zeros(shape, np.int64)
+        shown, clicked = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+        pair[search, place] = rows["pair"].to_numpy()
+        shown[search, place] = True
+        clicked[search, place] = rows["clicked"].to_numpy()
+        return cls(pairs.drop("pair"), pair, shown, clicked, np.ones(shape[0])).merged()
+
+    def merged(self) -> PackedSearches:
+        """Equal searches as one with a weight."""
+        code = (self.pair * 2 + self.clicked) * self.shown - ~self.shown
+        packed = np.ascontiguousarray(code).view(np.dtype((np.void, code.shape[1] * 8))).ravel()
+        _, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
+        weight = sums(inverse, self.weight, len(first))
+        return PackedSearches(
+            self.pairs, self.pair[first], self.shown[first], self.clicked[first], weight
+        )
+
+
+def packed(base: Database, ranks: int = RANKS) -> PackedSearches:
+    """The searches of the view ``events`` that have impressions with ranks, and their clicks.
+
+    Clicks count for the document of their search; a document shown twice counts at its first rank.
+
+    Args:
+        base: has ``events``.
+        ranks: how many ranks count.
+
+    Raises:
+        InputError: no impressions.
+    """
+    table = base.rows(
+        "WITH texts AS (SELECT query_event_id, max(query) AS query FROM events WHERE "
+        "query_event_id IS NOT NULL GROUP BY 1), lists AS (SELECT query_event_id, doc_id, "
+        "min(rank) AS rank FROM events WHERE kind = 'impression' AND rank IS NOT NULL AND doc_id "
+        "IS NOT NULL GROUP BY 1, 2), firsts AS (SELECT query_event_id, rank, min(doc_id) AS doc_id "
+        f"FROM lists WHERE rank <= {int(ranks)} GROUP BY 1, 2), hits AS (SELECT DISTINCT "
+        "query_event_id, doc_id FROM events WHERE kind = 'click') SELECT "
+        "dense_rank() OVER (ORDER BY f.query_event_id) AS search, t.query AS query_id, f.doc_id, "
+        "f.rank, h.doc_id IS NOT NULL AS clicked FROM firsts f JOIN texts t USING (query_event_id) "
+        "LEFT JOIN hits h ON h.query_event_id = f.query_event_id AND h.doc_id = f.doc_id "
+        "WHERE t.query IS NOT NULL"
+    )
+    return PackedSearches.of(table)

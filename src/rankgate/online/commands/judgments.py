@@ -1,0 +1,79 @@
+"""``rankgate online judgments``: what clicks say of documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankgate.console import options
+from rankgate.console.declared_options import options_of
+from rankgate.console.definitions import DefiningCommand
+from rankgate.console.output import print_result
+from rankgate.console.places import inputs, refuse_clashes
+from rankgate.online.clicks.catalogue import MODELS
+from rankgate.online.clicks.judge import OPENSEARCH, judgments
+from rankgate.online.commands.arguments import logs
+from rankgate.present.write import FORMS
+
+
+def _numbers(_ctx: click.Context, _option: click.Parameter, words: str) -> list[float]:
+    try:
+        return [float(word) for word in words.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{words!r} is not a list of numbers, as in 0.2,0.5") from None
+
+
+@click.command(
+    "judgments",
+    cls=DefiningCommand,
+    definitions={"Models": [(each.name, each.title) for each in MODELS.values()]},
+)
+@logs
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="QRELS",
+    type=click.Path(),
+    help="Write the judgments to QRELS; what was found is printed.",
+)
+@click.option(
+    "--to", metavar="FORMAT", help="The format of QRELS; by the suffix of its name without it."
+)
+@options_of(judgments, "mapping")
+@options_of(
+    judgments, "model", "models MODEL", "ranks N", "grades",
+    choices={"model": ["auto", *MODELS, OPENSEARCH], "models": list(MODELS)},
+)  # fmt: skip
+@click.option(
+    "--cuts",
+    default="0.25,0.5,0.75",
+    show_default=True,
+    metavar="X,X,...",
+    callback=_numbers,
+    help="Where grades begin: the first gives grade 1, the second grade 2, and so on.",
+)
+@options_of(
+    judgments, "min_examined N", "prior N", "no_click", "held_out SHARE", "human", "seed",
+    choices={"no_click": ["drop", "all_examined"]},
+)  # fmt: skip
+@options.form(*FORMS)
+def command(
+    events: str | tuple[str, ...], target: str | None, to: str | None, form: str, **chosen: Any
+) -> None:
+    """Learn from clicks what documents are worth, and write judgments.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. The
+    ids of queries are their words.
+
+    \b
+    rankgate online judgments events
+    rankgate online judgments ubi.ndjson --model sdbn -o qrels.csv
+    rankgate online judgments events --grades quantiles --min-examined 50 -o qrels.csv
+    """
+    refuse_clashes(inputs(), target)
+    result = judgments(events, **chosen)
+    if target:
+        result.write(target, to)
+    print_result(result, form)

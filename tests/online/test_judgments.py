@@ -1,0 +1,109 @@
+"""Judgments from clicks, from the log to judgments that everything else reads."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import rankgate
+from online.logs import event, search, written
+from rankgate import online
+from rankgate.cli import rankgate as program
+from rankgate.errors import InputError, UsageError
+from support.wording import raises
+
+CHANCE = {"good": 0.6, "fair": 0.25, "poor": 0.02}
+LOOKS = (1.0, 0.6, 0.4)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """Three documents in all orders for two queries; ranks are looked at less and less."""
+    random = np.random.default_rng(3)
+    rows = []
+    for number in range(900):
+        words = f"words {number % 2}"
+        rows.append(search(number, number * 60, user_query=words))
+        for rank, doc in enumerate(random.permutation(list(CHANCE))):
+            rows.append(event("impression", number, number * 60, rank, doc))
+            if random.random() < CHANCE[doc] * LOOKS[rank]:
+                rows.append(event("click", number, number * 60 + 5, rank, doc))
+    return written(tmp_path_factory.mktemp("log") / "log.ndjson", rows)
+
+
+@pytest.fixture(scope="module")
+def judged(log):
+    return online.judgments(log, human={"words 0": {"good": 2, "fair": 1, "poor": 0}})
+
+
+def test_the_best_model_grades_documents(judged):
+    assert judged.model in {"pbm", "pbm_harvest", "ubm"}
+    assert judged.models["log_likelihood"].is_sorted(descending=True)
+    grades = {row["doc_id"]: row["grade"] for row in judged.judged.to_dicts()}
+    assert grades["good"] == 3
+    assert grades["fair"] in {1, 2}
+    assert grades["poor"] == 0
+    assert judged.agreement == {"pairs": 3.0, "spearman": 1.0, "kendall": pytest.approx(1.0)}
+
+
+def test_intervals_hold_the_truth(judged):
+    for row in judged.judged.to_dicts():
+        assert row["low"] <= row["value"] <= row["high"]
+        assert row["low"] - 0.03 <= CHANCE[row["doc_id"]] <= row["high"] + 0.03
+
+
+def test_they_are_judgments_for_everything_else(judged, tmp_path):
+    place = judged.write(tmp_path / "qrels.csv")
+    run = {query: {"good": 3, "fair": 2, "poor": 1} for query in ("words 0", "words 1")}
+    assert rankgate.evaluate(str(place), run, ["nDCG@3"]).means["nDCG@3"].item() == 1
+    assert rankgate.evaluate(judged.qrels, run, ["nDCG@3"]).means["nDCG@3"].item() == 1
+    assert judged.qrels.made_by["rule"] == "relative"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"grades": "cuts", "cuts": (0.1, 0.5)}, {"good": 2, "fair": 1, "poor": 0}),
+        ({"grades": "quantiles", "cuts": (0.4, 0.7)}, {"good": 2, "fair": 1, "poor": 0}),
+    ],
+)
+def test_other_rules(log, options, expected):
+    found = online.judgments(log, model="pbm", **options)
+    assert {row["doc_id"]: row["grade"] for row in found.judged.to_dicts()} == expected
+
+
+def test_the_value_itself_is_a_grade(log):
+    found = online.judgments(log, model="dctr", grades="value")
+    for row in found.judged.to_dicts():
+        assert row["grade"] == row["clicks"] / row["impressions"]
+
+
+def test_pairs_with_little_evidence_have_no_judgment(log):
+    found = online.judgments(log, model="dctr", min_examined=1e6)
+    assert {each.code for each in found.notices} == {"too-little-evidence"}
+    with raises("no-judgments", InputError):
+        _ = found.qrels
+
+
+def test_words_that_name_nothing(log):
+    with raises("unknown-click-model", UsageError):
+        online.judgments(log, model="bdn")
+    with raises("invalid-cuts", UsageError):
+        online.judgments(log, cuts=(0.5, 0.2))
+    with raises("no-model", UsageError):
+        online.judgments(log, models=("gctr", "rctr"))
+    with raises("no-impressions", InputError):
+        online.judgments(pl.DataFrame({"kind": ["click"], "doc_id": ["a"]}))
+
+
+def test_the_command_writes_judgments(log, tmp_path):
+    done = CliRunner().invoke(
+        program,
+        ["online", "judgments", str(log), "--model", "sdbn", "-o", str(tmp_path / "q.csv"),
+         "--format", "json"],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["model"] == "sdbn"
+    assert (tmp_path / "q.csv").read_text().startswith("query_id,doc_id,grade\n")
