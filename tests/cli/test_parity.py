@@ -61,7 +61,7 @@ COMMAND_ONLY = {
 
 PYTHON_ONLY = {
     "eval": {
-        *("columns", "catalogue", "train", "items", "features", "category", "group", "obvious"),
+        *("catalogue", "train", "items", "features", "category", "group", "obvious"),
         "drawn",
     },  # arrays and frames
     "reconcile": {"conventions"},

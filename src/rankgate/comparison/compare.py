@@ -11,6 +11,7 @@ from rankgate.comparison.inference import Test
 from rankgate.comparison.many import many
 from rankgate.comparison.pairs import Rules, compared
 from rankgate.comparison.scores.systems import given_scores, metrics_of, refuse_with_scores
+from rankgate.data.column_map import mapped
 from rankgate.data.comparison import ScoredRun
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
@@ -22,7 +23,14 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.comparison.inference import Correction, Interval, Method, SignedRanks, Zeros
-    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, ScoresLike, TableLike
+    from rankgate.data.inputs import (
+        ColumnsLike,
+        QrelsLike,
+        RunLike,
+        RunsLike,
+        ScoresLike,
+        TableLike,
+    )
     from rankgate.data.logs.interactions import LogLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
@@ -70,6 +78,7 @@ def compare(
     catalogue: int | Iterable[object] | None = None,
     scores: Sequence[ScoresLike] | ScoresLike = (),
     direction: Mapping[str, str] | None = None,
+    columns: ColumnsLike | None = None,
     names: Sequence[str] = (),
     context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -126,6 +135,8 @@ def compare(
             default all of them in order.
         direction: which values are better, higher or lower, of a metric in ``scores`` that
             rankgate does not know, by its name.
+        columns: the columns of CSV and TSV files and frames that have no usual name, as in
+            query=search_term,doc=sku,grade=final_rating; or a mapping from our columns to theirs.
         names: of the baseline and the candidates, in this order, instead of their own.
         context: the inputs from `train` to `catalogue` in one value, instead of them.
         on_progress: called with the current step.
@@ -182,6 +193,10 @@ def compare(
         raise UsageError(
             "judgments, a baseline and a candidate are needed, or scores.", code="missing-input"
         )
+    qrels, baseline, candidates = (
+        mapped(qrels, columns, "qrels"), mapped(baseline, columns, "run"),
+        mapped(candidates, columns, "run"),
+    )  # fmt: skip
     scorer = Scorer.of(
         qrels,
         metrics,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
     from rankgate.data.ratings import Ratings
     from rankgate.data.run import Run
+    from rankgate.data.streams.source import InputFile
 
 
 class ArrowFrame(Protocol):
@@ -78,8 +79,11 @@ RunsLike: TypeAlias = "RunLike | Sequence[RunLike] | Mapping[str, RunLike]"
 RatingsLike: TypeAlias = "Source | Ratings | Frame"
 """The grades of single raters."""
 
+ColumnsLike: TypeAlias = "str | Sequence[str] | Mapping[str, str]"
+"""Our columns and those of a table: ``query=search_term,doc=sku``, or a mapping."""
+
 ScoresLike: TypeAlias = "Source | Frame | Mapping[str, Any]"
 """Values of queries that another tool computed: a file, a frame, or nested dicts."""
 
-FileLike: TypeAlias = "FileContents | QrelsLike | RunLike | RatingsLike"
+FileLike: TypeAlias = "FileContents | InputFile | QrelsLike | RunLike | RatingsLike"
 """What files hold, to be described, checked or converted."""

@@ -11,14 +11,13 @@ from rankgate.data.formats import registry
 from rankgate.data.memory import frames
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
-from rankgate.data.streams.source import of_judgments
+from rankgate.data.streams.source import InputFile, of_judgments
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.data.rows import Part
-    from rankgate.data.streams.source import InputFile
 
 
 def contents_of(
@@ -48,7 +47,7 @@ def contents_of(
 
 
 def read_qrels(
-    table: QrelsLike,
+    table: QrelsLike | InputFile,
     name: str | None = None,
     from_: str | None = None,
     *,
@@ -69,14 +68,14 @@ def read_qrels(
     """
     if isinstance(table, Qrels):
         return table if subtopics else _of_documents(table)
-    if isinstance(table, str | Path):
+    if isinstance(table, str | Path | InputFile):
         place, found = registry.opened(table, from_)
         qrels = _qrels(place, found or registry.detected(place)[0])
         return qrels if subtopics else _of_documents(qrels)
     return frames.qrels_of(table, name or "qrels")
 
 
-def read_run(table: RunLike, name: str | None = None, from_: str | None = None) -> Run:
+def read_run(table: RunLike | InputFile, name: str | None = None, from_: str | None = None) -> Run:
     """A run from a path (``-`` is standard input), a frame, a dict of dicts, or as it is.
 
     Rows are read and checked when they are first needed. Arguments as of ``read_qrels``.
@@ -87,7 +86,7 @@ def read_run(table: RunLike, name: str | None = None, from_: str | None = None) 
     """
     if isinstance(table, Run):
         return table
-    if isinstance(table, str | Path):
+    if isinstance(table, str | Path | InputFile):
         place, found = registry.opened(table, from_)
         return _run(place, found or registry.detected(place)[0])
     return frames.run_of(table, name or "run")

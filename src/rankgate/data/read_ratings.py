@@ -11,13 +11,16 @@ from rankgate.data.columns import named
 from rankgate.data.dataframes import is_frame, lazy_frame
 from rankgate.data.ratings import SCHEMA, Ratings
 from rankgate.data.read import contents_of
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import RatingsLike
 
 
-def read_ratings(table: RatingsLike, name: str | None = None, from_: str | None = None) -> Ratings:
+def read_ratings(
+    table: RatingsLike | InputFile, name: str | None = None, from_: str | None = None
+) -> Ratings:
     """The ratings of single raters, from a path (``-`` is standard input) or a frame.
 
     Args:
@@ -31,14 +34,15 @@ def read_ratings(table: RatingsLike, name: str | None = None, from_: str | None 
     """
     if isinstance(table, Ratings):
         return table
-    if isinstance(table, str | Path):
+    if isinstance(table, str | Path | InputFile):
         content = contents_of(table, from_)
         if content.ratings is None:
             problem = (
                 "it does not say who rated what; ratings need a column rater besides query_id, "
                 "doc_id and grade."
             )
-            raise InputError(problem, source=str(table), code="missing-column")
+            label = table.label if isinstance(table, InputFile) else str(table)
+            raise InputError(problem, source=label, code="missing-column")
         return content.ratings
     return _of_frame(table, name or "ratings")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankgate.data.columns import renamed
+from rankgate.data.column_map import ColumnMap, mapped
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluation import Evaluation
@@ -22,7 +22,7 @@ from rankgate.scoring.sources import RunSource
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels
-    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, TableLike
+    from rankgate.data.inputs import ColumnsLike, QrelsLike, RunLike, RunsLike, TableLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.evaluation.lists.builder import ListBuilder
     from rankgate.scoring import Convention
@@ -38,7 +38,7 @@ def evaluate(
     overrides: Overrides | Sequence[str] = (),
     bounds: bool = False,
     extra: Sequence[Metric] = (),
-    columns: Mapping[str, str] | None = None,
+    columns: ColumnsLike | None = None,
     catalogue: int | Iterable[object] | None = None,
     train: LogLike | None = None,
     items: TableLike | None = None,
@@ -71,8 +71,8 @@ def evaluate(
         bounds: also the least and greatest value that any grades of the unjudged documents give
             (``low``, ``high``), and the values if they were all irrelevant, and all best.
         extra: additional metrics that can be named.
-        columns: our column (``query_id``, ``doc_id``, ``grade``, ``score``) -> that of a frame,
-            where it has no usual name.
+        columns: the columns of CSV and TSV files and frames that have no usual name, as in
+            query=search_term,doc=sku,grade=final_rating; or a mapping from our columns to theirs.
         catalogue: how many items there are, numbered from 0, or their ids; those of training,
             items, judgments, matrices and lists are of the catalogue anyway.
         train: what systems learned from: a log, or a matrix in which 0 is nothing.
@@ -120,14 +120,15 @@ def evaluate(
     together = [(label, each) for label, each in every if is_of_lists(each)]
     chosen = [(label, each) for label, each in every if not is_of_lists(each)]
     subtopics = any(each.view == SUBTOPICS for _, each in chosen)
-    readable = named_rankings(renamed(runs, columns), names)
+    readable = named_rankings(mapped(runs, columns, "run"), names)
     if not readable:
         raise UsageError("no run to score; give at least one.", code="missing-input")
-    judgments = JudgmentIndex.read(renamed(qrels, columns), subtopics=subtopics)
+    judgments = JudgmentIndex.read(mapped(qrels, columns, "qrels"), subtopics=subtopics)
     if subtopics:
         judgments = with_subtopics(judgments, inputs)
     plan = Plan.of(every, [rules])
-    lists = _lists(together, rules, inputs, catalogue, columns)
+    framed = ColumnMap.of(columns)
+    lists = _lists(together, rules, inputs, catalogue, framed.of_frames if framed else None)
     leaving = lists.leaving if lists else None
     scored = []
     for run in readable:

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from rankgate.data import read
+from rankgate.data.column_map import mapped
 from rankgate.data.contents import WORDS, FileContents
 from rankgate.data.formats import registry, run_meta
 from rankgate.data.formats.format import Loss, Note
 from rankgate.data.notes import STATES
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run, ScatteredError
+from rankgate.data.streams.source import InputFile
 from rankgate.data.streams.target import replacing
 from rankgate.data.write import format_for
 from rankgate.errors import InputError, UsageError
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data.formats.format import Format
-    from rankgate.data.inputs import FileLike
+    from rankgate.data.inputs import ColumnsLike, FileLike
     from rankgate.data.rows import Part
 
 PARTS = {
@@ -45,6 +47,7 @@ def convert(
     target: str | Path | BinaryIO,
     *,
     from_: str | None = None,
+    columns: ColumnsLike | None = None,
     to: str | None = None,
     as_: str | None = None,
 ) -> Conversion:
@@ -58,6 +61,9 @@ def convert(
             `Qrels`, a `Run`; or with ``as_`` a frame or a dict of dicts.
         target: a path, or a stream of bytes, which needs ``to``.
         from_: the format of the source; found by looking into it if not given.
+        columns: the columns of CSV and TSV files that have no usual name, as in
+            query=search_term,doc=sku,grade=final_rating; grades of several raters side by side are
+            grade=ann+bob or grade=rater_*.
         to: the format of the target; by the suffix of its name if not given.
         as_: the one part to carry: a key of ``PARTS``.
 
@@ -71,6 +77,7 @@ def convert(
     >>> out.getvalue(), result.losses
     (b'7 0 a 2\n', ())
     """
+    source = mapped(source, columns)
     if as_ is not None and as_ not in PARTS:
         raise UsageError(f"no part '{as_}'; choose {', '.join(PARTS)}.", code="unknown-choice")
     writer = format_for(None if hasattr(target, "write") else target, to)
@@ -122,7 +129,7 @@ def _in_memory(source: Any, as_: str | None) -> FileContents | None:  # noqa: AN
         return FileContents(qrels=source)
     if isinstance(source, Run):
         return FileContents(runs=(source,))
-    if isinstance(source, str) or hasattr(source, "__fspath__"):
+    if isinstance(source, str | InputFile) or hasattr(source, "__fspath__"):
         return None
     if as_ == "qrels":
         return FileContents(qrels=read.read_qrels(source))

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data import read
+from rankgate.data.column_map import label_of, mapped
 from rankgate.data.contents import FileContents
 from rankgate.data.formats import registry
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
+from rankgate.data.streams.source import InputFile
 from rankgate.declare import Cutoff
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
@@ -24,9 +26,8 @@ from rankgate.files.described import judgments_of, ranking_of, rated_of
 from rankgate.files.description import Description, Descriptions, JudgedDepth, SharedIds
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import FileLike
+    from rankgate.data.inputs import ColumnsLike, FileLike
     from rankgate.data.rows import Part
-    from rankgate.data.streams.source import InputFile
 
 
 CUTOFF = 10
@@ -37,6 +38,7 @@ def describe(
     files: FileLike | Sequence[FileLike],
     *,
     from_: str | None = None,
+    columns: ColumnsLike | None = None,
     as_: str | None = None,
     cutoff: Cutoff = CUTOFF,
     on_progress: Callable[[str], None] | None = None,
@@ -47,6 +49,9 @@ def describe(
         files: a path (``-`` is standard input, ``NAME:PATH`` names the format), judgments, a run,
             contents; or a list of these.
         from_: the format of the files; found by looking into them if not given.
+        columns: the columns of CSV and TSV files that have no usual name, as in
+            query=search_term,doc=sku,grade=final_rating; grades of several raters side by side are
+            grade=ann+bob or grade=rater_*.
         as_: ``qrels`` or ``run``, where a file could be either.
         cutoff: the depth of runs for the share of judged documents.
         on_progress: called with the name of each file before it is read.
@@ -56,13 +61,14 @@ def describe(
         UsageError: no file, no such format or part.
     """
     several: list[Any] = list(files) if isinstance(files, list | tuple) else [files]
+    several = mapped(several, columns)
     if not several:
         raise UsageError("no file to describe; give at least one.", code="missing-input")
     part = part_of(as_)
     say = on_progress or (lambda _: None)
     read = []
     for each in several:
-        say(str(each) if isinstance(each, str | Path) else "a table")
+        say(label_of(each))
         read.append(_read(each, from_, part))
     content = [contents for _, contents in read]
     labels = [result.file for result, _ in read]
@@ -73,7 +79,7 @@ def describe(
 
 def _read(given: FileLike, from_: str | None, as_: Part | None) -> tuple[Description, FileContents]:
     """A description of one file, and what it holds."""
-    if not isinstance(given, str | Path):
+    if not isinstance(given, str | Path | InputFile):
         contents = _in_memory(given, as_)
         return _described("in memory", ("memory", "it is in memory"), (0, ""), contents), contents
     place, found = registry.opened(given, from_)
@@ -81,7 +87,12 @@ def _read(given: FileLike, from_: str | None, as_: Part | None) -> tuple[Descrip
     if found is None:
         found, reason = registry.detected(place)
     contents = read.contents_of(place, found.name, as_)
-    result = _described(place.label, (found.name, reason), _stored(place), contents)
+    result = _described(
+        place.label,
+        (found.name, reason),
+        _stored(place if place.path is None else InputFile(place.path)),
+        contents,
+    )
     return result, contents
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankgate.data.column_map import label_of, mapped
 from rankgate.data.scales import scale_of
 from rankgate.errors import InputError, UsageError
 from rankgate.files.checks import CHECKS, SEVERITIES
@@ -15,7 +15,7 @@ from rankgate.files.checks.subject import Both, RawQueries
 from rankgate.files.validation import Looked, Problem, Validation
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import FileLike
+    from rankgate.data.inputs import ColumnsLike, FileLike
     from rankgate.data.place import Place
     from rankgate.data.qrels import Scale
     from rankgate.data.rows import Part
@@ -28,6 +28,7 @@ def validate(
     against: FileLike | None = None,
     *,
     from_: str | None = None,
+    columns: ColumnsLike | None = None,
     as_: str | None = None,
     scale: str | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -39,6 +40,9 @@ def validate(
             a frame; or a list of these.
         against: judgments to check runs or query files against: do queries and documents match?
         from_: the format of the files; found by looking into them if not given.
+        columns: the columns of CSV and TSV files that have no usual name, as in
+            query=search_term,doc=sku,grade=final_rating; grades of several raters side by side are
+            grade=ann+bob or grade=rater_*.
         as_: ``qrels`` or ``run``, where a file could be either.
         scale: the grades that are possible: ``0..3``, ``0,1,10,100``, or a name.
         on_progress: called with the name of each file before it is looked at.
@@ -52,6 +56,7 @@ def validate(
     ([('warning', 'all-tied'), ('note', 'ties'), ('warning', 'huge-grade')], True)
     """
     several: list[Any] = list(files) if isinstance(files, list | tuple) else [files]
+    several = mapped(several, columns)
     if not several:
         raise UsageError("no file to look at; give at least one.", code="missing-input")
     part = part_of(as_)
@@ -99,7 +104,7 @@ def _seen(
     say: Callable[[str], None],
 ) -> _SeenFile:
     """Look at one file."""
-    say(str(given) if isinstance(given, str | Path) else "a table")
+    say(label_of(given))
     found, failure = subject(given, *how)
     problems = list(_checked(found, against))
     if failure and not any(each.severity == "error" for each in problems):

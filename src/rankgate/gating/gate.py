@@ -16,6 +16,7 @@ from rankgate.comparison.inference import Test
 from rankgate.comparison.list_metrics import ComparedLists, with_wholes
 from rankgate.comparison.pairs import Rules, compared
 from rankgate.data import read_run
+from rankgate.data.column_map import mapped
 from rankgate.data.dataframes import polars_frame
 from rankgate.data.formats.tags import tags_from
 from rankgate.declare import Range
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from rankgate.comparison.inference import Interval
     from rankgate.data import Run
     from rankgate.data.comparison import ScoredRun
-    from rankgate.data.inputs import QrelsLike, RunLike, ScoresLike, TableLike
+    from rankgate.data.inputs import ColumnsLike, QrelsLike, RunLike, ScoresLike, TableLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.data.logs.user_items import Meetings
     from rankgate.gating.baselines import Saved
@@ -80,6 +81,7 @@ def gate(
     today: str | None = None,
     scores: Sequence[ScoresLike] | ScoresLike = (),
     direction: Mapping[str, str] | None = None,
+    columns: ColumnsLike | None = None,
     names: Sequence[str] = (),
     context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -118,6 +120,8 @@ def gate(
             of ``compare``; the baseline and the candidate are then names of systems.
         direction: which values are better, higher or lower, of a metric in ``scores`` that
             rankgate does not know, by its name.
+        columns: the columns of CSV and TSV files and frames that have no usual name, as in
+            query=search_term,doc=sku,grade=final_rating; or a mapping from our columns to theirs.
         names: of the baseline and the candidate, instead of their own.
         context: the inputs from `train` to `catalogue` in one value, instead of them.
         on_progress: called with the current step.
@@ -160,8 +164,11 @@ def gate(
             code="missing-input",
         )
     refuse_baseline_again(baseline, [candidate])
+    qrels, candidate = mapped(qrels, columns, "qrels"), mapped(candidate, columns, "run")
     refuse_unfinished_files(baseline, candidate, *noise)
     saved = baselines.pinned(str(baseline), kept) if isinstance(baseline, str | Path) else None
+    if saved is None:
+        baseline = mapped(baseline, columns, "run")
     rankings = rankings_among(rules.metrics, chosen_convention(rules["convention"]), extra)
     metrics = rankings or (saved.baseline.system.metrics if saved else DEFAULT_METRICS)
     say("scoring the candidate")

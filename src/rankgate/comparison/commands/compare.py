@@ -30,6 +30,7 @@ from rankgate.present.write import FORMS
 @options.metrics
 @options.metrics_from
 @options.convention
+@options_of(compare, "columns NAME=COLUMN,...")
 @comparing.test
 @comparing.unequal
 @options_of(compare, "tags FILE", "slices TAG --slice")

@@ -11,6 +11,7 @@ from rankgate.console.declared_options import options_of
 from rankgate.console.hooks import hook
 from rankgate.console.output import print_result
 from rankgate.console.progress import Progress
+from rankgate.data.column_map import ColumnMap, mapped
 from rankgate.errors import UsageError
 from rankgate.evaluation.commands.list_options import context
 from rankgate.evaluation.evaluate import evaluate
@@ -32,6 +33,7 @@ FROM_RATINGS = ("searchtweak", "quepid")
 @options.convention
 @click.option("--per-query", is_flag=True, help="Show each query, not only the means.")
 @options_of(evaluate, "bounds")
+@options_of(evaluate, "columns NAME=COLUMN,...")
 @options.scale
 @context
 @options.form(*FORMS)
@@ -59,6 +61,11 @@ def command(
     """
     convention: Convention = chosen.pop("convention")
     if convention.name in FROM_RATINGS:
+        columns = chosen.pop("columns")
+        how = ColumnMap.of(columns)
+        qrels = mapped(qrels, columns, "ratings" if how and how.rates else "qrels")
+        runs = tuple(mapped(runs, columns, "run"))
+        chosen["columns"] = None  # they are read
         with Progress(len(runs)) as progress:
             rated = hook("score_ratings")(
                 qrels,
@@ -67,7 +74,7 @@ def command(
                 context=context,
                 scale=scale,
                 on_progress=progress,
-                **chosen,
+                **{name: each for name, each in chosen.items() if name != "columns"},
             )
         if rated is not None:
             print_result(rated, form, output, per_query=per_query)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data import read
+from rankgate.data.column_map import label_of
 from rankgate.data.columns import graded, shaped
 from rankgate.data.contents import FileContents
 from rankgate.data.dataframes import is_frame, polars_frame
@@ -18,6 +19,7 @@ from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import SCHEMA, Run
 from rankgate.data.streams.prefetch import ahead
+from rankgate.data.streams.source import InputFile
 from rankgate.errors import InputError, UsageError
 from rankgate.files.checks.subject import Bytes, RawQrels, RawRun, Subject
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import FileLike
     from rankgate.data.qrels import Scale
     from rankgate.data.rows import FileRows, Part
-    from rankgate.data.streams.source import InputFile
 
 _LOOKED_AT = 1 << 24  # bytes: guards and line ends are looked for in these
 _NOTHING = Bytes(b"")
@@ -62,9 +63,9 @@ def subject(
     Raises:
         UsageError: no such format; a dict of dicts that could be either.
     """
-    if not isinstance(given, str | Path):
+    if not isinstance(given, str | Path | InputFile):
         return _in_memory(given, as_, scale), None
-    result = Subject(str(given), "?", "", _NOTHING)
+    result = Subject(label_of(given), "?", "", _NOTHING)
     try:
         place, found = registry.opened(given, from_)
         result = replace(result, label=place.label, bytes=_text(place))

@@ -7,6 +7,7 @@ import sys
 import click
 
 from rankgate.console import options
+from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_report
 from rankgate.console.places import deliver, refuse_clashes
 from rankgate.console.terminal import styled, width
@@ -27,6 +28,7 @@ from rankgate.present.write import FORMS, rendered
     type=click.Choice(list(CONVERT_PARTS)),
     help="Convert only this part; needed for tables that could be judgments or a run.",
 )
+@options_of(convert, "columns NAME=COLUMN,...")
 @options.form(*FORMS)
 @options.output
 def command(
@@ -35,6 +37,7 @@ def command(
     from_: str | None,
     to: str | None,
     as_: str | None,
+    columns: str | None,
     form: str,
     output: str | None,
 ) -> None:
@@ -56,7 +59,7 @@ def command(
             code="output-is-input",
         )
     stream = sys.stdout.buffer if target == "-" else target
-    result = convert(source, stream, from_=from_, to=to, as_=as_)
+    result = convert(source, stream, from_=from_, to=to, as_=as_, columns=columns)
     found = rendered(result, form, width(output))
     if form == "text" and output is None:
         print_report(found)

@@ -19,6 +19,7 @@ from rankgate.present.write import FORMS
 @options.from_
 @options.as_either
 @options_of(describe, "cutoff -k")
+@options_of(describe, "columns NAME=COLUMN,...")
 @options.form(*FORMS)
 @options.output
 def command(files: tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:

@@ -25,6 +25,7 @@ _INVALID = 2
 @options.as_either
 @options.scale
 @click.option("--list", "listed", is_flag=True, help="List all checks.")
+@options_of(validate, "columns NAME=COLUMN,...")
 @options.form(*FORMS, "table")
 @options.output
 @click.pass_context

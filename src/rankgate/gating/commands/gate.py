@@ -52,6 +52,7 @@ from rankgate.present.write import FORMS as CHECK_FORMS
     "same system, or BASELINE is the TOML file of an engine and CANDIDATE its queries.",
 )
 @options_of(self_check, "snapshots N")
+@options_of(gate, "columns NAME=COLUMN,...")
 @options.metrics_from
 @options.form(*FORMS)
 @options.output

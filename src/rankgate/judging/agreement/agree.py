@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankgate.data.column_map import mapped
 from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import scale_of
 from rankgate.declare import Count
@@ -13,7 +14,7 @@ from rankgate.judging.agreement.figures import agreements
 from rankgate.judging.agreement.rated_pairs import rated_pairs
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import RatingsLike
+    from rankgate.data.inputs import ColumnsLike, RatingsLike
 
 
 def agree(
@@ -23,6 +24,7 @@ def agree(
     resamples: Count = 2000,
     seed: int = 0,
     from_: str | None = None,
+    columns: ColumnsLike | None = None,
 ) -> RaterAgreement:
     """Measure how far raters agree, and report what looks wrong.
 
@@ -35,12 +37,15 @@ def agree(
         resamples: the number of bootstrap resamples of queries.
         seed: of the bootstrap.
         from_: the name of the file's format.
+        columns: the columns of a CSV or TSV file or a frame that have no usual name, as in
+            query=search_term,doc=sku,rater=who,grade=stars; grades of several raters side by side
+            are grade=ann+bob or grade=rater_*.
 
     Raises:
         InputError: ratings that cannot be read, with file and line; none has a grade.
         UsageError: no such scale or format.
     """
-    said = read_ratings(ratings, from_=from_)
+    said = read_ratings(mapped(ratings, columns, "ratings"), from_=from_)
     grades = scale_of(scale) if scale else None
     pairs = rated_pairs(said, grades)
     found = agreements(pairs, samples=resamples, seed=seed)

@@ -11,6 +11,7 @@ from rankgate.console import options
 from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
 from rankgate.console.progress import Progress
+from rankgate.data.column_map import mapped
 from rankgate.errors import UsageError
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.rater_resampling import rerated
@@ -30,6 +31,7 @@ from rankgate.present.write import FORMS
 @options_of(rerated, "rule", "draws")
 @options_of(agree, "scale SCALE", "resamples")
 @options.seed
+@options_of(agree, "columns NAME=COLUMN,...")
 @options.from_
 @options.form(*FORMS)
 @options.output
@@ -59,10 +61,11 @@ def command(
         )
     drawn = {name: chosen.pop(name) for name in ("metrics", "rule", "draws")}
     how = chosen.pop("convention")
-    result = agree(ratings, **chosen)
+    said = mapped(ratings, chosen.pop("columns"), "ratings")
+    result = agree(said, **chosen)
     if baseline and candidate:
         drawn |= {"how": how, "seed": chosen["seed"], "from_": chosen["from_"]}
         with Progress(drawn["draws"]) as progress:
-            effect = rerated(ratings, baseline, candidate, **drawn, on_progress=progress)
+            effect = rerated(said, baseline, candidate, **drawn, on_progress=progress)
         result = replace(result, effect=effect)
     print_result(result, form, output)

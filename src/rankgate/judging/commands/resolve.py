@@ -31,6 +31,7 @@ from rankgate.present.suffixes import refuse_other_suffix
     metavar="FILE",
     help="Write the pairs without a judgment as a pool (csv), to be rated again or adjudicated.",
 )
+@options_of(resolve, "columns NAME=COLUMN,...")
 @options.from_
 @options.form("trec", "csv", "json")
 @options.output

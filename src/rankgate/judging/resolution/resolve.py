@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data import read_qrels
+from rankgate.data.column_map import mapped
 from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import scale_of
 from rankgate.declare import Count
@@ -19,7 +20,7 @@ from rankgate.judging.resolution.rules import RULES
 from rankgate.judging.transformers import TRANSFORMERS, Transformer
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import QrelsLike, RatingsLike
+    from rankgate.data.inputs import ColumnsLike, QrelsLike, RatingsLike
     from rankgate.judging.rating.pool_tasks import PoolLike
     from rankgate.judging.resolution.resolution import ResolvedJudgments
 
@@ -58,6 +59,7 @@ def resolve(
     sample: PoolLike | None = None,
     rest: QrelsLike | None = None,
     from_: str | None = None,
+    columns: ColumnsLike | None = None,
 ) -> ResolvedJudgments:
     """Make judgments of ratings: at most one grade per query and document, by a stated rule.
 
@@ -76,6 +78,9 @@ def resolve(
         rest: the pool's documents that were not drawn, graded −1; they are added, as infAP
             needs.
         from_: the name of the file's format.
+        columns: the columns of a CSV or TSV file or a frame that have no usual name, as in
+            query=search_term,doc=sku,rater=who,grade=stars; grades of several raters side by side
+            are grade=ann+bob or grade=rater_*.
 
     Raises:
         InputError: ratings that cannot be read, a grade that is not on the scale, with file and
@@ -89,7 +94,7 @@ def resolve(
     >>> resolve(said).qrels.table.rows()
     [('q', 'd', 1.0)]
     """
-    said = read_ratings(ratings, from_=from_)
+    said = read_ratings(mapped(ratings, columns, "ratings"), from_=from_)
     result = resolved(
         said,
         rule,
