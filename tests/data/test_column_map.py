@@ -101,7 +101,7 @@ def test_every_command_of_files_takes_them(folder, run):
         ("query=sku,doc=sku", "duplicate-name"),
         ("query=a,query=b", "duplicate-name"),
         (f"{PAIR},grade=rater_ann+rater_ann", "duplicate-name"),
-        (f"{PAIR},stars=title", "unknown-choice"),
+        (f"{PAIR},stars=title", "missing-column"),
         (f"{PAIR},grade", "invalid-syntax"),
         (f"{PAIR},grade=rater_*,rater=title", "conflicting-options"),
     ],

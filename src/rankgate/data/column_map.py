@@ -68,7 +68,7 @@ class ColumnMap:
             if ours not in _OURS:
                 known = "query, doc, " + ", ".join(_OURS[2:])
                 problem = f"columns: '{name}' is not a column of rankgate; there are {known}."
-                raise UsageError(problem, code="unknown-choice")
+                raise UsageError(problem, code="missing-column")
             if ours in theirs:
                 raise UsageError(f"columns: {name} is named twice.", code="duplicate-name")
             theirs[ours] = column
