@@ -148,12 +148,12 @@ def test_judgments_by_subtopic_serve_both_kinds(tmp_path):
         evaluate(str(qrels), run, ["alpha_nDCG(alpha=2)@5"])
 
 
-def test_judgments_without_subtopics_have_one():
-    qrels = read_qrels({"q": {"a": 1, "b": 0}})
-    run = {"q": {"b": 3.0, "a": 2.0}}
-    result = evaluate(qrels, run, ["StRecall@1", "AP_IA", "AP"]).runs[0].means
-    assert result["StRecall@1"] == 0
-    assert result["AP_IA"] == result["AP"] == 0.5
+def test_judgments_without_subtopics_are_refused(tmp_path):
+    path = tmp_path / "qrels.txt"
+    path.write_text("q 0 a 1\nq 0 b 0\n")
+    for qrels in (read_qrels({"q": {"a": 1, "b": 0}}), path):
+        with raises("no-subtopics", InputError):
+            evaluate(qrels, {"q": {"b": 3.0, "a": 2.0}}, ["StRecall@1"])
 
 
 @pytest.mark.parametrize("metric", FACET_METRICS, ids=lambda m: m.name)
@@ -162,3 +162,52 @@ def test_every_declaration_is_filled_in(metric):
         assert getattr(metric, field), field
     cut = metric @ 5 if metric.at else metric
     assert parse(str(cut), FACET_METRICS) == cut
+
+
+# grades of three intents; at rel=2 only the first and the third have an answer
+GRADED = block([[{0: 1}, {0: 2, 1: 1}, {}, {2: 3}]], [[{0: 2, 1: 1}, {2: 3}, {0: 1}, {0: 2}]])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("StRecall(rel=2)@2", 1 / 2),
+        ("StRecall@2", 2 / 3),
+        ("P_IA(rel=2)@4", (1 / 4 + 1 / 4) / 2),
+        ("AP_IA(rel=2)", ((1 / 2) / 2 + 1 / 4) / 2),
+        ("ERR_IA(rel=2,norm='none')@4", (1 / 2 * 1 / 2 + 1 / 2 * 1 / 4) / 2),
+        ("NRBP(rel=2,beta=0.5)", (1 - 0.25) / 2 * (1 / 2 + 1 / 8)),
+        ("alpha_DCG(rel=2,norm='none')@4", 1 / log2(3) + 1 / log2(5)),
+        ("IA(of='RR')", (1 + 1 / 2 + 1 / 4) / 3),
+        ("IA(of='RR(rel=2)',rel=2)", (1 / 2 + 1 / 4) / 2),
+        ("IA(of='CG@4')", (3 + 1 + 3) / 3),
+        ("Dsharp(of='CG@2',gamma=0)", (1 + 3) / 3),
+        (
+            "Dsharp(of='nDCG@4',gamma=0.25)",
+            0.25
+            + 0.75
+            * (1 + 3 / log2(3) + 3 / log2(5))
+            / (3 + 3 / log2(3) + 2 / log2(4) + 1 / log2(5)),
+        ),
+    ],
+)
+def test_grades_of_intents_count(name, value):
+    metric = parse(name, FACET_METRICS)
+    assert metric.kernel(GRADED, **metric.bound())[0] == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("general", "own"), [("IA(of='P@3')", "P_IA@3"), ("IA(of='AP@3')", "AP_IA@3")]
+)
+def test_the_general_form_has_the_values_of_the_metrics_that_are_one(general, own):
+    values = [parse(name, FACET_METRICS) for name in (general, own)]
+    for judged in (TOLD, GRADED):
+        one, two = (each.kernel(judged, **each.bound()) for each in values)
+        assert one == pytest.approx(two)
+
+
+@pytest.mark.parametrize("of", ["Bpref", "Judged@5", "alpha_nDCG@5", "P"])
+def test_a_metric_that_intents_do_not_allow_is_refused(of):
+    metric = parse(f"IA(of='{of}')", FACET_METRICS)
+    with pytest.raises(UsageError):
+        metric.kernel(GRADED, **metric.bound())

@@ -7,6 +7,7 @@ from math import log2
 import polars as pl
 import pytest
 
+from rankgate.errors import InputError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.recommenders.scorecard import scorecard
@@ -53,6 +54,7 @@ def test_judgments_by_subtopic_go_before_categories():
     assert result.per_query("StRecall@3")["u"] == 1 / 2
 
 
-def test_without_categories_each_user_has_one_subtopic():
-    result = evaluate(QRELS, RUN, ["StRecall@3"]).runs[0]
-    assert result.per_query("StRecall@3") == {"u": 1.0, "v": 1.0}
+def test_without_categories_there_are_no_subtopics():
+    with pytest.raises(InputError) as error:
+        evaluate(QRELS, RUN, ["StRecall@3"])
+    assert error.value.code == "no-subtopics"

@@ -147,7 +147,7 @@ def _canonical(text: str, names: Names, *, folded: bool = False) -> Metric | Non
     given = _arguments(match["inside"] or "", text)
     if metric.name == "NumRet" and "rel" in given:  # as ir_measures says it
         metric = by_name["NumRelRet"]
-    metric = metric(**_translated(given)) if given else metric
+    metric = metric(**_translated(given, metric)) if given else metric
     return metric if match["at"] is None else metric @ _number(match["at"], text)
 
 
@@ -165,7 +165,7 @@ def _arguments(inside: str, text: str) -> dict[str, object]:
         ) from None
 
 
-def _translated(given: Mapping[str, object]) -> dict[str, object]:
+def _translated(given: Mapping[str, object], metric: Metric) -> dict[str, object]:
     """Parameters by our names where ir_measures has others."""
     words = dict(given)
     if "dcg" in words:
@@ -174,6 +174,8 @@ def _translated(given: Mapping[str, object]) -> dict[str, object]:
     for theirs, ours in (("gains", "gain"), ("max_rel", "max_grade"), ("min_rel", "min_grade")):
         if theirs in words:
             words[ours] = words.pop(theirs)
+    if "beta" in words and "beta" not in metric.parameters and "p" in metric.parameters:
+        words["p"] = words.pop("beta")  # NRBP of ndeval
     return words
 
 

@@ -96,7 +96,7 @@ def _rankings(
 def _lacking(block: Block, rows: NDArray[np.int64], job: Job, seen: Any) -> Flags:  # noqa: ANN401
     """Which queries have no relevant document, as far as a view knows them."""
     if job.metric.view == SUBTOPICS:
-        none: Flags = seen.subtopics == 0
+        none: Flags = seen.at_level(job.level).subtopics == 0
         return none
     return block.judgments.best(block.aligned.codes[rows]) < max(job.level, 0)
 

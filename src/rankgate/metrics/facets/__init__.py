@@ -1,5 +1,6 @@
 """Intent-aware metrics: rankings for queries of several subtopics, as of TREC's diversity tasks."""
 
+from rankgate.metrics.facets.combined import DSharp, IntentAware
 from rankgate.metrics.facets.declare import FacetMetric
 from rankgate.metrics.facets.faceted import Faceted
 from rankgate.metrics.facets.intents import APIA, PIA, StRecall
@@ -17,5 +18,7 @@ FACET_METRICS: tuple[FacetMetric, ...] = (
     APIA,
     PIA,
     StRecall,
+    IntentAware,
+    DSharp,
 )
 """Every metric of subtopics, in the order in which they are listed."""

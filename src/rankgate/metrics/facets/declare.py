@@ -11,5 +11,5 @@ class FacetMetric(Metric):
     """A metric whose kernel sees a `Faceted` block; everything else is as of `Metric`."""
 
     sees: str = "which subtopics each document answers, and its rank"
-    blind_to: str = "how well it answers them: a grade of 1 or more is relevant; unjudged documents"
+    blind_to: str = "how well it answers them beyond the level rel; unjudged documents"
     view: View = SUBTOPICS

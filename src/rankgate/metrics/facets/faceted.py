@@ -5,12 +5,17 @@ Shapes: T queries, J relevant documents retrieved, D relevant documents judged, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankgate.metrics.judged import PAD, Counts, Flags, Floats, Ranks
+
+Grades = NDArray[np.float32]
+Answers = AbstractSet[int] | Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,20 +24,44 @@ class Faceted:
 
     Attributes:
         rank: ``(T, J)`` ranks, 1-based and ascending, padded with `PAD`.
-        covers: ``(T, J, S)``, which subtopics each of them answers; False in the padding.
-        pool: ``(T, D, S)``, the same of all relevant documents judged, in the order in which
-            equals go into the ideal ranking; False in the padding.
-        subtopics: ``(T,)``, subtopics with a relevant document.
+        grades: ``(T, J, S)``, how well each of them answers each subtopic; 0 is not at all.
+        pool_grades: ``(T, D, S)``, the same of all relevant documents judged, in the order in
+            which equals go into the ideal ranking; 0 in the padding.
+        level: the grade from which a document answers a subtopic.
     """
 
     rank: Ranks
-    covers: Flags
-    pool: Flags
-    subtopics: Counts
+    grades: Grades
+    pool_grades: Grades
+    level: float = 1
 
     def __post_init__(self) -> None:
-        for each in fields(self):  # kernels share the block: none may write into it
-            getattr(self, each.name).setflags(write=False)
+        for each in (self.rank, self.grades, self.pool_grades):
+            each.setflags(write=False)  # kernels share the block: none may write into it
+
+    def at_level(self, rel: float) -> Faceted:
+        """The same block where a grade of ``rel`` answers a subtopic."""
+        return self if rel == self.level else replace(self, level=rel)
+
+    @property
+    def covers(self) -> Flags:
+        """Which subtopics each document retrieved answers, ``(T, J, S)``."""
+        return self._answers(self.grades)
+
+    @property
+    def pool(self) -> Flags:
+        """Which subtopics each relevant document judged answers, ``(T, D, S)``."""
+        return self._answers(self.pool_grades)
+
+    @property
+    def subtopics(self) -> Counts:
+        """Subtopics with a relevant document, ``(T,)``."""
+        found: Counts = np.count_nonzero(self.pool.any(axis=1), axis=-1)
+        return found
+
+    def _answers(self, grades: Grades) -> Flags:
+        answers: Flags = (grades >= self.level) & (grades > 0)
+        return answers
 
     @property
     def relevant(self) -> Counts:
@@ -70,12 +99,12 @@ def ideal_gains(pool: Flags, alpha: float, depth: int) -> Floats:
     return out
 
 
-def block(rankings: Sequence[Sequence[set[int]]], pools: Sequence[Sequence[set[int]]]) -> Faceted:
+def block(rankings: Sequence[Sequence[Answers]], pools: Sequence[Sequence[Answers]]) -> Faceted:
     """A block from plain lists: what each document of each ranking answers, best rank first.
 
     Args:
         rankings: for each query the subtopics (from 0) of each document; an empty set is a
-            document that answers none.
+            document that answers none; or for each of its subtopics the grade.
         pools: for each query those of all relevant documents judged.
 
     >>> block([[{0}, set(), {0, 1}]], [[{0}, {0, 1}]]).rank
@@ -84,12 +113,16 @@ def block(rankings: Sequence[Sequence[set[int]]], pools: Sequence[Sequence[set[i
     size = 1 + max((s for pool in pools for each in pool for s in each), default=0)
     ranked = [[(i, each) for i, each in enumerate(row, 1) if each] for row in rankings]
     rank = np.full((len(ranked), max([1, *map(len, ranked)])), PAD, np.int32)
-    covers = np.zeros((*rank.shape, size), bool)
-    pool = np.zeros((len(ranked), max([1, *map(len, pools)]), size), bool)
+    grades = np.zeros((*rank.shape, size), np.float32)
+    pool = np.zeros((len(ranked), max([1, *map(len, pools)]), size), np.float32)
     for t, (row, all_of_it) in enumerate(zip(ranked, pools, strict=True)):
         for j, (i, each) in enumerate(row):
             rank[t, j] = i
-            covers[t, j, list(each)] = True
+            grades[t, j, list(each)] = _grades(each)
         for j, each in enumerate(all_of_it):
-            pool[t, j, list(each)] = True
-    return Faceted(rank, covers, pool, np.count_nonzero(pool.any(axis=1), axis=-1))
+            pool[t, j, list(each)] = _grades(each)
+    return Faceted(rank, grades, pool)
+
+
+def _grades(answers: Answers) -> list[float]:
+    return list(answers.values()) if isinstance(answers, Mapping) else [1.0] * len(answers)

@@ -10,7 +10,7 @@ from rankgate.metrics.judged import PAD, Flags, Floats
 _AGRAWAL = "Agrawal et al., WSDM 2009, doi:10.1145/1498759.1498766"
 
 
-def precision_ia(faceted: Faceted, *, cutoff: Cutoff) -> Floats:
+def precision_ia(faceted: Faceted, *, cutoff: Cutoff, rel: float = 1) -> Floats:
     """Precision at k, mean over subtopics.
 
         P-IA@k = 1/S · Σ_s |relevant to s at ranks ≤ k| / k
@@ -19,11 +19,14 @@ def precision_ia(faceted: Faceted, *, cutoff: Cutoff) -> Floats:
     >>> precision_ia(block([[{0}, {0, 1}]], [[{0}, {0, 1}]]), cutoff=2)
     array([0.75])
     """
+    faceted = faceted.at_level(rel)
     found = (faceted.covers & _inside(faceted, cutoff)).sum(axis=(1, 2))
     return _mean(found / cutoff, faceted)
 
 
-def average_precision_ia(faceted: Faceted, *, cutoff: Cutoff | None = None) -> Floats:
+def average_precision_ia(
+    faceted: Faceted, *, cutoff: Cutoff | None = None, rel: float = 1
+) -> Floats:
     """Average precision, mean over subtopics.
 
         AP-IA = 1/S · Σ_s 1/R_s · Σ_{i relevant to s} |relevant to s at ranks ≤ i| / i
@@ -32,13 +35,14 @@ def average_precision_ia(faceted: Faceted, *, cutoff: Cutoff | None = None) -> F
     >>> average_precision_ia(block([[{0}, {0, 1}]], [[{0}, {0, 1}]]))
     array([0.75])
     """
+    faceted = faceted.at_level(rel)
     covers = faceted.covers & _inside(faceted, cutoff)
     rank = np.where(faceted.rank < PAD, faceted.rank, 1)[:, :, None]
     precise = np.where(covers, np.cumsum(covers, axis=1) / rank, 0).sum(axis=1)
     return _mean((precise / np.maximum(faceted.relevant, 1)).sum(axis=-1), faceted)
 
 
-def subtopic_recall(faceted: Faceted, *, cutoff: Cutoff | None = None) -> Floats:
+def subtopic_recall(faceted: Faceted, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:
     """The share of the subtopics that a document of the first k answers.
 
         StRecall@k = |subtopics answered at ranks ≤ k| / S
@@ -47,6 +51,7 @@ def subtopic_recall(faceted: Faceted, *, cutoff: Cutoff | None = None) -> Floats
     >>> subtopic_recall(block([[{0}, {1}]], [[{0}, {1}]]), cutoff=1)
     array([0.5])
     """
+    faceted = faceted.at_level(rel)
     answered = (faceted.covers & _inside(faceted, cutoff)).any(axis=1).sum(axis=-1)
     return _mean(answered.astype(np.float64), faceted)
 

@@ -18,7 +18,12 @@ _DEEP = 1000  # ranks beyond which nothing moves the last digit of an ideal
 
 
 def alpha_dcg(
-    faceted: Faceted, *, cutoff: Cutoff | None = None, alpha: Alpha = 0.5, norm: Norm = "collection"
+    faceted: Faceted,
+    *,
+    cutoff: Cutoff | None = None,
+    alpha: Alpha = 0.5,
+    norm: Norm = "collection",
+    rel: float = 1,
 ) -> Floats:
     """Discounted gain of subtopics, those answered before worth less.
 
@@ -32,6 +37,7 @@ def alpha_dcg(
         alpha: α, how much less the next document on a subtopic is worth.
         norm: over S · Σ_{i≤k} (1 − α)^(i−1)/log₂(i + 1), as if every document answered every
             subtopic (`collection`, ndeval), or as it is (`none`).
+        rel: the grade from which a document answers a subtopic.
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
@@ -40,10 +46,13 @@ def alpha_dcg(
     >>> alpha_dcg(block([[{0}, {0, 1}]], [[{0}, {0, 1}]]), norm="none").round(4)
     array([1.9464])
     """
+    faceted = faceted.at_level(rel)
     return _normed(faceted, "log2", cutoff, alpha, norm)
 
 
-def alpha_ndcg(faceted: Faceted, *, cutoff: Cutoff | None = None, alpha: Alpha = 0.5) -> Floats:
+def alpha_ndcg(
+    faceted: Faceted, *, cutoff: Cutoff | None = None, alpha: Alpha = 0.5, rel: float = 1
+) -> Floats:
     """α-DCG over that of the greedy ideal ranking.
 
     Arguments as of α-DCG.
@@ -52,11 +61,17 @@ def alpha_ndcg(faceted: Faceted, *, cutoff: Cutoff | None = None, alpha: Alpha =
     >>> alpha_ndcg(block([[{0, 1}, {0}]], [[{0}, {0, 1}]]))
     array([1.])
     """
+    faceted = faceted.at_level(rel)
     return _over_ideal(faceted, "log2", cutoff, alpha)
 
 
 def err_ia(
-    faceted: Faceted, *, cutoff: Cutoff | None = None, alpha: Alpha = 0.5, norm: Norm = "collection"
+    faceted: Faceted,
+    *,
+    cutoff: Cutoff | None = None,
+    alpha: Alpha = 0.5,
+    norm: Norm = "collection",
+    rel: float = 1,
 ) -> Floats:
     """Expected reciprocal rank, mean over subtopics.
 
@@ -68,6 +83,7 @@ def err_ia(
         alpha: α, the chance that a relevant document satisfies.
         norm: without the factor α, over Σ_{i≤k} (1 − α)^(i−1)/i, which is as if every document
             answered every subtopic (`collection`, ndeval), or as above (`none`).
+        rel: the grade from which a document answers a subtopic.
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
@@ -76,21 +92,25 @@ def err_ia(
     >>> err_ia(block([[{0}, {1}]], [[{0}, {1}]]), norm="none")
     array([0.375])
     """
+    faceted = faceted.at_level(rel)
     value = _normed(faceted, "reciprocal", cutoff, alpha, norm)
     return value if norm == "collection" else alpha * value / np.maximum(faceted.subtopics, 1)
 
 
-def nerr_ia(faceted: Faceted, *, cutoff: Cutoff | None = None, alpha: Alpha = 0.5) -> Floats:
+def nerr_ia(
+    faceted: Faceted, *, cutoff: Cutoff | None = None, alpha: Alpha = 0.5, rel: float = 1
+) -> Floats:
     """ERR-IA over that of the greedy ideal ranking; arguments as of ERR-IA.
 
     >>> from rankgate.metrics.facets.faceted import block
     >>> nerr_ia(block([[{0, 1}, {0}]], [[{0}, {0, 1}]]))
     array([1.])
     """
+    faceted = faceted.at_level(rel)
     return _over_ideal(faceted, "reciprocal", cutoff, alpha)
 
 
-def nrbp(faceted: Faceted, *, alpha: Alpha = 0.5, p: Alpha = 0.5) -> Floats:
+def nrbp(faceted: Faceted, *, alpha: Alpha = 0.5, p: Alpha = 0.5, rel: float = 1) -> Floats:
     """Novelty- and rank-biased precision.
 
         NRBP = (1 − (1 − α) · p) / S · Σ_i p^(i−1) · Σ_s rel(i, s) · (1 − α)^{cᵢ(s)}
@@ -99,6 +119,7 @@ def nrbp(faceted: Faceted, *, alpha: Alpha = 0.5, p: Alpha = 0.5) -> Floats:
         faceted: the block.
         alpha: α, how much less the next document on a subtopic is worth.
         p: the chance to look at the next document (β).
+        rel: the grade from which a document answers a subtopic.
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
@@ -107,18 +128,20 @@ def nrbp(faceted: Faceted, *, alpha: Alpha = 0.5, p: Alpha = 0.5) -> Floats:
     >>> nrbp(block([[{0}]], [[{0}]]))
     array([0.75])
     """
+    faceted = faceted.at_level(rel)
     gained = (gains(faceted.covers, alpha) * _weights(faceted.rank, "geometric", None, p)).sum(-1)
     count = faceted.subtopics
     return np.where(count > 0, gained * (1 - (1 - alpha) * p) / np.maximum(count, 1), np.nan)
 
 
-def nnrbp(faceted: Faceted, *, alpha: Alpha = 0.5, p: Alpha = 0.5) -> Floats:
+def nnrbp(faceted: Faceted, *, alpha: Alpha = 0.5, p: Alpha = 0.5, rel: float = 1) -> Floats:
     """NRBP over that of the greedy ideal ranking; arguments as of NRBP.
 
     >>> from rankgate.metrics.facets.faceted import block
     >>> nnrbp(block([[{0, 1}, {0}]], [[{0}, {0, 1}]]))
     array([1.])
     """
+    faceted = faceted.at_level(rel)
     return _over_ideal(faceted, "geometric", None, alpha, p)
 
 

@@ -51,13 +51,13 @@ class Subtopics:
         judgment: ``(r,)``, the place in the index of each relevant judgment; by query, the
             documents of each by falling id.
         starts: ``(T + 1,)``, where those of each query begin.
-        covers: ``(r, S)``, the subtopics that each answers, numbered by query.
+        grades: ``(r, S)``, how well each answers each subtopic, numbered by query.
         place: ``(n,)``, for each judgment of the index its place among these; -1 for none.
     """
 
     judgment: Codes
     starts: Codes
-    covers: Flags
+    grades: NDArray[np.float32]
     place: Codes
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.errors import InputError
 from rankgate.metrics.facets import Faceted
 from rankgate.metrics.judged import PAD
 from rankgate.scoring.alignment.judgments import Subtopics
@@ -21,21 +22,32 @@ if TYPE_CHECKING:
     from rankgate.scoring.alignment.judgments import JudgmentIndex
 
     Codes = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+    Grades = NDArray[np.float32]
 
-_CELLS = 1 << 24  # flags of a block
+_CELLS = 1 << 22  # grades of a block
 _PAIR = ["query_id", "doc_id"]
+_NONE = frozenset({"0", "Q0"})  # the second field of judgments that have no subtopics
 
 
 def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
-    """Judgments that know which subtopics they answer; a grade of 1 or more is relevant.
+    """Judgments that know which subtopics they answer, and how well: grades above 0.
 
     Args:
         index: the same judgments with one grade a document, or more of them.
-        qrels: by subtopic; without the column every query has one.
+        qrels: by subtopic.
+
+    Raises:
+        InputError: the judgments have no subtopics.
     """
-    subtopic = pl.col("subtopic").fill_null("") if qrels.by_subtopic else pl.lit("")
-    relevant = qrels.table.filter(pl.col("grade") >= 1).select(*_PAIR, subtopic=subtopic)
+    if not qrels.by_subtopic or set(qrels.table["subtopic"].unique()) <= _NONE:
+        raise InputError(
+            "judgments without subtopics, which a metric of subtopics needs; give judgments "
+            "by subtopic (query_id subtopic doc_id grade), or choose other metrics.",
+            source=qrels.place.label,
+            code="no-subtopics",
+        )
+    subtopic = pl.col("subtopic").fill_null("")
+    relevant = qrels.table.filter(pl.col("grade") > 0).select(*_PAIR, "grade", subtopic=subtopic)
     owner = np.repeat(np.arange(len(index.query_ids)), np.diff(index.offsets))
     known = pl.DataFrame(
         [
@@ -47,18 +59,19 @@ def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
     numbered = relevant.with_columns(
         (pl.col("subtopic").rank("dense").over("query_id") - 1).cast(pl.Int64).alias("s")
     )
-    rows = numbered.join(known, on=_PAIR).group_by("t", "doc_id", "judgment").agg("s")
+    rows = numbered.join(known, on=_PAIR).group_by("t", "doc_id", "judgment").agg("s", "grade")
     rows = rows.sort("t", "doc_id", descending=[False, True])
     lengths = rows["s"].list.len().to_numpy()
     codes = rows["s"].explode().drop_nulls().to_numpy()
-    covers = np.zeros((len(rows), int(codes.max(initial=0)) + 1), np.bool_)
-    covers[np.repeat(np.arange(len(rows)), lengths), codes] = True
+    grades = np.zeros((len(rows), int(codes.max(initial=0)) + 1), np.float32)
+    given = rows["grade"].explode().drop_nulls().to_numpy()
+    grades[np.repeat(np.arange(len(rows)), lengths), codes] = given
     judgment = rows["judgment"].to_numpy().astype(np.int64)
     place = np.full(len(index.grades), -1)
     place[judgment] = np.arange(len(judgment))
     starts = np.zeros(len(index.query_ids) + 1, np.int64)
     np.cumsum(np.bincount(rows["t"].to_numpy(), minlength=len(starts) - 1), out=starts[1:])
-    return replace(index, subtopics=Subtopics(judgment, starts, covers, place))
+    return replace(index, subtopics=Subtopics(judgment, starts, grades, place))
 
 
 def subtopic_blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[Codes, Faceted]]:
@@ -68,7 +81,7 @@ def subtopic_blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[Co
     """
     found = index.subtopics
     assert found is not None
-    T, S = len(aligned.codes), found.covers.shape[1]
+    T, S = len(aligned.codes), found.grades.shape[1]
     at = found.place[aligned.judgment]
     kept = at >= 0
     owner, rank, at = aligned.owner[kept], aligned.rank[kept], at[kept]
@@ -77,24 +90,24 @@ def subtopic_blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[Co
     for begin in range(0, T, step):
         chosen = np.arange(begin, min(begin + step, T))
         rows = slice(*np.searchsorted(owner, [begin, begin + len(chosen)]))
-        covers, line, column = _padded(owner[rows] - begin, found.covers[at[rows]], len(chosen))
-        ranks = np.full(covers.shape[:2], PAD, np.int32)
+        grades, line, column = _padded(owner[rows] - begin, found.grades[at[rows]], len(chosen))
+        ranks = np.full(grades.shape[:2], PAD, np.int32)
         ranks[line, column] = rank[rows]
         first = found.starts[aligned.codes[chosen]]
         whose = np.repeat(np.arange(len(chosen)), pooled[chosen])
         inside = np.arange(len(whose)) - np.repeat(
             np.cumsum(pooled[chosen]) - pooled[chosen], pooled[chosen]
         )
-        pool, _, _ = _padded(whose, found.covers[first[whose] + inside], len(chosen))
-        yield chosen, Faceted(ranks, covers, pool, np.count_nonzero(pool.any(axis=1), axis=-1))
+        pool, _, _ = _padded(whose, found.grades[first[whose] + inside], len(chosen))
+        yield chosen, Faceted(ranks, grades, pool)
 
 
-def _padded(owner: Codes, covers: Flags, T: int) -> tuple[Flags, Codes, Codes]:
+def _padded(owner: Codes, grades: Grades, T: int) -> tuple[Grades, Codes, Codes]:
     """Rows of each query side by side, ``(T, ·, S)``, and where each row went."""
     lengths = np.bincount(owner, minlength=T)
     column = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    out = np.zeros((T, max(1, int(lengths.max(initial=0))), covers.shape[1]), np.bool_)
-    out[owner, column] = covers
+    out = np.zeros((T, max(1, int(lengths.max(initial=0))), grades.shape[1]), np.float32)
+    out[owner, column] = grades
     return out, owner, column
 
 
