@@ -104,7 +104,7 @@ PPlus = Metric(
     p_plus,
     title="The mean blended ratio at the relevant documents down to the best one.",
     formula=f"PPlus = mean of BR over the relevant ranks down to that document,   {_RATIO}",
-    aliases=("P+", "PPlusMeasure"),
+    aliases=("PPlusMeasure",),
     at=None,
     source=_SOURCE,
     sees="the grades down to the best document retrieved, and each relevant one above it",
