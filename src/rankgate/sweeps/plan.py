@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -24,6 +25,7 @@ from rankgate.sweeps.targets.fusion import FusionTarget
 from rankgate.sweeps.targets.target import UNSET, Target
 
 if TYPE_CHECKING:
+    from rankgate.engines.configuration import Configuration
     from rankgate.engines.engine import Engine
 
 SweepLike: TypeAlias = "str | Path | Mapping[str, Any]"
@@ -141,9 +143,25 @@ def _target(
         raise toml.error("queries is missing: the file of the queries.", "sweep")
     place = _placed(given["engine"], folder)
     chosen = configuration_of(place).having((), settings.depth)
+    if callable(place):
+        chosen = _with_arguments(toml, chosen, place)
     asked = queries_of(_placed(given["queries"], folder))
     own = Path(place).parent if isinstance(place, str) else folder
     return EngineTarget(chosen, asked, own, steady)
+
+
+def _with_arguments(
+    toml: Toml, chosen: Configuration, function: Callable[..., Any]
+) -> Configuration:
+    """A function whose arguments are parameters: their defaults, or the values of [baseline]."""
+    given = toml.values.get("baseline", {})
+    defaults = {name: each.default for name, each in signature(function).parameters.items()}
+    parameters = {
+        name: given.get(name, value)
+        for name, value in defaults.items()
+        if name in toml.values.get("dials", {}) and (name in given or value is not Parameter.empty)
+    }
+    return replace(chosen, engine=replace(chosen.engine, parameters=parameters))
 
 
 def _fusion(toml: Toml, folder: Path) -> FusionTarget:

@@ -40,7 +40,8 @@ def draw(result: Sweep) -> Picture:
         f"{short(result.metric)} by dial: {len({row['place'] for row in rows})} settings of "
         f"{short(result.target)}",
         "Grey: a setting. Blue: the mean of all settings with this value. Orange: the chosen "
-        "setting. Dashed: the baseline. The share is that of the variance between settings.",
+        "setting. Dashed: the baseline. The share is what only this dial explains of the variance "
+        "between settings.",
         queries(result.queries),
         result.convention,
         tuple(rows),

@@ -1,0 +1,79 @@
+"""A sweep of 72 points over FTS5 on cranfield: column weights, tokenizer, query form."""
+
+import gzip
+import re
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+import rankgate
+
+pytestmark = pytest.mark.slow
+
+FIELDS = ("docno", "title", "author", "text")
+TOKENIZERS = {"words": "unicode61", "stems": "porter unicode61", "trigrams": "trigram"}
+PLAN = """[sweep]
+engine = "engine.toml"
+queries = "queries.tsv"
+qrels = "{qrels}"
+metrics = ["nDCG@10", "AP"]
+workers = 2
+[dials]
+title = [0.25, 0.5, 1, 2, 4, 8]
+author = [0, 1]
+table = ["words", "stems", "trigrams"]
+match = ["or", "and"]
+"""
+
+
+@pytest.fixture
+def cranfield(shared, tmp_path):
+    """The index, the engine and the sweep; skipped where the real data is not there."""
+    place = shared / "cranfield"
+    if not place.is_dir():
+        pytest.skip(f"cranfield is not at {place}")
+    text = gzip.decompress((place / "cran.all.1400.xml.gz").read_bytes()).decode()
+    rows = [
+        [_field(document, name) for name in FIELDS]
+        for document in re.findall("<doc>(.*?)</doc>", text, re.DOTALL)
+    ]
+    with closing(sqlite3.connect(tmp_path / "cran.sqlite")) as database, database:
+        for table, tokenizer in TOKENIZERS.items():
+            database.execute(
+                f"CREATE VIRTUAL TABLE {table} USING "
+                f"fts5(id UNINDEXED, title, author, body, tokenize='{tokenizer}')"
+            )
+            database.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", rows)  # noqa: S608
+    lines = (place / "queries.renumbered.tsv").read_text().splitlines()
+    queries = [line.split("\t") for line in lines]
+    (tmp_path / "queries.tsv").write_text("".join(f"{q}\t{t}\n" for q, _, t in queries))
+    (tmp_path / "engine.toml").write_text(
+        '[engine]\nkind = "sqlite"\ndatabase = "cran.sqlite"\ntable = "words"\nid = "id"\n'
+        'weights = [0, "{{title}}", "{{author}}", 1.0]\n'
+        "[engine.parameters]\ntitle = 1.0\nauthor = 1.0\n"
+    )
+    file = tmp_path / "sweep.toml"
+    file.write_text(PLAN.format(qrels=place / "cranqrel.graded.trec.txt"))
+    return file
+
+
+def _field(document, name):
+    found = re.search(f"<{name}>(.*?)</{name}>", document, re.DOTALL)
+    return found[1].strip() if found else ""
+
+
+def test_the_chosen_setting_stems_and_its_gain_is_honest(cranfield):
+    result = rankgate.sweep(cranfield)
+    assert result.finished
+    assert len(result.points) == 72
+    assert result.queries == 225
+    empty = [point.parameters for point in result.points if point.state == "empty"]
+    assert all((each["table"], each["match"]) == ("trigrams", "and") for each in empty)
+    chosen = result.chosen
+    assert (chosen.parameters["table"], chosen.parameters["match"]) == ("stems", "or")
+    assert chosen.metrics["nDCG@10"].mean == pytest.approx(0.3699, abs=5e-4)
+    assert result.choice.same_queries.mean == pytest.approx(0.0240, abs=5e-4)
+    assert 0 < result.choice.optimism < 0.01
+    assert result.choice.held_out.low < 0 < result.choice.held_out.mean
+    assert result.importance[0].dials == ("match",)
