@@ -14,7 +14,8 @@ from usearch.index import Index, search as scan
 
 chance = np.random.default_rng(0)
 MAP = chance.standard_normal((8, 32))
-VECTORS = (chance.standard_normal((3050, 8)) @ MAP + chance.standard_normal((3050, 32))).astype("f4")
+NOISE = chance.standard_normal((3050, 32))
+VECTORS = (chance.standard_normal((3050, 8)) @ MAP + NOISE).astype("f4")
 DOCUMENTS, QUERIES = VECTORS[50:], VECTORS[:50]
 
 

@@ -1,4 +1,7 @@
-"""A sweep of 72 points over FTS5 on cranfield: column weights, tokenizer, query form."""
+"""A sweep over FTS5 on cranfield: column weights, tokenizer, query form.
+
+``make explore`` measures 72 points, other runs four of them.
+"""
 
 import gzip
 import re
@@ -18,17 +21,20 @@ engine = "engine.toml"
 queries = "queries.tsv"
 qrels = "{qrels}"
 metrics = ["nDCG@10", "AP"]
-workers = 2
 [dials]
-title = [0.25, 0.5, 1, 2, 4, 8]
+"""
+ALL = """title = [0.25, 0.5, 1, 2, 4, 8]
 author = [0, 1]
 table = ["words", "stems", "trigrams"]
 match = ["or", "and"]
 """
+FEW = """title = [1, 4]
+table = ["words", "stems"]
+"""
 
 
 @pytest.fixture
-def cranfield(shared, tmp_path):
+def cranfield(shared, thorough, tmp_path):
     """The index, the engine and the sweep; skipped where the real data is not there."""
     place = shared / "cranfield"
     if not place.is_dir():
@@ -54,7 +60,8 @@ def cranfield(shared, tmp_path):
         "[engine.parameters]\ntitle = 1.0\nauthor = 1.0\n"
     )
     file = tmp_path / "sweep.toml"
-    file.write_text(PLAN.format(qrels=place / "cranqrel.graded.trec.txt"))
+    head = PLAN.format(qrels=place / "cranqrel.graded.trec.txt")
+    file.write_text(head + (ALL if thorough else FEW))
     return file
 
 
@@ -63,17 +70,17 @@ def _field(document, name):
     return found[1].strip() if found else ""
 
 
-def test_the_chosen_setting_stems_and_its_gain_is_honest(cranfield):
+def test_the_chosen_setting_stems_and_its_gain_is_honest(cranfield, thorough):
     result = rankgate.sweep(cranfield)
     assert result.finished
-    assert len(result.points) == 72
+    assert len(result.points) == (72 if thorough else 4)
     assert result.queries == 225
     empty = [point.parameters for point in result.points if point.state == "empty"]
     assert all((each["table"], each["match"]) == ("trigrams", "and") for each in empty)
     chosen = result.chosen
-    assert (chosen.parameters["table"], chosen.parameters["match"]) == ("stems", "or")
+    assert (chosen.parameters["table"], chosen.parameters["title"]) == ("stems", 4)
     assert chosen.metrics["nDCG@10"].mean == pytest.approx(0.3699, abs=5e-4)
     assert result.choice.same_queries.mean == pytest.approx(0.0240, abs=5e-4)
-    assert 0 < result.choice.optimism < 0.01
-    assert result.choice.held_out.low < 0 < result.choice.held_out.mean
-    assert result.importance[0].dials == ("match",)
+    assert 0 <= result.choice.optimism < 0.01
+    assert 0 < result.choice.held_out.mean < 0.0245
+    assert result.importance[0].dials == (("match",) if thorough else ("table",))
