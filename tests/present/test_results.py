@@ -96,6 +96,7 @@ KINDS = (
     "diagnosis",
     "kpi_table",
     "click_judgments",
+    "simulation",
     "engine_check",
     "engine_comparison",
     "engine_kinds",
@@ -181,6 +182,7 @@ def made(folder, ratings):
         "diagnosis": lambda: online.doctor(user_log(folder)),
         "kpi_table": lambda: online.kpi(user_log(folder)),
         "click_judgments": lambda: online.judgments(user_log(folder), min_examined=1),
+        "simulation": lambda: online.simulate(QRELS, [OLD], searches=20),
         "engine_check": lambda: rankgate.check_engine(lambda _, **__: ["<script>", "b"]),
         "engine_comparison": lambda: rankgate.compare_engines(
             _search, _search, {"q1": "a", "q2": "b"}

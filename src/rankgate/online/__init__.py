@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from rankgate.online.events.ingest import ingest
     from rankgate.online.faults.diagnose import doctor
     from rankgate.online.indicators.compute import kpi
+    from rankgate.online.simulation.simulate import simulate
 
-__all__ = ["doctor", "ingest", "judgments", "kpi"]
+__all__ = ["doctor", "ingest", "judgments", "kpi", "simulate"]
 
 _HOMES = {
     "doctor": "rankgate.online.faults.diagnose",
     "judgments": "rankgate.online.clicks.judge",
     "kpi": "rankgate.online.indicators.compute",
+    "simulate": "rankgate.online.simulation.simulate",
     "ingest": "rankgate.online.events.ingest",
 }
 

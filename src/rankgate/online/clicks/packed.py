@@ -88,11 +88,20 @@ class PackedSearches:
 
     @classmethod
     def of(cls, table: pl.DataFrame) -> PackedSearches:
-        """Pack rows.
+        """Pack rows; equal searches become one with a weight.
 
         Args:
             table: ``search`` (any number for each list), ``query_id``, ``doc_id``, ``rank`` from 1,
                 ``clicked``; at most one document a rank.
+
+        Raises:
+            InputError: no rows.
+        """
+        return cls.unmerged(table).merged()
+
+    @classmethod
+    def unmerged(cls, table: pl.DataFrame) -> PackedSearches:
+        """Pack rows, a row of the arrays for each search, in the order of their numbers.
 
         Raises:
             InputError: no rows.
@@ -111,7 +120,7 @@ class PackedSearches:
         pair[search, place] = rows["pair"].to_numpy()
         shown[search, place] = True
         clicked[search, place] = rows["clicked"].to_numpy()
-        return cls(pairs.drop("pair"), pair, shown, clicked, np.ones(shape[0])).merged()
+        return cls(pairs.drop("pair"), pair, shown, clicked, np.ones(shape[0]))
 
     def merged(self) -> PackedSearches:
         """Equal searches as one with a weight."""

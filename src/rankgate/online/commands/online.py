@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rankgate.online.commands import doctor, ingest, judgments, kpi
+from rankgate.online.commands import doctor, ingest, judgments, kpi, simulate
 
 
 @click.group("online", context_settings={"help_option_names": ["-h", "--help"]})
@@ -16,8 +16,9 @@ def command() -> None:
     rankgate online ingest log.ndjson -o events
     rankgate online kpi events --by day
     rankgate online judgments events -o qrels.csv
+    rankgate online simulate qrels.txt old.run new.run -o events.parquet
     """
 
 
-for each in (ingest, doctor, kpi, judgments):
+for each in (ingest, doctor, kpi, judgments, simulate):
     command.add_command(each.command)

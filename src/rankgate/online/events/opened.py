@@ -47,7 +47,8 @@ def open_events(
     import polars as pl
 
     frame = events.lazy().collect() if isinstance(events, pl.DataFrame | pl.LazyFrame) else events
-    base.connection.register("given_events", pl.DataFrame(frame).to_arrow())
+    base.connection.register("given_frame", pl.DataFrame(frame).to_arrow())
+    base.run("CREATE TEMP TABLE given_events AS SELECT * FROM given_frame")
     _view(base, "given_events", "events")
     return {}
 

@@ -1,0 +1,54 @@
+"""``rankgate online simulate``: clicks whose truth is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankgate.console import options
+from rankgate.console.declared_options import options_of
+from rankgate.console.definitions import DefiningCommand
+from rankgate.console.output import print_result
+from rankgate.console.places import inputs, refuse_clashes
+from rankgate.online.clicks.catalogue import MODELS
+from rankgate.online.simulation.simulate import simulate
+from rankgate.online.simulation.users import USERS
+from rankgate.present.write import FORMS
+
+
+@click.command(
+    "simulate",
+    cls=DefiningCommand,
+    definitions={"Users": [(each.name, each.title) for each in USERS.values()]},
+)
+@click.argument("qrels", type=click.Path(), required=False)
+@click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN...]")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE.parquet",
+    type=click.Path(),
+    help="Write the events to FILE.parquet.",
+)
+@options_of(
+    simulate, "user", "learned_from EVENTS", "mapping", "model", "searches N", "ranks N", "seed",
+    choices={"user": list(USERS), "model": list(MODELS)},
+)  # fmt: skip
+@options.form(*FORMS)
+def command(
+    qrels: str | None, runs: tuple[str, ...], target: str | None, form: str, **chosen: Any
+) -> None:
+    """Simulate clicks of users on the lists of RUNs, or as a model that a log taught.
+
+    With several RUNs each search is answered by one of them at random, which is its variant. The
+    true rates are printed next to the simulated ones.
+
+    \b
+    rankgate online simulate qrels.txt old.run new.run -o events.parquet
+    rankgate online simulate qrels.txt new.run --user informational --searches 50000
+    rankgate online simulate --learned-from events --model pbm -o more.parquet
+    """
+    refuse_clashes(inputs(), target)
+    print_result(simulate(qrels, runs, output=target, **chosen), form)

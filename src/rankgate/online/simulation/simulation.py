@@ -1,0 +1,99 @@
+"""A simulated log: the result of ``simulate``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+import polars as pl
+
+from rankgate.present.codec import encoded
+from rankgate.present.result import Notice, Result
+
+VARIANTS = {
+    "variant": pl.String,
+    "searches": pl.Int64,
+    "clicks": pl.Int64,
+    "clicks_per_search": pl.Float64,
+    "expected": pl.Float64,
+}
+RANKS = {
+    "rank": pl.Int64,
+    "simulated": pl.Float64,
+    "expected": pl.Float64,
+    "observed": pl.Float64,
+    "error": pl.Float64,
+}
+
+ENOUGH = 20
+"""Pairs of lists that a check of the order of lists needs."""
+
+
+@dataclass(frozen=True)
+class Simulation(Result):
+    """Simulated clicks, with what is known to be true of them.
+
+    Attributes:
+        user: the declared user, or the click model, that clicked.
+        variants: ``variant``, ``searches``, ``clicks``, ``clicks_per_search``, ``expected``: what
+            is true, from which the simulated value differs by chance alone.
+        by_rank: ``rank``, ``simulated`` and ``expected`` rate of clicks; with a log that was
+            learned from, the rate ``observed`` in searches that were not, and the standard
+            ``error`` of their difference.
+        reliability: of a simulator that was learned: ``ranks`` that differ by more than three
+            standard errors, ``pairs`` of lists of one query, ``agreement``: the share of them that
+            it puts into the order of the log; empty for declared users.
+        seed: of the clicks.
+        output: the file of the events; None if there is none.
+        events: the simulated events; None in a result that was read from JSON.
+    """
+
+    kind: ClassVar[str] = "simulation"
+    label: ClassVar[str] = "Simulated clicks"
+    document_from: ClassVar[str] = "rankgate.online.simulation.document:document"
+    order: ClassVar[int] = 64
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"variants": VARIANTS, "by_rank": RANKS}
+
+    user: str
+    variants: pl.DataFrame
+    by_rank: pl.DataFrame
+    reliability: Mapping[str, float | None]
+    seed: int
+    output: str | None = None
+    events: pl.DataFrame | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def trusted(self) -> bool | None:
+        """Whether a learned simulator may compare systems; None for declared users.
+
+        It must not differ from unseen searches at any rank by more than three standard errors, and
+        must put at least three quarters of 20 or more pairs of lists into the log's order.
+        """
+        if not self.reliability:
+            return None
+        agreement = self.reliability["agreement"]
+        pairs = self.reliability["pairs"] or 0
+        right = agreement is not None and agreement >= 0.75
+        return bool(right and pairs >= ENOUGH and not self.reliability["ranks"])
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Whether the simulator can be trusted."""
+        if self.trusted is not False:
+            return ()
+        return (
+            Notice(
+                "unreliable-simulator",
+                "the simulator did not pass the check of its reliability: use its clicks to test "
+                "software, not to say which system is better",
+            ),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, without the events."""
+        shown = {each.name: encoded(getattr(self, each.name)) for each in fields(self)[:-1]}
+        return {**self.head(), **shown}
+
+    def _table(self) -> pl.DataFrame:
+        return self.variants
