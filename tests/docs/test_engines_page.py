@@ -1,0 +1,40 @@
+"""The manual's pipeline can be followed from an empty folder."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
+FILE = re.compile(r"<!-- file: (\S+) -->\n+```\w*\n(.*?)```", re.DOTALL)
+
+
+def test_the_pipeline_runs_as_the_page_says(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setitem(sys.modules, "reranker", None)
+    del sys.modules["reranker"]
+    monkeypatch.setenv("COLUMNS", "80")
+    text = PAGE.read_text()
+    for name, content in FILE.findall(text):
+        Path(name).write_text(content)
+    assert run("demo", "demo").code == 0
+    (command,) = re.findall(r"\$ rankgate (stages pipeline.*)", text)
+    ended = run(*command.split())
+    assert ended.code == 0, ended.err
+    numbers = re.compile(r"[\d.]+")  # they move with Python's docstrings and the machine
+    shown = [numbers.sub("0", line).split() for line in text.split(f"{command}\n")[1].split("\n")]
+    printed = [numbers.sub("0", line).split() for line in ended.out.split("\n")]
+    rows = [line for line in shown[: shown.index(["```"])] if line and line != ["…"]]
+    assert len(rows) == 12
+    assert all(row in printed for row in rows)
+    assert "rerank" in rankgate_python(text)
+
+
+def rankgate_python(text):
+    """What the page's call of Python returns, as text."""
+    (call,) = re.findall(r"In Python, `(rankgate\.stages\(.*?\))`", text)
+    import rankgate
+
+    return str(eval(call, {"rankgate": rankgate}))  # noqa: S307 - the page's own words
