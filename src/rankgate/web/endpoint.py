@@ -26,6 +26,7 @@ from rankgate.web.replies import Done, Page, Refused, Reply, Sent
 from rankgate.web.route import ANYONE, Route
 
 if TYPE_CHECKING:
+    from starlette.datastructures import UploadFile
     from starlette.requests import Request
 
     from rankgate.web.config import Config
@@ -240,12 +241,15 @@ async def _body(request: Request, most: int) -> dict[str, Any]:
             form = await parser.parse()
         except (MultiPartException, KeyError):
             raise Refused(400, "invalid-syntax", "The form cannot be read.") from None
-        return {
-            name: value if isinstance(value, str)
-            else Upload(value.filename or "", await value.read())
-            for name, value in form.items()
-        }  # fmt: skip
+        try:
+            return {name: await _value(each) for name, each in form.items()}
+        finally:
+            await form.close()
     return dict(await FormParser(request.headers, limited()).parse())
+
+
+async def _value(each: UploadFile | str) -> Upload | str:
+    return each if isinstance(each, str) else Upload(each.filename or "", await each.read())
 
 
 def _of_json(content: bytes) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from rankgate.errors import MissingExtraError
+from rankgate.web.render import visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -24,7 +25,7 @@ def _parser() -> MarkdownIt:
 @lru_cache(maxsize=100)
 def guideline_html(text: str) -> str:
     """The guideline; what is HTML in it is shown as text."""
-    tokens = _parser().parse(text)
+    tokens = _parser().parse(visible(text))
     for each in tokens:
         if each.type.startswith("heading"):  # the page has its own headings above
             each.tag = f"h{min(6, int(each.tag[1]) + 1)}"

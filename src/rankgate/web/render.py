@@ -59,7 +59,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: _clean(value) if type(value) is str else value,
+        finalize=lambda value: visible(value) if type(value) is str else value,
     )
     found.filters |= {"grade": _grade, "moment": _moment, "share": _share}
     found.globals["asset"] = versioned
@@ -84,7 +84,7 @@ def _json(value: Any) -> Any:
     return list(value)
 
 
-def _clean(text: str) -> str:
+def visible(text: str) -> str:
     """A text in which nothing is invisible or turns the order of what follows."""
     if text.isprintable():
         return text

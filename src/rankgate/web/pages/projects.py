@@ -87,7 +87,9 @@ def _raters(connection: Connection, project: int) -> list[dict[str, Any]]:
     except InputError:
         return []
     found = (
-        table.filter(pl.col("rater") != ratings.FINAL)
+        table.filter(
+            pl.col("rater") != ratings.FINAL, pl.col("reason").ne_missing(ratings.WITHDRAWN)
+        )
         .group_by("rater", maintain_order=True)
         .agg(
             pl.len().alias("ratings"),

@@ -1,0 +1,219 @@
+"""What attackers send: scripts, links, paths, headers, large and slow bodies."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+
+import polars as pl
+import pytest
+
+from rankgate.store import batches, documents, projects, queries, users
+from rankgate.web.guidelines import guideline_html
+from rankgate.web.limits import Buckets
+from support.serving import Visitor, served
+
+SCRIPT = '<script>alert(1)</script><img src=x onerror=alert(2)>\u202e" onclick="alert(3)'
+LINKS = ("javascript:alert(1)", "data:text/html,<script>alert(1)</script>", "//evil.example",
+         'https://evil.example/" onload="alert(1)', "file:///etc/passwd",
+         "https://evil.example;script-src *")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def hostile(team):
+    """A project in which every text is an attack."""
+    with team.store.write() as connection:
+        made = projects.add(connection, "hostile", title=SCRIPT, description=SCRIPT,
+                            scale=[projects.Grade(0, SCRIPT, "", SCRIPT), projects.Grade(1)],
+                            settings={"images": [*LINKS, "https://img.example.org"]})  # fmt: skip
+        asked = {"query_id": [f"{SCRIPT}{i}" for i in range(len(LINKS))],
+                 "text": [SCRIPT] * len(LINKS), "information_need": [SCRIPT] * len(LINKS),
+                 SCRIPT: [SCRIPT] * len(LINKS)}  # fmt: skip
+        queries.add(connection, made.id, pl.DataFrame(asked))
+        docs = {"doc_id": [f"{SCRIPT}{i}" for i in range(len(LINKS))], "url": LINKS,
+                "image": LINKS, SCRIPT: [SCRIPT] * len(LINKS)}  # fmt: skip
+        documents.add(connection, made.id, pl.DataFrame(docs))
+        batch = batches.add(connection, made.id, SCRIPT, strategy="2", blind=False)
+        pairs = {"query_id": asked["query_id"], "doc_id": docs["doc_id"],
+                 "why": [SCRIPT] * len(LINKS)}  # fmt: skip
+        batches.add_pairs(connection, batch, pl.DataFrame(pairs))
+        projects.add_guideline(connection, made.id, SCRIPT, SCRIPT + "[x](javascript:alert(1))")
+        for name in ("manager", "rater"):
+            users.grant(connection, made.id, users.named(connection, name).id, name)
+    return team
+
+
+def refused_markup(html):
+    """Markup that only an attack could have made."""
+    tags = re.findall(r"<[a-z][^>]*>", html)
+    return [tag for tag in tags if re.search(r"\son\w+=|javascript:|alert\(", tag)
+            and not re.search(r'(value|title)="[^"]*"', tag)] + re.findall(
+                r"<script(?! src=\"/assets/)", html) + re.findall("\u202e", html)  # fmt: skip
+
+
+def test_every_text_stays_text(hostile):
+    people = [hostile.visitor("manager"), hostile.visitor("rater")]
+    for grade, person in enumerate(people):
+        for _ in LINKS:
+            page = person.get("/projects/hostile/rate")
+            html = page.data.decode()
+            assert refused_markup(html) == []
+            assert not re.search(r'(href|src)="(javascript|data|file|//)', html)
+            number = int(re.search(r'name="task" value="(\d+)"', html)[1])
+            person.post("/projects/hostile/ratings", task=number, grade=grade, comment=SCRIPT)
+    manager = people[0]
+    for path in ("", "/rate", "/history", "/agreement", "/disputes", "/judgments", "/material",
+                 "/setup", "/people", "/log"):  # fmt: skip
+        answer = manager.get(f"/projects/hostile{path}")
+        assert answer.status == 200, path
+        assert refused_markup(answer.data.decode()) == [], path
+
+
+def test_a_policy_lets_nothing_run_and_nothing_out(hostile):
+    answer = hostile.visitor("rater").get("/projects/hostile/rate")
+    policy = dict(each.strip().split(" ", 1)
+                  for each in answer.headers["content-security-policy"].split(";"))  # fmt: skip
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert policy["img-src"] == "'self' https://evil.example https://img.example.org"
+    html = answer.data.decode()
+    assert not re.search(r"<style|\sstyle=|<script>", html)
+    for name in ("/sign-in", "/nowhere", "/assets/nothing", "/projects"):
+        headers = Visitor(hostile.address).get(name).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert "default-src 'none'" in headers["content-security-policy"]
+    cookie = Visitor(hostile.address).get("/sign-in").headers["set-cookie"]
+    assert {"HttpOnly", "SameSite=lax"} <= {each.strip() for each in cookie.split(";")}
+
+
+def test_a_guideline_has_no_html_of_its_own():
+    html = guideline_html(
+        "# A\n<script>alert(1)</script> [x](javascript:alert(1)) ![i](http://e/x)"
+    )
+    assert "<script" not in html
+    assert "<img" not in html
+    assert 'href="javascript' not in html
+    assert "<h2>A</h2>" in html
+
+
+@pytest.mark.parametrize("path", [
+    "/assets/..%2f..%2fconfig.py", "/assets/../../config.py", "/assets/%2e%2e/config.py",
+    "/assets/rankgate.css%00", "/assets//etc/passwd", "/projects/..%2f..%2fetc/rate",
+])  # fmt: skip
+def test_no_path_leaves_its_folder(team, path):
+    answer = team.visitor("manager").get(path)
+    assert answer.status == 404
+    assert b"class Config" not in answer.data
+
+
+def test_names_of_uploads_are_only_names(team):
+    manager = team.visitor("manager")
+    for name in ("../../../../tmp/evil.csv", "/etc/evil.csv", "a\\..\\b.csv"):
+        pool = b"query,document\nq9,d9\n"
+        answer = manager.send("/projects/shop/batches", "/projects/shop/material",
+                              name=name[-90:], pool=(name, pool))  # fmt: skip
+        assert answer.status == 303, answer.data
+    answer = manager.send("/projects/shop/batches", "/projects/shop/material", name="broken",
+                          pool=("p.csv", b"query\nq1\n"))  # fmt: skip
+    assert answer.status == 400
+    assert b"missing-column" in answer.data
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        "//evil.example",
+        "https://evil.example",
+        "/\\evil.example",
+        "/x\r\nset-cookie: a=b",
+        "\\\\evil",
+        "javascript:alert(1)",
+    ],
+)
+def test_sign_in_goes_on_to_our_own_pages_only(team, to):
+    visitor = Visitor(team.address)
+    word = visitor.csrf("/sign-in")
+    fields = {"csrf": word, "name": "rater", "password": "correct horse battery", "next": to}
+    answer = visitor.ask("POST", "/sign-in", fields=fields, encode_multipart=False)
+    assert (answer.status, answer.headers["location"]) == (303, "/projects")
+
+
+def test_nothing_that_is_sent_becomes_a_header(team):
+    root = team.visitor("root")
+    answer = root.send("/projects", "/projects", name="a\r\nset-cookie: x=y", title="t")
+    assert answer.status == 400
+    manager = team.visitor("manager")
+    found = manager.get("/projects/shop/ratings/file?format=csv%0d%0ax-evil:1")
+    assert "x-evil" not in found.headers
+    assert found.status in {400, 404}
+
+
+def test_large_requests_are_refused_before_they_are_read(team):
+    rater = team.visitor("rater")
+    word = {"x-csrf-token": rater.csrf("/account"), "content-type": "application/json"}
+    path = "/projects/shop/ratings"
+    answer = rater.ask("POST", path, body=b'{"comment": "' + b"x" * 2_000_000 + b'"}',
+                       headers=word)  # fmt: skip
+    assert answer.status == 413
+    answer = rater.ask("POST", path, json={"task": 1, "grade": 1, "comment": "x" * 6_000},
+                       headers=word)  # fmt: skip
+    assert (answer.status, answer.json()["error"]["code"]) == (400, "invalid-value")
+
+
+@pytest.mark.parametrize("body", [
+    b"{", b"[]", b"1", b'{"task": "x"}', b'{"task": 1e400}', b'{"task": true}', b'{"task": 1.5}',
+    b'{"task": 1, "other": 1}', b'{"task": 1, "grade": NaN}', b'{"task": 1, "comment": 5}',
+    b'{"task": 1, "comment": "\\u0000"}', b'{"task": 99999999999999999999}', b"[" * 100_000,
+    b'{"task": 1, "reason": "withdrawn"}', b'{"task": 1, "at": "0001-01-01T00:00+14:00"}', b"\xff",
+    b'{"task": 1, "comment": "\\ud800"}',
+])  # fmt: skip
+def test_malformed_bodies_are_refused(team, body):
+    rater = team.visitor("rater")
+    headers = {"x-csrf-token": rater.csrf("/account"), "content-type": "application/json"}
+    answer = rater.ask("POST", "/projects/shop/ratings", body=body, headers=headers)
+    assert answer.status in {400, 404}, answer.data
+    assert "code" in answer.json()["error"]
+
+
+def test_slow_clients_hold_nobody_up(team):
+    with served(team.store, patience=0.5) as address:
+        visitor = Visitor(address)
+        visitor.sign_in("rater")
+        host, port = address.removeprefix("http://").split(":")
+        slow = [socket.create_connection((host, int(port))) for _ in range(100)]
+        for each in slow[:50]:
+            each.sendall(b"GET /sign-in HTTP/1.1\r\nhost: x\r\nx-slow: ")
+        cookie = f"rankgate_session={visitor.cookies['rankgate_session']}"
+        for each in slow[50:]:
+            each.sendall(f"POST /projects/shop/ratings HTTP/1.1\r\nhost: {host}:{port}\r\ncookie: "
+                         f"{cookie}\r\ncontent-length: 100\r\n\r\n{{".encode())  # fmt: skip
+        assert visitor.get("/projects").status == 200
+        time.sleep(0.6)
+        assert slow[-1].recv(20).startswith(b"HTTP/1.1 408")
+        for each in slow:
+            each.close()
+
+
+def test_only_own_names_are_answered(team):
+    with served(team.store, hosts=frozenset({"127.0.0.1"})) as address:
+        assert Visitor(address).get("/sign-in").status == 200
+        assert Visitor(address).get("/sign-in", headers={"host": "evil.example"}).status == 421
+
+
+def test_requests_are_counted_by_client():
+    moment = [0.0]
+    buckets = Buckets(60, lambda: moment[0])
+    assert [buckets.wait("ann") for _ in range(61)] == [0] * 60 + [1]
+    assert buckets.wait("bob") == 0
+    moment[0] = 2.0
+    assert [buckets.wait("ann") for _ in range(3)] == [0, 0, 1]
+
+
+def test_many_requests_are_refused(team):
+    with served(team.store, per_minute=5) as address:
+        visitor = Visitor(address)
+        statuses = [visitor.get("/sign-in").status for _ in range(8)]
+        assert set(statuses[5:]) == {429}

@@ -1,0 +1,111 @@
+"""A server that is killed while a thousand ratings arrive loses none that it acknowledged."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import Counter
+
+import polars as pl
+import pytest
+import urllib3
+
+from rankgate.data.scales import GRADED
+from rankgate.store import batches, projects, ratings, sessions, tasks, users
+from rankgate.store.check import check
+from rankgate.store.store import Store
+from support.serving import Visitor, started
+
+pytestmark = pytest.mark.slow
+RATERS = 20
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/judging.db"
+    server = request.getfixturevalue("postgresql_server")
+    with server.connect(autocommit=True) as connection:
+        connection.execute("CREATE DATABASE killed")
+    return server.url("killed")
+
+
+class Rater(threading.Thread):
+    """Rates until all is done, or the server is gone; keeps what is not acknowledged."""
+
+    def __init__(self, address, cookie, waiting=None):
+        super().__init__(daemon=True)
+        self.visitor, self.waiting = Visitor(address), waiting
+        self.visitor.cookies = {"rankgate_session": cookie[0]}
+        self.word, self.acknowledged, self.failed = cookie[1], [], None
+
+    def run(self):
+        try:
+            task = self.waiting or self.next_task()
+            while task is not None:
+                self.waiting = task
+                answer = self.visitor.ask(
+                    "POST", "/projects/many/ratings", json={**task, "grade": 2},
+                    headers={"x-csrf-token": self.word},
+                )  # fmt: skip
+                assert answer.status == 200, answer.data
+                self.acknowledged.append(task["rating_id"])
+                self.waiting = None
+                task = self.named(answer.json()["task"])
+        except (urllib3.exceptions.HTTPError, OSError):
+            pass  # the server is gone; what waits is sent again
+        except Exception as error:  # noqa: BLE001 - for the test to see
+            self.failed = error
+
+    def next_task(self):
+        return self.named(self.visitor.get("/projects/many/rate.json").json()["task"])
+
+    def named(self, task):
+        return task and {"task": task["id"], "rating_id": str(uuid.uuid4())}
+
+
+def prepared(url, tmp_path, count):
+    """A store with a batch, and cookies of raters who are signed in."""
+    with Store.create(url, blobs=f"{tmp_path}/blobs") as store, store.write() as connection:
+        users.add(connection, "root", admin=True)
+        project = projects.add(connection, "many", scale=GRADED)
+        batch = batches.add(connection, project.id, "first", strategy="1")
+        pairs = {"query_id": ["q"] * count, "doc_id": [f"d{i}" for i in range(count)]}
+        batches.add_pairs(connection, batch, pl.DataFrame(pairs))
+        cookies = []
+        for i in range(RATERS):
+            user = users.add(connection, f"rater{i}")
+            users.grant(connection, project.id, user.id, "rater")
+            session, secret = sessions.begin(connection, user.id)
+            cookies.append((secret, session.csrf))
+    return project.id, cookies
+
+
+def test_no_acknowledged_rating_is_lost(url, tmp_path, thorough):
+    count = 1_000 if thorough else 150
+    project, cookies = prepared(url, tmp_path, count)
+    waiting, acknowledged = [None] * RATERS, []
+    for kill in (True, False):
+        with started(url, first=False) as (process, address, _):
+            raters = [Rater(address, *each) for each in zip(cookies, waiting, strict=True)]
+            for each in raters:
+                each.start()
+            while kill and sum(len(each.acknowledged) for each in raters) < count * 0.3:
+                raters[0].join(0.01)
+            if kill:
+                process.kill()
+            for each in raters:
+                each.join(120)
+        assert [each.failed for each in raters if each.failed] == []
+        acknowledged += [one for each in raters for one in each.acknowledged]
+        waiting = [each.waiting for each in raters]
+    with Store.open(url) as store:
+        with store.read() as connection:
+            kept = list(ratings.facts(connection, project))
+            progress = tasks.progress(connection, project)
+        assert check(store) == ()
+    ids = [each.rating_id for each in kept]
+    assert len(ids) == len(set(ids))
+    assert set(acknowledged) <= set(ids)
+    assert (progress.done, progress.open) == (count, 0)
+    assert Counter(Counter(each.document for each in kept).values()) == {1: count}

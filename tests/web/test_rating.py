@@ -1,0 +1,215 @@
+"""What raters and programs get: tasks, retries, corrections, trainings, preferences, files."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import polars as pl
+import pytest
+
+from rankgate import Client
+from rankgate.errors import UsageError
+from rankgate.store import batches, projects, ratings, tokens, users
+from rankgate.web.routes import ROUTES
+from support.serving import Visitor
+
+
+@pytest.fixture
+def fresh(team, request):
+    """A project of the test's own."""
+    name = re.sub(r"\W+", "-", request.node.name.lower())[:60].strip("-")
+    return team.project(name)
+
+
+def test_a_retry_counts_once(team, fresh):
+    rater = team.visitor("rater")
+    task = rater.get(f"/projects/{fresh.name}/rate.json").json()["task"]
+    given = {"task": task["id"], "grade": 2, "rating_id": "mine-1", "comment": "good"}
+    first, again = (rater.post(f"/projects/{fresh.name}/ratings", **given) for _ in range(2))
+    assert (first.json()["new"], again.json()["new"]) == (True, False)
+    assert first.json()["task"]["id"] == again.json()["task"]["id"] != task["id"]
+    other = rater.post(f"/projects/{fresh.name}/ratings", **{**given, "grade": 1})
+    assert (other.status, other.json()["error"]["code"]) == (409, "rating-conflict")
+    with team.store.read() as connection:
+        assert len(list(ratings.facts(connection, fresh.id))) == 1
+
+
+def test_without_javascript_a_form_rates(team, fresh):
+    rater = team.visitor("rater")
+    html = rater.get(f"/projects/{fresh.name}/rate").data.decode()
+    task, identity = (re.search(rf'name="{name}" value="([^"]+)"', html)[1]
+                      for name in ("task", "rating_id"))  # fmt: skip
+    for _ in range(2):
+        answer = rater.send(f"/projects/{fresh.name}/ratings", "/account", task=task,
+                            rating_id=identity, grade="3", comment="")  # fmt: skip
+        assert answer.status == 303
+        assert answer.headers["location"].startswith(f"/projects/{fresh.name}/rate")
+    with team.store.read() as connection:
+        assert [each.grade for each in ratings.facts(connection, fresh.id)] == [3.0]
+
+
+def test_raters_see_nothing_of_each_other_or_of_systems(team):
+    with team.store.write() as connection:
+        made = projects.add(connection, "blind", scale=[projects.Grade(0), projects.Grade(1)])
+        batch = batches.add(connection, made.id, "first", strategy="2")
+        pairs = {"query_id": ["q"], "doc_id": ["d"], "why": ["rank of bm25"], "best_rank": [7],
+                 "systems": [3]}  # fmt: skip
+        gold = {("q", "g"): batches.Gold(1.0, "as everybody knows")}
+        batches.add_pairs(connection, batch, pl.DataFrame(pairs), gold)
+        for name in ("rater", "manager"):
+            users.grant(connection, made.id, users.named(connection, name).id, name)
+    rater, manager = team.visitor("rater"), team.visitor("manager")
+    for _ in range(2):
+        task = manager.get("/projects/blind/rate.json").json()["task"]["id"]
+        manager.post("/projects/blind/ratings", task=task, grade=0, comment="hush-hush")
+    for _ in range(2):
+        answers = [rater.get(f"/projects/blind/rate{form}").data.decode() for form in ("", ".json")]
+        for hidden in ("bm25", "best_rank", "everybody", "hush-hush", "manager", '"gold"'):
+            assert all(hidden not in each for each in answers), hidden
+        task = json.loads(answers[1])["task"]["id"]
+        rater.post("/projects/blind/ratings", task=task, grade=1)
+
+
+def test_a_training_tells_the_known_grade(team, fresh):
+    with team.store.write() as connection:
+        batch = batches.add(connection, fresh.id, "training", kind="training")
+        gold = {("q1", "d0"): batches.Gold(3.0, "it names the answer")}
+        batches.add_pairs(connection, batch, pl.DataFrame({"query_id": [], "doc_id": []}), gold)
+    rater = team.visitor("rater")
+    path = f"/projects/{fresh.name}"
+    task = rater.get(f"{path}/rate.json").json()["task"]
+    assert task["batch"]["kind"] == "training"
+    answer = rater.post(f"{path}/ratings", task=task["id"], grade=1).json()
+    assert answer["feedback"] == {"grade": 3.0, "why": "it names the answer", "yours": 1.0,
+                                  "right": False}  # fmt: skip
+    assert answer["task"]["batch"]["kind"] == "rating"
+    with team.store.read() as connection:
+        assert [each.training for each in ratings.facts(connection, fresh.id)] == [True]
+
+
+def test_cannot_tell_later_and_undo(team, fresh):
+    rater = team.visitor("rater")
+    path = f"/projects/{fresh.name}"
+    first = rater.get(f"{path}/rate.json").json()["task"]["id"]
+    assert rater.post(f"{path}/ratings", task=first).json()["error"]["code"] == "missing-grade"
+    rater.post(f"{path}/ratings", task=first, reason="unclear query")
+    second = rater.get(f"{path}/rate.json").json()["task"]["id"]
+    third = rater.post(f"{path}/ratings/later", task=second).json()["task"]["id"]
+    assert len({first, second, third}) == 3
+    undone = rater.post(f"{path}/ratings/withdraw", task=first).json()
+    assert undone["task"]["id"] == first
+    assert undone["task"]["mine"] is None
+    seen = [first]
+    while task := rater.post(f"{path}/ratings", task=seen[-1], grade=1).json()["task"]:
+        seen.append(task["id"])
+    assert len(set(seen)) == 4
+    assert seen[-1] == second  # what was put off comes last
+    rows = rater.get(f"{path}/history.json").json()["ratings"]
+    assert [row["reason"] for row in rows][-2:] == ["withdrawn", "unclear query"]
+
+
+def test_which_of_two_documents_is_better(team, fresh):
+    with team.store.write() as connection:
+        batch = batches.add(connection, fresh.id, "pairs", kind="documents", priority=9)
+        sides = [("q1", batches.Side("d0"), batches.Side("d1"))]
+        batches.add_preferences(connection, batch, sides)
+    rater = team.visitor("rater")
+    path = f"/projects/{fresh.name}"
+    task = rater.get(f"{path}/rate.json").json()["task"]
+    left = task["sides"][0]["doc_id"]
+    html = rater.get(f"{path}/rate").data.decode()
+    assert html.index(left) < html.index(task["sides"][1]["doc_id"])
+    answer = rater.post(f"{path}/ratings", task=task["id"], choice="left")
+    assert answer.json()["new"] is True
+    from rankgate.store import documents, preferences
+
+    with team.store.read() as connection:
+        found = preferences.listed(connection, fresh.id)
+        assert [each.choice for each in found] == ["left"]
+        number = int(found[0].left.removeprefix("d"))
+        assert documents.by_number(connection, number).doc_id == left
+
+
+def test_two_raters_disagree_and_the_final_word_counts(team, fresh):
+    path = f"/projects/{fresh.name}"
+    for name, grade in (("rater", 0), ("manager", 3)):
+        visitor = team.visitor(name)
+        while task := visitor.get(f"{path}/rate.json").json()["task"]:
+            visitor.post(f"{path}/ratings", task=task["id"], grade=grade, comment=f"by {name}")
+    found = visitor.get(f"{path}/disputes.json").json()
+    assert (found["total"], len(found["disputes"])) == (4, 4)
+    said = found["disputes"][0]["answers"]
+    assert [(each["rater"], each["grade"], each["comment"]) for each in said] == [
+        ("rater", 0.0, "by rater"), ("manager", 3.0, "by manager")]  # fmt: skip
+    for each in found["disputes"][:3]:
+        visitor.post(f"{path}/disputes/{each['task']}", grade=2)
+    preview = visitor.post(f"{path}/judgments", name="one", rule="majority", preview=True).json()
+    assert preview["pairs"] == {"new": 3, "gone": 0, "changed": 0, "same": 0}
+    assert visitor.get(f"{path}/judgments.json").json()["judgments"] == []
+    made = visitor.post(f"{path}/judgments", name="one", rule="mean").json()
+    assert made["rows"] == 4
+    text = visitor.get(f"{path}/judgments/one/file?format=trec").data.decode()
+    assert sorted(float(line.split()[3]) for line in text.splitlines()) == [1.5, 2, 2, 2]
+    again = visitor.post(f"{path}/judgments", name="two", rule="median", preview=True).json()
+    assert (again["against"], again["pairs"]["same"]) == ("one", 4)
+
+
+def test_the_client_does_what_the_pages_do(team, fresh, tmp_path):
+    with team.store.write() as connection:
+        user = users.named(connection, "manager").id
+        secret = tokens.issue(connection, user, "all", ["manage", "rate"])[1]
+    pool = tmp_path / "pool.csv"
+    pool.write_text("query,document\nq7,d7\nq7,d8\n")
+    run = tmp_path / "bm25.run"
+    run.write_text("q7 Q0 d7 1 2.0 bm25\nq7 Q0 d8 2 1.0 bm25\n")
+    with Client(team.address, fresh.name, token=secret) as client:
+        assert client.add_batch("more", pool, strategy="1", priority=5)["tasks"] == 2
+        assert client.add_file(run)["holds"] == {"runs": 1}
+        task = client.next_task()
+        assert task["query"]["query_id"] == "q7"
+        first = client.rate(task["id"], 2.0, rating_id="once")
+        assert client.rate(task["id"], 2.0, rating_id="once")["new"] is False
+        client.rate(first["task"]["id"], None, reason="unclear query")
+        assert client.ratings()["grade"].to_list() == [2.0, None]
+        client.post("judgments", name="done", rule="majority")
+        assert client.judgments("done")["grade"].to_list() == [2.0]
+        values = client.get("judgments/done/evaluation", metrics="nDCG@10")["evaluation"]
+        assert values["runs"][0]["mean"]["nDCG@10"] in {1.0, 1 / 1.584962500721156}
+        with pytest.raises(UsageError) as refused:
+            client.rate(task["id"], 17.0)
+        assert refused.value.code == "grade-outside-scale"
+
+
+def test_every_route_is_described(team):
+    found = team.visitor("rater").get("/openapi.json").json()
+    operations = {each["operationId"] for path in found["paths"].values() for each in path.values()}
+    usable = {each.name for each in ROUTES if each.scope is not None and each.needs != "anyone"}
+    assert operations == usable
+    assert len({each.name for each in ROUTES}) == len(ROUTES)
+    visitor = Visitor(team.address)
+    for path in found["paths"]:
+        filled = re.sub(r"\{\w+\}", "1", path)
+        assert visitor.get(filled, headers={"content-type": "application/json"}).status in {
+            401,
+            405,
+        }
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "label-studio", "quepid-book"])
+def test_single_ratings_come_out_complete(team, form, tmp_path):
+    made = team.project(f"out-{form}", pairs=3, strategy="2")
+    path = f"/projects/{made.name}"
+    for name in ("rater", "manager"):
+        visitor = team.visitor(name)
+        while task := visitor.get(f"{path}/rate.json").json()["task"]:
+            visitor.post(f"{path}/ratings", task=task["id"], grade=len(name) % 4)
+    answer = visitor.get(f"{path}/ratings/file?format={form}")
+    assert answer.status == 200, answer.data
+    place = tmp_path / answer.headers["content-disposition"].split('"')[1]
+    place.write_bytes(answer.data)
+    from rankgate.data.read_ratings import read_ratings
+
+    said = read_ratings(str(place), from_=form).table
+    assert sorted(said.select("rater", "grade").rows()) == [("manager", 3.0)] * 3 + [
+        ("rater", 1.0)] * 3  # fmt: skip
