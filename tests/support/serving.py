@@ -85,10 +85,10 @@ def served(store, **settings):
 
 
 @contextmanager
-def started(store, *words, first=True):
+def started(store, *words, first=True, port=0):
     """The command; its process, its address, and at the first start the admin's link."""
-    command = [sys.executable, "-m", "rankgate", "serve", "--store", str(store), "--port", "0"]
-    process = subprocess.Popen([*command, *words], stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "rankgate", "serve", "--store", str(store), "--port"]
+    process = subprocess.Popen([*command, str(port), *words], stderr=subprocess.PIPE, text=True)
     try:
         address = re.search(r"at (\S+)", process.stderr.readline())[1]
         line = process.stderr.readline() if first else ""

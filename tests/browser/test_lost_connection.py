@@ -1,0 +1,134 @@
+"""The rating page through a killed server, a closed page, two tabs and pasted text."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from rankgate.data.scales import GRADED
+from rankgate.store import batches, documents, projects, ratings, sessions, users
+from rankgate.store.store import Store
+from support.serving import Visitor, started
+
+pytestmark = pytest.mark.slow
+TASK = "document.getElementById('rating')?.dataset.task"
+STATE = "document.getElementById('state').textContent"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A store with a rater who is signed in; the cookie, and the word of forms."""
+    file = tmp_path_factory.mktemp("lost") / "judging.db"
+    with Store.create(str(file)) as store, store.write() as connection:
+        users.add(connection, "root", admin=True)
+        made = projects.add(connection, "shop", scale=GRADED)
+        user = users.add(connection, "ann")
+        users.grant(connection, made.id, user.id, "rater")
+        docs = {"doc_id": [f"d{i}" for i in range(9)], "title": ["bike"] * 9}
+        documents.add(connection, made.id, pl.DataFrame(docs))
+        batch = batches.add(connection, made.id, "first")
+        pairs = {"query_id": ["q"] * 9, "doc_id": docs["doc_id"]}
+        batches.add_pairs(connection, batch, pl.DataFrame(pairs))
+        session, secret = sessions.begin(connection, user.id)
+    return file, secret, session.csrf
+
+
+def kept(file):
+    with Store.open(str(file)) as store, store.read() as connection:
+        return list(ratings.facts(connection, 1))
+
+
+def opened(chromium, address, secret):
+    chromium.send("Network.clearBrowserCookies")
+    chromium.send("Network.setCookie", name="rankgate_session", value=secret, url=address,
+                  httpOnly=True)  # fmt: skip
+    chromium.open(f"{address}/projects/shop/rate")
+    chromium.ask("localStorage.clear()")
+    return chromium.ask(TASK)
+
+
+def pressed(chromium, key):
+    """A key, after the moment in which pasted text would come."""
+    chromium.ask("new Promise((done) => setTimeout(done, 300))")
+    chromium.press(key)
+
+
+def test_a_rating_waits_for_a_killed_server(chromium, place):
+    file, secret, _ = place
+    with started(file, first=False) as (process, address, _):
+        now = opened(chromium, address, secret)
+        process.kill()
+        process.wait()
+        pressed(chromium, "2")
+        chromium.until(f"{STATE}.startsWith('No connection. 1 ')")
+        assert chromium.ask(TASK) == now
+        assert kept(file) == []
+    port = address.rpartition(":")[2]
+    with started(file, first=False, port=port) as (process, _, _):
+        chromium.until(f"{TASK} !== '{now}'", 20)
+        assert chromium.ask(STATE) == ""
+        assert [(str(each.task), each.grade) for each in kept(file)] == [(now, 2.0)]
+        second = chromium.ask(TASK)
+        process.kill()
+        process.wait()
+        pressed(chromium, "3")
+        chromium.until(f"{STATE}.startsWith('No connection. 1 ')")
+        chromium.open(__file__)  # the page is left before the server is back
+    with started(file, first=False, port=port):
+        chromium.open(f"{address}/projects/shop/rate")
+        chromium.until(f"{TASK} !== '{second}'", 20)
+        assert [(str(each.task), each.grade) for each in kept(file)][1:] == [(second, 3.0)]
+
+
+def test_two_tabs_and_an_ended_session_lose_nothing(chromium, place):
+    file, secret, word = place
+    with started(file, first=False) as (_, address, _):
+        now = opened(chromium, address, secret)
+        before = len(kept(file))
+        tab = Visitor(address)
+        tab.cookies = {"rankgate_session": secret}
+        tab.ask("POST", "/projects/shop/ratings", json={"task": int(now), "grade": 0},
+                headers={"x-csrf-token": word})  # fmt: skip
+        pressed(chromium, "1")
+        chromium.until(f"{TASK} !== '{now}'")
+        said = kept(file)[before:]
+        assert [each.grade for each in said] == [0.0, 1.0]
+        assert said[1].corrects == said[0].rating_id
+        second = chromium.ask(TASK)
+        with Store.open(str(file)) as store, store.write() as connection:
+            sessions.end_all(connection, users.named(connection, "ann").id)
+        pressed(chromium, "1")
+        chromium.until(f"{STATE}.startsWith('You are signed out. 1 ')")
+        with Store.open(str(file)) as store, store.write() as connection:
+            _, other = sessions.begin(connection, users.named(connection, "ann").id)
+        chromium.send("Network.setCookie", name="rankgate_session", value=other, url=address)
+        chromium.open(f"{address}/projects/shop/rate")
+        chromium.until(f"{TASK} !== '{second}'")
+        assert [str(each.task) for each in kept(file)][-1] == second
+
+
+def test_pasted_text_rates_nothing_and_help_is_there(chromium, place):
+    file, _, _ = place
+    with Store.open(str(file)) as store, store.write() as connection:
+        _, secret = sessions.begin(connection, users.named(connection, "ann").id)
+    with started(file, first=False) as (_, address, _):
+        now = opened(chromium, address, secret)
+        before = len(kept(file))
+        chromium.ask("new Promise((done) => setTimeout(done, 300))")
+        keys = "[...'order 10032 of 2021']"
+        chromium.ask(f"{keys}.forEach((key) => document.body.dispatchEvent("
+                     "new KeyboardEvent('keydown', {key, bubbles: true})))")  # fmt: skip
+        chromium.ask("new Promise((done) => setTimeout(done, 500))")
+        assert chromium.ask(TASK) == now
+        assert len(kept(file)) == before
+        pressed(chromium, "?")
+        chromium.until("document.getElementById('help').open")
+        chromium.press("2")  # not behind the help
+        chromium.ask("document.querySelector('#help form').requestSubmit()")
+        pressed(chromium, "c")
+        chromium.until("document.activeElement.name === 'reason'")
+        chromium.ask("document.activeElement.click()")
+        chromium.ask("document.getElementById('cannot-send').click()")
+        chromium.until(f"{TASK} !== '{now}'")
+        assert [(each.grade, each.reason) for each in kept(file)][before:] == [
+            (None, "unclear query")]  # fmt: skip
