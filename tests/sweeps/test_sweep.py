@@ -152,6 +152,20 @@ def test_a_point_without_any_result_is_named_and_is_not_asked_again(plan, shop):
         assert result.finished
 
 
+def test_without_any_figures_nothing_is_chosen(plan):
+    result = rankgate.sweep(
+        plan('[dials]\ntable = ["late", "later"]\n[baseline]\ntable = "gone"\n')
+    )
+    assert [point.state for point in result.points] == ["failed"] * 3
+    assert result.choice is None
+    assert result.chosen is None
+    assert result.front == ()
+    assert "no-baseline" in {notice.code for notice in result.notices}
+    assert "late" in str(result)
+    with raises("nothing-to-draw"):
+        result.plot()
+
+
 def test_queries_that_fail_take_their_point_out():
     def search(text, depth, weight):  # noqa: ARG001
         if weight == 2 and text == "b":

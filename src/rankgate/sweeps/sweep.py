@@ -176,6 +176,12 @@ def _notices(result: Sweep) -> list[Notice]:
                     f"({first}{'; …' if len(some) > _SHOWN else ''}){more}",
                 )
             )
+    return [*found, *_cautions(result)]
+
+
+def _cautions(result: Sweep) -> list[Notice]:
+    """What the choice rests on."""
+    found = []
     if result.baseline.state != "ok":
         found.append(
             Notice("no-baseline", "the baseline has no figures, so nothing can be compared with it")

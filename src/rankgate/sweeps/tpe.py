@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,9 @@ class Proposals:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._optuna: Any = optuna
         self._space = {dial.name: _distribution(optuna, dial) for dial in dials}
-        sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=several)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=several)
         self._study = optuna.create_study(
             sampler=sampler, direction="maximize" if maximise else "minimize"
         )

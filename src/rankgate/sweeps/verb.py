@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -14,17 +14,18 @@ import polars as pl
 from rankgate.data.streams.target import replacing
 from rankgate.declare import Range
 from rankgate.present.write import rendered
-from rankgate.stats.interval import guarded_interval
-from rankgate.sweeps.choice import choose
+from rankgate.sweeps.choice import Choice, choose
 from rankgate.sweeps.importance import importances
 from rankgate.sweeps.measure import Measured, Measuring
 from rankgate.sweeps.plan import read_plan
 from rankgate.sweeps.sweep import Sweep, SweepPoint, Value
+from rankgate.sweeps.values import aligned, front_of, value_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.sweeps.plan import Plan, SweepLike
+    from rankgate.sweeps.settings import Settings
 
     Floats = NDArray[np.float64]
 
@@ -129,41 +130,18 @@ def _mean(measured: Measured, metric: str) -> float:
     return float(measured.scores.filter(pl.col("metric") == metric)["value"].mean() or 0.0)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class _Table:
-    """Values of the points with figures, on the same queries.
-
-    Attributes:
-        values: by metric ``(n, P)``.
-        left_out: judged queries that no point has.
-        substituted: queries without a value at some points.
-    """
-
-    values: dict[str, Floats]
-    left_out: int
-    substituted: int
-
-
 def _result(plan: Plan, measured: Sequence[Measured], folder: Path) -> Sweep:
     good = [place for place, each in enumerate(measured) if each.scores is not None]
     labels = [label for label, _ in plan.scorer.metrics]
     lower = tuple(label for label, each in plan.scorer.metrics if not each.higher_is_better)
-    table = _aligned([measured[place] for place in good], labels, lower)
+    table = aligned([measured[place] for place in good], labels, lower)
     settings, metric = plan.settings, labels[0]
     values: dict[int, dict[str, Value]] = {place: {} for place in range(len(measured))}
     for label, each in table.values.items():
         for column, place in enumerate(good):
-            values[place][label] = _value(each[:, column], settings.level)
-    choice = None
+            values[place][label] = value_of(each[:, column], settings.level)
     sign = -1.0 if metric in lower else 1.0
-    if good and good[0] == 0 and len(good) > 1:
-        ours = sign * table.values[metric]
-        choice = choose(
-            ours - ours[:, :1], 0,
-            folds=settings.folds, repeats=settings.repeats,
-            level=settings.level, seed=settings.seed,
-        )  # fmt: skip
-        choice = None if choice is None else replace(choice, place=good[choice.place])
+    choice = _choice(settings, sign * table.values[metric], good)
     means = np.array([values[place][metric].mean for place in good])
     slow = [measured[place].latency.get(settings.latency) for place in good]
     return Sweep(
@@ -181,7 +159,7 @@ def _result(plan: Plan, measured: Sequence[Measured], folder: Path) -> Sweep:
         space=plan.dials,
         points=tuple(_point(each, values[place]) for place, each in enumerate(measured)),
         quantile=settings.latency,
-        front=tuple(good[place] for place in _front(sign * means, slow)),
+        front=tuple(good[place] for place in front_of(sign * means, slow)),
         choice=choice,
         importance=importances(plan.dials, [measured[place].point for place in good], means)
         if len(good) > 1
@@ -191,6 +169,17 @@ def _result(plan: Plan, measured: Sequence[Measured], folder: Path) -> Sweep:
         repeats=settings.repeats,
         folder=str(folder),
     )
+
+
+def _choice(settings: Settings, values: Floats, good: Sequence[int]) -> Choice | None:
+    """The choice among the points with values; None without the baseline and another one."""
+    if not good or good[0] != 0 or len(good) < 2:
+        return None
+    found = choose(
+        values - values[:, :1], 0,
+        folds=settings.folds, repeats=settings.repeats, level=settings.level, seed=settings.seed,
+    )  # fmt: skip
+    return None if found is None else replace(found, place=good[found.place])
 
 
 def _point(measured: Measured, values: dict[str, Value]) -> SweepPoint:
@@ -203,53 +192,3 @@ def _point(measured: Measured, values: dict[str, Value]) -> SweepPoint:
         dict(measured.latency),
         None if measured.file is None else measured.file.name,
     )
-
-
-def _aligned(good: Sequence[Measured], labels: Sequence[str], lower: Sequence[str]) -> _Table:
-    """Values of all points on the queries that at least one of them was asked."""
-    found: dict[str, Floats] = {}
-    if not good:
-        return _Table({label: np.empty((0, 0)) for label in labels}, 0, 0)
-    wide = [each.scores.pivot("metric", index="query_id", values="value") for each in good]  # type: ignore[union-attr]
-    ids = pl.concat([frame["query_id"] for frame in wide]).unique().sort()
-    absent = np.column_stack([_absent(each, ids) for each in good])
-    asked = ~absent.all(axis=1)
-    frame = pl.DataFrame({"query_id": ids})
-    joined = [frame.join(each, "query_id", how="left", maintain_order="left") for each in wide]
-    substituted = 0
-    for label in labels:
-        values = np.column_stack([each[label].to_numpy() for each in joined]).astype(float)
-        unknown = np.isnan(values)
-        kept = asked & ~unknown.all(axis=1)
-        some = kept & unknown.any(axis=1)
-        if label in lower:
-            kept &= ~some
-        found[label] = np.where(unknown, 0.0, values)[kept]
-        substituted = max(substituted, int(some.sum()))
-    return _Table(found, int((~asked).sum()), substituted)
-
-
-def _absent(measured: Measured, ids: pl.Series) -> NDArray[np.bool_]:
-    """Whether the run of a point lacks each query."""
-    assert measured.scores is not None
-    missing = measured.scores.filter(pl.col("why") == "missing")["query_id"]
-    return ids.is_in(missing.implode()).to_numpy()
-
-
-def _value(values: Floats, level: float) -> Value:
-    mean = float(values.mean()) if len(values) else float("nan")
-    if len(values) < 3 or not np.ptp(values):
-        return Value(mean, None, None)
-    found = guarded_interval(values, level)
-    return Value(mean, float(found.low[0]), float(found.high[0]))
-
-
-def _front(quality: Floats, latency: Sequence[float | None]) -> list[int]:
-    """The points that no other point is at least as good and as fast as, and better in one."""
-    places = [place for place, each in enumerate(latency) if each is not None]
-    ordered = sorted(places, key=lambda place: (latency[place], -quality[place], place))
-    front: list[int] = []
-    for place in ordered:
-        if not front or quality[place] > quality[front[-1]]:
-            front.append(place)
-    return front

@@ -1,0 +1,86 @@
+"""Values of all points on the same queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.stats.interval import guarded_interval
+from rankgate.sweeps.sweep import Value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.sweeps.measure import Measured
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ValueTable:
+    """Values of the points with figures, on the same queries.
+
+    Attributes:
+        values: by metric ``(n, P)``.
+        left_out: judged queries that no point has.
+        substituted: queries without a value at some points.
+    """
+
+    values: dict[str, Floats]
+    left_out: int
+    substituted: int
+
+
+def aligned(good: Sequence[Measured], labels: Sequence[str], lower: Sequence[str]) -> ValueTable:
+    """Values of all points on the queries that at least one of them was asked."""
+    found: dict[str, Floats] = {}
+    if not good:
+        return ValueTable({label: np.empty((0, 0)) for label in labels}, 0, 0)
+    wide = [each.scores.pivot("metric", index="query_id", values="value") for each in good]  # type: ignore[union-attr]
+    ids = pl.concat([frame["query_id"] for frame in wide]).unique().sort()
+    absent = np.column_stack([_absent(each, ids) for each in good])
+    asked = ~absent.all(axis=1)
+    frame = pl.DataFrame({"query_id": ids})
+    joined = [frame.join(each, "query_id", how="left", maintain_order="left") for each in wide]
+    substituted = 0
+    for label in labels:
+        values = np.column_stack([each[label].to_numpy() for each in joined]).astype(float)
+        unknown = np.isnan(values)
+        kept = asked & ~unknown.all(axis=1)
+        some = kept & unknown.any(axis=1)
+        if label in lower:
+            kept &= ~some
+        found[label] = np.where(unknown, 0.0, values)[kept]
+        substituted = max(substituted, int(some.sum()))
+    return ValueTable(found, int((~asked).sum()), substituted)
+
+
+def _absent(measured: Measured, ids: pl.Series) -> NDArray[np.bool_]:
+    """Whether the run of a point lacks each query."""
+    assert measured.scores is not None
+    missing = measured.scores.filter(pl.col("why") == "missing")["query_id"]
+    return ids.is_in(missing.implode()).to_numpy()
+
+
+def value_of(values: Floats, level: float) -> Value:
+    """The mean of a column with its interval."""
+    mean = float(values.mean()) if len(values) else float("nan")
+    if len(values) < 3 or not np.ptp(values):
+        return Value(mean, None, None)
+    found = guarded_interval(values, level)
+    return Value(mean, float(found.low[0]), float(found.high[0]))
+
+
+def front_of(quality: Floats, latency: Sequence[float | None]) -> list[int]:
+    """The points that no other point is at least as good and as fast as, and better in one."""
+    places = [place for place, each in enumerate(latency) if each is not None]
+    ordered = sorted(places, key=lambda place: (latency[place], -quality[place], place))
+    front: list[int] = []
+    for place in ordered:
+        if not front or quality[place] > quality[front[-1]]:
+            front.append(place)
+    return front
