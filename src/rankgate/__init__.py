@@ -252,6 +252,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - each name has its own type
     if name == "__version__":
         return import_module("importlib.metadata").version("rankgate")
+    if name == "online":
+        return import_module("rankgate.online")
     if name not in _HOMES:
         raise AttributeError(f"module 'rankgate' has no attribute '{name}'")
     module, _, attribute = _HOMES[name].partition(":")

@@ -1,0 +1,87 @@
+"""The page of everything that is declared about logs: columns, checks, KPIs, models, users."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from _pages.words import MADE, table
+from rankgate.online.clicks.catalogue import MODELS
+from rankgate.online.events.table import COLUMNS, MEANINGS
+from rankgate.online.faults.checks import CHECKS
+from rankgate.online.indicators.catalogue import KPIS
+from rankgate.online.simulation.users import USERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TABLES = {
+    "searches": "Searches",
+    "events": "Events",
+    "clicks": "Clicks",
+    "sessions": "Sessions",
+    "users": "Users",
+}
+_NONE = "–"
+_BLOCKS = (
+    "A finding blocks the figures that it spoils from the share of faults given here; below it, "
+    "and always where there is none, they come with a warning. `sample-ratio` (chi-squared, "
+    "p < 0.001) and `mean-weight` (importance weights whose mean is not 1) always block."
+)
+_NULL = (
+    "A mean is taken over the rows that count, and is null where there are none: null is not 0. "
+    "A KPI that needs events of a kind which the log does not have is null too."
+)
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """One page."""
+    parts = [
+        f"{MADE}\n# Logs: events, checks, KPIs, click models",
+        "How these are used: [Logs of users](../online.md).",
+        "## The table of events",
+        table(
+            ["column", "type", "holds"],
+            [[f"`{name}`", kind.lower(), MEANINGS[name]] for name, kind in COLUMNS.items()],
+        ),
+        "## Checks of the log doctor",
+        _BLOCKS,
+        table(
+            ["check", "finds", "spoils figures of", "blocks from"],
+            [
+                [f"`{each.name}`", each.title, ", ".join(each.spoils),
+                 _NONE if each.blocks_from is None else f"{each.blocks_from:.1%}"]
+                for each in CHECKS.values()
+            ],
+        ),
+        "## KPIs",
+        _NULL,
+    ]  # fmt: skip
+    for name, title in _TABLES.items():
+        rows = [
+            [f"`{each.name}`", each.title, each.formula, each.unit, each.better or _NONE,
+             each.source or _NONE]
+            for each in KPIS.values()
+            if each.table == name
+        ]  # fmt: skip
+        head = ["KPI", "what", "definition", "unit", "better", "source"]
+        parts += [f"### {title}", table(head, rows)]
+    parts += [
+        "## Click models",
+        table(
+            ["model", "what", "formula", "source"],
+            [
+                [f"`{each.name}`", each.title, each.formula, each.source or _NONE]
+                for each in MODELS.values()
+            ],
+        ),
+        "## Simulated users",
+        table(
+            ["user", "what", "P(click), lowest to highest grade", "P(stop) after such a click"],
+            [
+                [f"`{each.name}`", each.title, f"{each.click[0]:g} to {each.click[1]:g}",
+                 f"{each.stop[0]:g} to {each.stop[1]:g}"]
+                for each in USERS.values()
+            ],
+        ),
+    ]  # fmt: skip
+    yield "online.md", "\n\n".join(parts) + "\n"
