@@ -25,10 +25,12 @@ _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
     },
     "pairs": {
         "first": _S, "second": _S, "overlap": _I, "agreement": _F, "kappa": _F,
-        "kappa_linear": _F, "bias": _F, "kappa_low": _F, "kappa_high": _F,
+        "kappa_linear": _F, "bias": _F, "kappa_low": _F, "kappa_high": _F, "mae": _F,
+        "pearson": _F, "spearman": _F, "spearman_low": _F, "spearman_high": _F, "kendall": _F,
+        "kendall_low": _F, "kendall_high": _F,
     },
     "confusion": {"rater": _S, "consensus": _F, "grade": _F, "count": _I},
-    "queries": {"query_id": _S, "overlap": _I, "agreement": _F, "spread": _F},
+    "queries": {"query_id": _S, "overlap": _I, "agreement": _F, "spread": _F, "mae": _F},
     "periods": {"period": _S, "overlap": _I, "agreement": _F, "mean": _F},
 }  # fmt: skip
 

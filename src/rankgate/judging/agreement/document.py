@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.present.document import Chart, Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
-from rankgate.present.figures import interval, number, signed
+from rankgate.present.figures import interval, number, p_value, signed
 from rankgate.present.grid import SOFT, Grid, printable
-from rankgate.present.numbers import known
+from rankgate.present.numbers import UNDEFINED, known
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
     from rankgate.judging.agreement.agreement import RaterAgreement
@@ -54,11 +56,12 @@ def grids(result: RaterAgreement) -> list[tuple[str, Grid]]:
         (_first("raters", found.raters), _raters(found.raters)),
         ("grades", _grades(found.grades)),
         (_first("pairs of raters", found.pairs), _pairs(found.pairs)),
+        (_first("differences and correlations of raters", found.pairs), _correlations(found.pairs)),
         (_first("queries, least agreement first", found.queries), _queries(found.queries)),
         ("by month", _periods(found.periods)),
     ]
     if result.effect:
-        tables.append(_effect(result.effect))
+        tables += [_effect(result.effect), _components(result.effect)]
     return [(heading, grid) for heading, grid in tables if grid.rows]
 
 
@@ -72,6 +75,30 @@ def _effect(result: RaterResampling) -> tuple[str, Grid]:
     names = f"{printable(result.candidate)} against {printable(result.baseline)}"
     words = (
         f"{names} by other raters, drawn {result.draws} times (seed {result.seed}, {result.rule})"
+    )
+    return words, Grid(head, rows)
+
+
+def _components(result: RaterResampling) -> tuple[str, Grid]:
+    """What the model system × query × judge says of each metric."""
+    rows = tuple(
+        (
+            each.metric,
+            str(each.queries),
+            str(len(each.judges)),
+            signed(each.delta),
+            interval(each.low, each.high),
+            p_value(each.p_value),
+            *(f"{share:.0%}" for share in each.shares.values()),
+        )
+        for each in result.components
+    )
+    effects = next((tuple(each.shares) for each in result.components), ())
+    head = ("metric", "queries", "judges", "delta", "95% of other queries\nand judges", "p",
+            *(name.replace(" × ", "\n× ") for name in effects))  # fmt: skip
+    words = (
+        "values by each judge's own grades (system × query × judge, crossed random effects; shares "
+        "of the variance of one value)"
     )
     return words, Grid(head, rows)
 
@@ -144,12 +171,37 @@ def _pairs(table: pl.DataFrame) -> Grid:
     return Grid(head, tuple(rows), frozenset({0, 1}), keys=2)
 
 
+def _correlations(table: pl.DataFrame) -> Grid:
+    """How far grades of two raters lie apart, and how they go together."""
+    rows = [
+        (
+            row["first"],
+            row["second"],
+            number(row.get("mae"), 2),
+            number(row.get("pearson"), 2),
+            _with_ends(row, "spearman"),
+            _with_ends(row, "kendall"),
+        )
+        for row in table.head(_SHOWN).iter_rows(named=True)
+    ]
+    head = ("first", "second", "mean abs.\ndifference", "Pearson's\nr", "Spearman's rho",
+            "Kendall's tau")  # fmt: skip
+    return Grid(head, tuple(rows), frozenset({0, 1}), keys=2)
+
+
+def _with_ends(row: Mapping[str, Any], name: str) -> str:
+    """A coefficient with its interval, if it has one."""
+    ends = interval(row.get(f"{name}_low"), row.get(f"{name}_high"), 2)
+    return f"{number(row.get(name), 2)}{'' if ends == UNDEFINED else f' {ends}'}"
+
+
 def _queries(table: pl.DataFrame) -> Grid:
     rows = [
-        (query, str(overlap), number(equal, 2), number(spread, 2))
-        for query, overlap, equal, spread in table.head(_SHOWN).iter_rows()
+        (query, str(overlap), number(equal, 2), number(spread, 2), number(gap, 2))
+        for query, overlap, equal, spread, gap in table.head(_SHOWN).iter_rows()
     ]
-    return Grid(("query", "pairs", f"agree{SOFT}\nment", "spread"), tuple(rows))
+    head = ("query", "pairs", f"agree{SOFT}\nment", "spread", "mean abs.\ndifference")
+    return Grid(head, tuple(rows))
 
 
 def _periods(table: pl.DataFrame) -> Grid:

@@ -69,11 +69,14 @@ class Agreements:
             ``highest`` grade, ``kappa_linear`` against all others with ``kappa_low`` and
             ``kappa_high``. Intervals leave out one query at a time.
         pairs: ``first``, ``second``, ``overlap``, ``agreement``, ``kappa`` (Cohen's) with
-            ``kappa_low`` and ``kappa_high``, ``kappa_linear``, ``bias`` (first minus second).
+            ``kappa_low`` and ``kappa_high``, ``kappa_linear``, ``bias`` (first minus second),
+            ``mae`` (mean absolute difference), ``pearson``, ``spearman`` and ``kendall`` (tau b),
+            with ``spearman_low``, ``spearman_high``, ``kendall_low`` and ``kendall_high``.
         confusion: ``rater``, ``consensus``, ``grade``, ``count``: a rater's grade against the
             grade that most others gave; ties of the others are left out.
         queries: ``query_id``, ``overlap``, ``agreement``, ``spread`` (mean standard deviation of
-            the grades of a pair), least agreement first.
+            the grades of a pair), ``mae`` (mean absolute difference of two ratings of a pair),
+            least agreement first.
         periods: ``period`` (month), ``overlap``, ``agreement``, ``mean``: where times are known.
     """
 

@@ -14,6 +14,7 @@ from rankgate.data.read_ratings import read_ratings
 from rankgate.declare import Count
 from rankgate.errors import InputError
 from rankgate.evaluation.scored_system import Scorer
+from rankgate.judging.agreement.components import RaterComponents, rater_components
 from rankgate.judging.agreement.redrawing import RedrawnGrades
 from rankgate.judging.resolution.apply_rule import resolve
 from rankgate.present.codec import fields_of
@@ -59,6 +60,7 @@ class RaterResampling:
         effects: one a metric.
         draws, seed: of the drawing.
         convention: name, axes and hash.
+        components: the model system × query × judge of each metric, where judges share queries.
     """
 
     baseline: str
@@ -68,6 +70,7 @@ class RaterResampling:
     draws: int
     seed: int
     convention: Mapping[str, Any]
+    components: tuple[RaterComponents, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -124,8 +127,9 @@ def rerated(
         for (label, _), *figures in zip(first.metrics, truth, low, high, turned, strict=True)
     )
     return RaterResampling(
-        runs[0].name, runs[1].name, rule, effects, draws, seed, first.how.to_dict()
-    )
+        runs[0].name, runs[1].name, rule, effects, draws, seed, first.how.to_dict(),
+        rater_components(said, runs, metrics, how),
+    )  # fmt: skip
 
 
 def _judged(ratings: Ratings, rule: str) -> Qrels:

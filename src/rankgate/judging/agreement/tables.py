@@ -10,13 +10,19 @@ import polars as pl
 
 from rankgate.judging.standing import PAIR
 from rankgate.present.frames import frame
+from rankgate.stats.agreement.correlations import (
+    kendall_values,
+    mean_absolute,
+    pearson_values,
+    spearman_values,
+)
 from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS, jackknife
 from rankgate.stats.agreement.kappa import cohen_values
 
 if TYPE_CHECKING:
     from rankgate.judging.agreement.rated_pairs import RatedPairs
     from rankgate.judging.agreement.rater_checks import RaterCheck
-    from rankgate.stats.agreement.ratings import RatingMatrix
+    from rankgate.stats.agreement.ratings import Floats, RatingMatrix
 
 
 def compared(given: pl.DataFrame) -> pl.DataFrame:
@@ -28,7 +34,15 @@ def compared(given: pl.DataFrame) -> pl.DataFrame:
         (same / (many - 1)).alias("equal"),
         ((grade.sum().over(PAIR) - grade) / (many - 1)).alias("others"),
         grade.std(ddof=0).over(PAIR).alias("spread"),
+        _gap(grade).alias("gap"),
     )
+
+
+def _gap(grade: pl.Expr) -> pl.Expr:
+    """The mean absolute difference of two ratings of a pair: Σ(2i − m − 1)g₍ᵢ₎ over m(m − 1)/2."""
+    many = pl.len().over(PAIR)
+    place = grade.rank("ordinal").over(PAIR).cast(pl.Float64)
+    return ((2 * place - many - 1) * grade).sum().over(PAIR) / (many * (many - 1) / 2)
 
 
 def by_grade(sheet: RatingMatrix) -> pl.DataFrame:
@@ -121,7 +135,25 @@ _PAIRS = {
     "bias": pl.Float64,
     "kappa_low": pl.Float64,
     "kappa_high": pl.Float64,
+    "mae": pl.Float64,
+    "pearson": pl.Float64,
+    "spearman": pl.Float64,
+    "spearman_low": pl.Float64,
+    "spearman_high": pl.Float64,
+    "kendall": pl.Float64,
+    "kendall_low": pl.Float64,
+    "kendall_high": pl.Float64,
 }
+
+
+def _correlations(table: Floats, without: Floats, grades: Floats) -> tuple[float, ...]:
+    """Mean absolute difference, r, and rho and tau with intervals that leave out one query."""
+    found = [float(of(table[None], grades)[0]) for of in (mean_absolute, pearson_values)]
+    for of in (spearman_values, kendall_values):
+        value = float(of(table[None], grades)[0])
+        ends = jackknife(value, of(without, grades), fewest=FEWEST_CLUSTERS)
+        found += [value, max(ends.low, -1.0), min(ends.high, 1.0)]
+    return tuple(found)
 
 
 def by_pair(pairs: RatedPairs) -> pl.DataFrame:
@@ -145,7 +177,8 @@ def by_pair(pairs: RatedPairs) -> pl.DataFrame:
         result = jackknife(kappa, left, fewest=FEWEST_CLUSTERS)
         bias = float((table.sum(axis=1) - table.sum(axis=0)) @ grades / n)
         rows.append((pairs.raters[i], pairs.raters[j], int(n), float(np.trace(table) / n), kappa,
-                     linear, bias, result.low, min(result.high, 1.0)))  # fmt: skip
+                     linear, bias, result.low, min(result.high, 1.0),
+                     *_correlations(table, table - queries, grades)))  # fmt: skip
     return frame(rows, _PAIRS).sort("overlap", "first", "second", descending=[True, False, False])
 
 
@@ -176,6 +209,7 @@ def by_query(others: pl.DataFrame) -> pl.DataFrame:
             pl.col("doc_id").n_unique().cast(pl.Int64).alias("overlap"),
             pl.col("equal").mean().alias("agreement"),
             pl.col("spread").mean(),
+            pl.col("gap").mean().alias("mae"),
         )
         .sort("agreement", "query_id")
     )
