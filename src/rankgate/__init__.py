@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rankgate.client import Client
     from rankgate.comparison.compare import compare
     from rankgate.comparison.comparison import Comparisons
+    from rankgate.comparison.similarity import rank_similarity
     from rankgate.data import read_qrels, read_run
     from rankgate.data.memory.arrays import from_arrays
     from rankgate.data.memory.matrices import Lists, Matrix
@@ -149,6 +150,7 @@ __all__ = [
     "metric",
     "plot",
     "pool",
+    "rank_similarity",
     "rate",
     "rating_accuracy",
     "read_qrels",
@@ -229,6 +231,7 @@ _HOMES = {
     "metric": "rankgate.metrics.custom",
     "user_model": "rankgate.metrics.browsing.declare",
     "plot": "rankgate.reports.plot",
+    "rank_similarity": "rankgate.comparison.similarity",
     "pool": "rankgate.judging.pooling.pool",
     "rate": "rankgate.judging.llm.rate",
     "read_qrels": "rankgate.data",

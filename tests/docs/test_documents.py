@@ -91,6 +91,7 @@ def test_the_public_names_are_these():
         "metric",
         "plot",
         "pool",
+        "rank_similarity",
         "rate",
         "rating_accuracy",
         "read_qrels",

@@ -34,6 +34,7 @@ SECTIONS = {
     },
     "Compare and decide": {
         "compare": "Compare systems query by query, with intervals and tests.",
+        "rank-similarity": "Compare the rankings of two runs without judgments.",
         "blindspots": "Find changes that the chosen metrics do not detect.",
         "holes": "Estimate what unjudged documents could change.",
         "gate": "Pass, fail or inconclusive: check a candidate against a policy.",
@@ -89,6 +90,7 @@ _HOMES = {
     "metrics": "rankgate.evaluation.commands.metrics",
     "trec_eval": "rankgate.evaluation.commands.trec_eval",
     "compare": "rankgate.comparison.commands.compare",
+    "rank-similarity": "rankgate.comparison.commands.rank_similarity",
     "blindspots": "rankgate.blind_spots.command",
     "holes": "rankgate.unjudged.command",
     "gate": "rankgate.gating.commands.gate",
