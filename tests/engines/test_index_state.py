@@ -44,7 +44,7 @@ def test_an_index_of_sqlite_that_changes_is_named(engine, tmp_path, monkeypatch,
             shop.execute("DELETE FROM docs WHERE doc_id = 'd1'")  # as many as before
         result = snapshot(engine, QUERIES, output)
     what, codes = changed(result)
-    assert (what, result.facts.documents) == ({"refreshed"}, 60)
+    assert (what, result.facts.documents) == ({"changes"}, 60)
     assert "index-changed" in codes
     assert not snapshot(engine, QUERIES).changed
     facts = _facts(engine)

@@ -12,6 +12,7 @@ from rankgate.engines.engine_check import check_engine
 from rankgate.engines.take import snapshot
 
 from .conftest import DOCS, QUERIES
+from .test_index_state import begun, changed
 
 pytestmark = pytest.mark.slow
 
@@ -58,6 +59,25 @@ def test_a_stored_template_and_a_body_are_asked(node, engine):
         words.replace('search = ["body"]', 'body = {query = {match = {body = "{{query}}"}}}')
     )
     assert snapshot(engine, QUERIES).run.table.equals(by_template)
+
+
+def test_the_state_of_the_index_is_kept_and_its_change_is_named(
+    node, engine, tmp_path, monkeypatch
+):
+    output = tmp_path / "os.run"
+    begun(engine, output, monkeypatch)
+    words = {"body": "red shoe", "name": "NEW"}
+    try:
+        node.call("POST", "/shop/_refresh")  # changes nothing
+        same = snapshot(engine, QUERIES)
+        assert not same.changed
+        assert (same.facts.documents, len(same.facts.settings)) == (len(DOCS), 12)
+        assert same.facts.changes
+        node.call("PUT", "/shop/_doc/new?refresh=true", words)
+        result = snapshot(engine, QUERIES, output)
+    finally:
+        node.call("DELETE", "/shop/_doc/new?refresh=true")
+    assert changed(result) == ({"documents", "changes"}, {"index-changed", "tied-scores"})
 
 
 def test_an_index_that_is_not_there_ends_the_snapshot(engine):

@@ -72,8 +72,9 @@ def test_a_query_without_results_is_not_a_failure(engine):
     assert result.queries["state"].to_list() == ["ok", "zero", "zero"]
 
 
+MANY = {f"q{i}": f"red shoe number{i % 60}" for i in range(120)}
 PROGRAM = """
-import json, os, random, signal, sys, time
+import json, os, pathlib, random, signal, sys, time
 from rankgate.data.write import format_for
 from rankgate.engines.configuration import read
 from rankgate.engines.kinds import sqlite
@@ -89,12 +90,20 @@ sqlite._Database.ask = slowly
 engine, queries, output = read(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
 format_for(output)  # what is imported here is not imported twenty times
 chance, killed = random.Random(3), 0
+kept = pathlib.Path(output + ".partial.jsonl")
+
+def lines():
+    return kept.read_bytes().count(b"\\n") if kept.exists() else 0
+
 for _ in range(20):
+    wanted, end = lines() + chance.randint(0, 3), time.monotonic() + 20
     child = os.fork()
     if not child:
         snapshot(engine, queries, output)
         os._exit(0)
-    time.sleep(chance.uniform(0, 0.15))
+    while lines() < wanted and time.monotonic() < end:
+        time.sleep(0.005)
+    time.sleep(chance.uniform(0, 0.05))
     os.kill(child, signal.SIGKILL)
     killed += os.waitpid(child, 0)[1] == signal.SIGKILL
 print(killed)
@@ -104,16 +113,16 @@ print(killed)
 @pytest.mark.slow
 def test_a_snapshot_that_is_killed_goes_on_and_equals_a_whole_one(engine, tmp_path):
     output = tmp_path / "killed.run"
-    whole = snapshot(engine, QUERIES, tmp_path / "whole.run")
-    words = [sys.executable, "-c", PROGRAM, str(engine), json.dumps(QUERIES), str(output)]
+    whole = snapshot(engine, MANY, tmp_path / "whole.run")
+    words = [sys.executable, "-c", PROGRAM, str(engine), json.dumps(MANY), str(output)]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     assert int(done.stdout) == 20
     kept = [json.loads(line) for line in partial(output).read_bytes().split(b"\n")[:-1]]
     answered = [row["query_id"] for row in kept if "query_id" in row]
     assert len(answered) == len(set(answered))  # none was asked twice
     assert answered
-    again = snapshot(engine, QUERIES, output)
-    assert again.asked == len(QUERIES) - len(answered)
+    again = snapshot(engine, MANY, output)
+    assert again.asked == len(MANY) - len(answered)
     assert output.read_bytes() == (tmp_path / "whole.run").read_bytes()
     assert again.run.table.equals(whole.run.table)
 

@@ -120,6 +120,8 @@ def _changes(facts: Sequence[Facts]) -> tuple[str, ...]:
     """What an engine first said of itself and said otherwise later."""
     found = []
     for each in fields(Facts):
+        if each.name == "refreshed":  # also where nothing changed
+            continue
         said = [getattr(one, each.name) for one in facts]
         values = list(dict.fromkeys(value for value in said if value not in ("", None)))
         if len(values) > 1:

@@ -86,13 +86,10 @@ class Asking:
     def _through(self, left: Iterator[Sequence[Task]], stack: ExitStack) -> None:
         """Ask with connections that are free, and keep the answers while another thread asks."""
         self._connect(stack)
-        while not self.workers.stop.is_set():
-            with self._lock:
-                group = next(left, ())
-            connections = self._free() if group else None
-            if connections is None:
-                return
+        while (connections := self._free()) is not None:
             try:
+                with self._lock:
+                    group = next(left, ())
                 outcomes = [
                     (number, self._asked(number, connections[number], query))
                     for number, query in group
@@ -100,6 +97,8 @@ class Asking:
                 self._count(outcomes)
             finally:
                 self._slots.put(connections)
+            if not group:
+                return
             for number, outcome in outcomes:
                 if outcome is not None:
                     self.keep(number, outcome)

@@ -68,6 +68,7 @@ def facts_of(kind: str, facts: Facts) -> list[tuple[str, str]]:
         ("version", printable(facts.version) or "–"),
         ("documents", "–" if facts.documents is None else f"{facts.documents:,}"),
         ("settings", facts.settings or "–"),
+        ("changes", facts.changes or "–"),
         ("refreshed", facts.refreshed or "–"),
     ]
 

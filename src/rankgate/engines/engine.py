@@ -56,12 +56,14 @@ class Facts:
         version: of the engine.
         documents: in the index.
         settings: a hash of the index's settings and fields.
-        refreshed: when, or to which generation, the index was last refreshed.
+        changes: a count that grows with every change of the index.
+        refreshed: how often the index was refreshed, where that is counted apart from changes.
     """
 
     version: str = ""
     documents: int | None = None
     settings: str = ""
+    changes: str = ""
     refreshed: str = ""
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
 from rankgate.engines.failure import Failure
 from rankgate.engines.json_api import Shape, sent
-from rankgate.engines.paths import parsed
+from rankgate.engines.paths import MISSING, at, parsed
 from rankgate.engines.secrets import Secrets, resolved_table
 from rankgate.engines.template import filled, names
 from rankgate.engines.transport import Transport
@@ -150,12 +150,15 @@ class _Cluster(Connection):
         documents = self._get(f"{self._path}/_count", "count")
         settings = sent(self._transport, "GET", self._path, {})
         known = "" if isinstance(settings, Failure) else _hash(settings)
-        sequence = self._get(f"{self._path}/_stats/refresh", "_all", "total", "refresh", "total")
+        stats = sent(self._transport, "GET", f"{self._path}/_stats/refresh", {"level": "shards"})
+        refreshes = at(stats, ("_all", "total", "refresh", "total"))
+        writes = _writes(at(stats, ("indices",)))
         return Facts(
             f"{name} {version}" if version else "",
             documents if isinstance(documents, int) else None,
             known,
-            "" if sequence is None else f"refresh {sequence}",
+            "" if writes is None else f"sequence {writes}",
+            "" if refreshes is MISSING else f"refresh {refreshes}",
         )
 
     def _get(self, path: str, *steps: str) -> Any:
@@ -165,6 +168,21 @@ class _Cluster(Connection):
         for step in steps:
             value = value.get(step) if isinstance(value, dict) else None
         return value
+
+
+def _writes(indices: Any) -> int | None:
+    """The highest number of a write in each shard, added up; None where the cluster has none."""
+    found = indices.values() if isinstance(indices, dict) else ()
+    shards = [
+        copies
+        for index in found
+        if isinstance(index.get("shards"), dict)
+        for copies in index["shards"].values()
+    ]
+    numbers = [[at(copy, ("seq_no", "max_seq_no")) for copy in copies] for copies in shards]
+    if not numbers or any(not isinstance(each, int) for some in numbers for each in some):
+        return None
+    return sum(int(max(some)) + 1 for some in numbers)
 
 
 def _hash(settings: Any) -> str:
