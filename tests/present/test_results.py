@@ -23,6 +23,8 @@ from rankgate.gating.policies import policy_keys
 from rankgate.gating.policy import default
 from rankgate.judging.llm.model_ratings import ModelRatings
 from rankgate.judging.resolution.from_ratings import from_ratings
+from rankgate.judging.store.store_check import StoreCheck, StoreFinding
+from rankgate.judging.store.store_listing import StoreListing
 from rankgate.pipelines.ranks import ranks
 from rankgate.present.codec import Named
 from rankgate.present.forms import documents as forms
@@ -114,6 +116,8 @@ KINDS = (
     "model_ratings",
     "rating_accuracy",
     "sheets",
+    "store_check",
+    "store_listing",
     "tradeoff",
     "ranks",
     "split",
@@ -199,6 +203,8 @@ def made(folder, ratings):
         "validation": lambda: rankgate.validate([folder / "qrels.txt", folder / "old.run"]),
         "description": lambda: rankgate.describe([folder / "qrels.txt", folder / "old.run"]),
         "checklist": checklist,
+        "store_check": lambda: StoreCheck("x.db", (StoreFinding("missing-blob", "ab", "gone."),)),
+        "store_listing": lambda: StoreListing("x.db", "users", ({"name": "ann", "number": 1},)),
         "collected": lambda: collected(folder),
         "model_ratings": lambda: ModelRatings(
             "llm",

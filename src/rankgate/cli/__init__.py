@@ -50,6 +50,7 @@ SECTIONS = {
         "agree": "Measure inter-annotator agreement and find suspicious raters.",
         "admit": "Check whether a judge agrees with people well enough.",
         "reusability": "Estimate how much a run loses if it was not pooled.",
+        "store": "Keep ratings, runs and users in SQLite or PostgreSQL.",
         "serve": "Serve the pages where people rate together, and the REST API.",
     },
     "Search engines and pipelines": {
@@ -105,6 +106,7 @@ _HOMES = {
     "admit": "rankgate.judging.commands.admit",
     "reusability": "rankgate.judging.commands.reusability",
     "serve": "rankgate.web.command",
+    "store": "rankgate.judging.commands.store",
     "engines": "rankgate.engines.commands.engines",
     "snapshot": "rankgate.engines.commands.snapshot",
     "sweep": "rankgate.sweeps.command",

@@ -61,7 +61,7 @@ def add(
     kind = result.get("kind")
     if not isinstance(kind, str):
         raise InputError("the result has no kind.", source="result", code="invalid-json")
-    words = json.dumps(dict(result), ensure_ascii=False, allow_nan=False, sort_keys=True)
+    words = json.dumps(dict(result), ensure_ascii=False, allow_nan=False, sort_keys=False)
     content = gzip.compress(words.encode(), mtime=0)
     number = new_id(
         connection, results, project=project, kind=kind, name=name, created_at=now(),

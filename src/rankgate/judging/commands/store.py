@@ -1,0 +1,108 @@
+"""``rankgate store``: make, check, back up and fill a store."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from rankgate.console import options, store_options
+from rankgate.console.output import print_result, print_summary
+from rankgate.judging.commands.store_people import token, user
+from rankgate.judging.commands.store_projects import project
+from rankgate.judging.commands.store_transfer import export, import_
+from rankgate.present.write import FORMS
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+
+blobs = click.option(
+    "--blobs",
+    metavar="PLACE",
+    help="The folder, or the URL of object storage, of runs and judgments. PostgreSQL needs one; "
+    "for SQLite it is FILE.blobs by default.",
+)
+
+
+@click.group("store", context_settings=_HELP)
+def command() -> None:
+    """Keep projects, ratings, runs and judgments in a store: SQLite, or PostgreSQL by URL.
+
+    \b
+    rankgate store init --store sqlite:///judging.db
+    rankgate store project add shop --scale 0..3 --store sqlite:///judging.db
+    rankgate store import book.json --project shop --store sqlite:///judging.db
+    rankgate store backup judging.zip --store sqlite:///judging.db
+    """
+
+
+@command.command("init")
+@store_options.store
+@blobs
+def init(store: str | None, blobs: str | None) -> None:
+    """Make a store in a new file, or in an empty database."""
+    from rankgate.store.store import Store
+
+    with Store.create(store, blobs) as made:
+        click.echo(f"made the store {made.name}; runs and judgments are in {made.blobs.where}")
+
+
+@command.command("upgrade")
+@store_options.store
+def upgrade(store: str | None) -> None:
+    """Bring a store of an older version to this one; back it up first."""
+    from rankgate.judging.store.upkeep import upgraded
+
+    name, passed = upgraded(store)
+    click.echo(f"{name}: " + (f"upgraded to {passed[-1]}" if passed else "up to date"))
+
+
+@command.command("check")
+@store_options.store
+@options.form(*FORMS)
+def check(store: str | None, form: str) -> None:
+    """Check the database, the blobs, and that tasks agree with the ratings.
+
+    Exits with 1 if something is wrong.
+    """
+    from rankgate.judging.store.store_check import check_store
+    from rankgate.store.store import Store
+
+    with Store.open(store) as found:
+        result = check_store(found)
+    print_result(result, form)
+    if result.findings:
+        sys.exit(1)
+
+
+@command.command("backup")
+@click.argument("target", type=click.Path(writable=True), metavar="FILE.zip")
+@store_options.store
+def backup(target: str, store: str | None) -> None:
+    """Write one state of the store into FILE.zip, while others go on writing.
+
+    The file holds hashes of passwords: only its owner may read it.
+    """
+    from rankgate.store.backup import backup as made_of
+    from rankgate.store.store import Store
+
+    with Store.open(store) as found:
+        made = made_of(found, target)
+    rows = sum(made.rows.values())
+    print_summary([f"{target}: {rows:,} rows, {made.blobs:,} blobs, version {made.version}"])
+
+
+@command.command("restore")
+@click.argument("source", type=click.Path(), metavar="FILE.zip")
+@store_options.store
+@blobs
+def restore(source: str, store: str | None, blobs: str | None) -> None:
+    """Make a store of a backup, in SQLite or PostgreSQL, whichever it was made of."""
+    from rankgate.store.backup import restore as made_of
+
+    made = made_of(source, store, blobs)
+    ratings = made.rows.get("ratings", 0)
+    print_summary([f"restored the state of {made.created_at}: {ratings:,} ratings"])
+
+
+for each in (export, import_, project, user, token):
+    command.add_command(each)

@@ -1,0 +1,46 @@
+"""``rankgate store project``: projects with their scales."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate.console import options, store_options
+from rankgate.console.labels import label, labelled
+from rankgate.console.output import print_result
+from rankgate.present.write import FORMS
+
+
+@click.group("project", context_settings={"help_option_names": ["-h", "--help"]})
+def project() -> None:
+    """Make and list projects."""
+
+
+@project.command("add")
+@click.argument("name")
+@store_options.store
+@options.scale
+@label
+@click.option("--title", default="", help="What pages call the project.")
+def add(
+    name: str, store: str | None, scale: str | None, labels: tuple[str, ...], title: str
+) -> None:
+    """Make the project NAME, with the grades of its scale."""
+    from rankgate.judging.store.people import add_project
+    from rankgate.store.store import Store
+
+    with Store.open(store) as found:
+        add_project(found, name, scale=scale, labels=labelled(labels), title=title)
+    click.echo(f"made the project {name}")
+
+
+@project.command("list")
+@store_options.store
+@options.form(*FORMS)
+def list_(store: str | None, form: str) -> None:
+    """List the projects with what they hold."""
+    from rankgate.judging.store.people import list_projects
+    from rankgate.store.store import Store
+
+    with Store.open(store) as found:
+        result = list_projects(found)
+    print_result(result, form)

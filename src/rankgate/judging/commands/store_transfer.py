@@ -1,0 +1,96 @@
+"""``rankgate store import`` and ``export``: files of any format, ratings of single raters."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from rankgate.console import options, store_options
+from rankgate.console.output import print_report
+from rankgate.console.places import deliver, refuse_clashes
+from rankgate.console.terminal import styled, width
+from rankgate.files.convert import PARTS
+from rankgate.present.write import FORMS, rendered
+
+
+@click.command("import")
+@click.argument("source", type=click.Path(), metavar="IN")
+@store_options.store
+@store_options.project()
+@click.option(
+    "--batch",
+    metavar="NAME",
+    help="Add the pairs that nobody has rated to this batch, to be rated.",
+)
+@options.from_
+@options.form(*FORMS)
+@options.output
+def import_(
+    source: str,
+    store: str | None,
+    project: str,
+    batch: str | None,
+    from_: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Bring IN into a project: ratings, judgments, runs, queries, documents; report what is lost.
+
+    IN is of any format (see rankgate formats). A project that is not there is made, with the
+    file's scale. The same file twice adds nothing.
+
+    \b
+    rankgate store import book.json --project shop --batch open --store sqlite:///judging.db
+    """
+    from rankgate.judging.store.transfer import import_file
+    from rankgate.store.store import Store
+
+    with Store.open(store) as found:
+        result = import_file(found, project, source, from_=from_, batch=batch)
+    text = rendered(result, form, width(output))
+    deliver(styled(text, form, output), output)
+
+
+@click.command("export")
+@click.argument("target", type=click.Path(writable=True), metavar="OUT")
+@store_options.store
+@store_options.project()
+@click.option("--to", metavar="FORMAT", help="The format of OUT; by its suffix without it.")
+@click.option(
+    "--as", "as_", type=click.Choice(list(PARTS)), help="Write only this part of the project."
+)
+@click.option(
+    "--judgments", metavar="NAME", help="Write these resolved judgments, instead of ratings."
+)
+@click.option(
+    "--run", "runs", metavar="NAME", multiple=True,
+    help="Write this run too; may be given several times.",
+)  # fmt: skip
+def export(
+    target: str,
+    store: str | None,
+    project: str,
+    to: str | None,
+    as_: str | None,
+    judgments: str | None,
+    runs: tuple[str, ...],
+) -> None:
+    """Write a project to OUT in any format: the ratings of every rater; report what is lost.
+
+    `-` is standard output.
+
+    \b
+    rankgate store export ratings.csv --as ratings --project shop --store sqlite:///judging.db
+    rankgate store export book.json --to quepid-book --project shop
+    """
+    from rankgate.judging.store.transfer import export_file
+    from rankgate.store.store import Store
+
+    refuse_clashes((), target)
+    out = sys.stdout.buffer if target == "-" else target
+    with Store.open(store) as found:
+        result = export_file(
+            found, project, out, to=to, as_=as_, judgments_name=judgments, run_names=runs
+        )
+    print_report(rendered(result, "text"))

@@ -1,0 +1,1 @@
+"""Judging with a store: files brought in and out, batches, ratings and judgments."""

@@ -1,0 +1,40 @@
+"""Documents of checks and lists of a store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.present.document import Document, PlainRows, Table
+from rankgate.present.document import document as made
+from rankgate.present.grid import Grid, printable
+
+if TYPE_CHECKING:
+    from rankgate.judging.store.store_check import StoreCheck
+    from rankgate.judging.store.store_listing import StoreListing
+
+_MOST = 50
+
+
+def checked(result: StoreCheck) -> Document:
+    """Each finding with its row."""
+    head = ("code", "subject", "problem")
+    rows = [(each.code, each.subject, each.problem) for each in result.findings]
+    count = len(rows)
+    word = "1 problem" if count == 1 else f"{count:,} problems"
+    title = f"{printable(result.store)}: {word if count else 'no problems'}"
+    shown = tuple(tuple(map(printable, row)) for row in rows[:_MOST])
+    table = [Table("", Grid(head, shown, frozenset(range(3))), prose=True)] if rows else []
+    more = [f"… and {count - _MOST:,} more"] if count > _MOST else []
+    return made(
+        title, *table, *more, rows=PlainRows(head, rows), status="fail" if count else "pass"
+    )
+
+
+def listed(result: StoreListing) -> Document:
+    """One row each."""
+    head = tuple(result.rows[0]) if result.rows else ()
+    rows = [tuple(row.values()) for row in result.rows]
+    shown = tuple(tuple("" if v is None else printable(str(v)) for v in row) for row in rows)
+    title = f"{len(rows):,} {result.what} in {printable(result.store)}"
+    grid = Grid(head, shown, frozenset(range(len(head))))
+    return made(title, *([Table("", grid)] if rows else []), rows=PlainRows(head, rows))

@@ -1,0 +1,53 @@
+"""The check of a store as a result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import polars as pl
+
+from rankgate.present.result import Result
+from rankgate.store.check import check as found_in
+
+if TYPE_CHECKING:
+    from rankgate.store.store import Store
+
+
+@dataclass(frozen=True)
+class StoreFinding:
+    """Something that is wrong with a store: what, of which row or blob, and a sentence."""
+
+    code: str
+    subject: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class StoreCheck(Result):
+    """What is wrong with a store.
+
+    Attributes:
+        store: its address, without a password.
+        findings: empty if nothing is wrong.
+    """
+
+    kind: ClassVar[str] = "store_check"
+    document_from: ClassVar[str] = "rankgate.judging.store.document:checked"
+
+    store: str
+    findings: tuple[StoreFinding, ...]
+
+    def _table(self) -> pl.DataFrame:
+        names = dict.fromkeys(("code", "subject", "problem"), pl.String)
+        return pl.DataFrame([vars(each) for each in self.findings], names)
+
+
+def check_store(store: Store) -> StoreCheck:
+    """Check the database, the blobs, and whether tasks agree with the ratings.
+
+    Raises:
+        UsageError: the database cannot be reached.
+    """
+    made = (StoreFinding(**vars(each)) for each in found_in(store))
+    return StoreCheck(store.name, tuple(made))

@@ -1,0 +1,160 @@
+"""``rankgate store``."""
+
+import json
+
+import pytest
+
+from rankgate.data.read import contents_of
+from rankgate.judging.agreement.agree import agree
+from rankgate.judging.store.transfer import export_file, import_file
+from rankgate.store import audit, batches, raters, ratings, secrets, tasks, tokens, users
+from rankgate.store.store import Store
+from support.command import assert_refused
+from support.wording import raises
+
+RATED = ["query_id", "doc_id", "rater", "grade", "reason", "comment"]
+
+
+@pytest.fixture
+def command(run, url, tmp_path, monkeypatch):
+    """``rankgate store`` on a store in the environment."""
+    monkeypatch.setenv("RANKGATE_STORE", url)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words, code=0, **how):
+        done = run("store", *words, **how)
+        assert done.code == code, done.err
+        assert "correct horse" not in done.out + done.err
+        return done
+
+    call("init", "--blobs", f"{tmp_path}/blobs")
+    return call
+
+
+def test_people_and_tokens(command, url):
+    command("project", "add", "shop", "--scale", "0..3", "--label", "3=Exact")
+    command("user", "add", "ann", "--admin", "--password-file", "-", stdin=b"correct horse\n")
+    command("user", "add", "bob", "--no-password")
+    command("user", "role", "bob", "rater", "--project", "shop")
+    secret = command("token", "add", "ann", "--name", "ci", "--scope", "manage").out.strip()
+    listed = json.loads(command("user", "list", "--format", "json").out)["rows"]
+    assert [each["roles"] for each in listed] == ["", "shop: rater"]
+    with Store.open(url) as store:
+        with store.read() as connection:
+            hashed = users.password_of(connection, "ann")
+            assert tokens.find(connection, secret).scopes == ("manage",)
+            bob = users.named(connection, "bob")
+            assert users.role_of(connection, 1, bob.id) == "rater"
+            actions = [each.action for each in audit.entries(connection)]
+        assert secrets.fits(hashed, "correct horse")
+        assert not secrets.fits(hashed, "wrong horse")
+        assert not secrets.fits(None, "correct horse")
+        assert actions[0] == "token.add"
+        assert secret not in str(audit)
+        with store.write() as connection:
+            raters.of_user(connection, bob.id)
+    command("token", "revoke", "1")
+    assert "removed-2" in command("user", "remove", "bob").out
+    assert secret not in command("token", "list").out
+    with Store.open(url) as store, store.read() as connection:
+        assert tokens.find(connection, secret) is None
+        assert [each.name for each in raters.listed(connection)] == ["removed-2"]
+    assert command("check").out.startswith("PASS")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("init", "--blobs", "b"), "store-exists"),
+        (("project", "add", "Shop!"), "invalid-name"),
+        (("project", "add", "p", "--scale", "0..100"), "scale-without-grades"),
+        (("user", "add", "a b", "--no-password"), "invalid-name"),
+        (("user", "add", "ann", "--password-file", "short"), "weak-password"),
+        (("user", "add", "ann", "--password-file", "nowhere"), "cannot-read"),
+        (("user", "add", "ann"), "missing-input"),
+        (("user", "role", "nobody", "rater", "--project", "p"), "unknown-project"),
+        (("user", "remove", "nobody"), "unknown-user"),
+        (("token", "add", "nobody", "--name", "x"), "unknown-user"),
+        (("token", "revoke", "7"), "unknown-token"),
+        (("import", "nowhere.csv", "--project", "p"), "ENOENT"),
+        (("export", "x.csv", "--project", "p"), "unknown-project"),
+        (("restore", "nowhere.zip", "--store", "x.db"), "cannot-read"),
+        (("check", "--store", "postgresql://a:secret@nowhere/x"), "secret-in-argument"),
+        (("check", "--store", "nowhere.db"), "no-store"),
+        (("upgrade", "--store", "nowhere.db"), "no-store"),
+    ],
+)
+def test_bad_input_is_one_clear_error(run, tmp_path, monkeypatch, words, code):
+    monkeypatch.setenv("RANKGATE_STORE", f"{tmp_path}/j.db")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "short").write_text("short")
+    assert run("store", "init").code == 0
+    done = run("store", *words)
+    if code == "ENOENT":
+        assert done.code == 2
+    else:
+        assert_refused(done, code)
+    assert "secret" not in done.err or code == "secret-in-argument"
+    assert "a:secret" not in done.err
+
+
+RATINGS = "query_id,doc_id,rater,grade,reason\nq1,a,ann,2,\nq1,a,bob,1,\nq1,b,ann,,blurred\n"
+
+
+def test_files_come_in_and_go_out(command, tmp_path, url):
+    (tmp_path / "ratings.csv").write_text(RATINGS)
+    (tmp_path / "bm25.run").write_text("q1 Q0 a 1 2 x\nq1 Q0 b 2 1 x\n")
+    for _ in range(2):  # the second time adds nothing
+        command("import", "ratings.csv", "--project", "shop")
+        command("import", "bm25.run", "--project", "shop")
+    command("export", "out.csv", "--project", "shop", "--as", "ratings")
+    back = contents_of(tmp_path / "out.csv").ratings.table
+    assert back.equals(contents_of(tmp_path / "ratings.csv").ratings.table)
+    command("export", "out.run", "--project", "shop", "--as", "run", "--run", "bm25")
+    command("backup", "all.zip")
+    command("restore", "all.zip", "--store", f"{tmp_path}/other.db")
+    assert command("check", "--store", f"{tmp_path}/other.db").out.startswith("PASS")
+    (tmp_path / "wrong.csv").write_text(RATINGS.replace("bob,1", "bob,9"))
+    command("project", "add", "other", "--scale", "0..3")
+    assert_refused(command("import", "wrong.csv", "--project", "other", code=2),
+                   "grade-outside-scale", "wrong.csv", 3)  # fmt: skip
+    with Store.open(url) as store, store.read() as connection:
+        assert len(list(ratings.facts(connection, 1))) == 3
+
+
+def test_the_real_book_of_quepid(store, shared, tmp_path):
+    book = shared / "products" / "quepid" / "haystack_rating_party_book.json"
+    result = import_file(store, "party", book, batch="open")
+    assert (result.rows["ratings"], result.rows["tasks"], result.losses) == (1942, 1046, ())
+    assert import_file(store, "party", book).notes[-1].count == 1942
+    with store.read() as connection:
+        table = ratings.table(connection, 1)
+        assert tasks.progress(connection, 1).open == 1046
+        assert batches.named(connection, 1, "open").kind == "rating"
+    theirs = contents_of(book)
+    assert table.table.select(RATED).equals(theirs.ratings.table.select(RATED))
+    assert (table.table["rater"].n_unique(), table.table["grade"].null_count()) == (13, 22)
+    alarms = agree(table, resamples=10).notices
+    assert [each.code for each in alarms][0] == "copied"
+    assert "562" in alarms[0].text
+    made = export_file(store, "party", tmp_path / "book.json", to="quepid-book")
+    assert made.losses == ()
+    back = json.loads((tmp_path / "book.json").read_text())
+    assert back == json.loads(book.read_text())
+    assert len(back["query_doc_pairs"]) == 2420
+
+
+def test_every_format_of_ratings_comes_back(store, tmp_path):
+    (tmp_path / "ratings.csv").write_text(RATINGS)
+    import_file(store, "shop", tmp_path / "ratings.csv")
+    for name in ("csv", "jsonl", "label-studio", "quepid-book"):
+        target = tmp_path / f"out.{name}"
+        export_file(store, "shop", target, to=name, as_="ratings")
+        back = contents_of(target, name).ratings.table
+        rows = back.select("query_id", "doc_id", "rater", "grade").sort("doc_id", "rater").rows()
+        assert rows == [("q1", "a", "ann", 2.0), ("q1", "a", "bob", 1.0), ("q1", "b", "ann", None)]
+
+
+def test_an_unknown_project(store):
+    with raises("unknown-project"):
+        export_file(store, "nothing", "x.csv")
