@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from rankgate.reports.plot import plot
     from rankgate.scoring.chosen import chosen_convention as convention
     from rankgate.scoring.convention import Convention
+    from rankgate.store.stored_project import StoredProject
     from rankgate.sweeps.sweep import Sweep
     from rankgate.sweeps.verb import sweep
     from rankgate.unjudged.holes import HoleAnalysis, holes
@@ -125,6 +126,7 @@ __all__ = [
     "Sheets",
     "Snapshot",
     "Split",
+    "StoredProject",
     "Sweep",
     "UsageError",
     "Validation",
@@ -206,6 +208,7 @@ _HOMES = {
     "Scorecard": "rankgate.recommenders.scorecard",
     "Snapshot": "rankgate.engines.snapshot",
     "Split": "rankgate.recommenders.split",
+    "StoredProject": "rankgate.store.stored_project",
     "Sweep": "rankgate.sweeps.sweep",
     "UsageError": "rankgate.errors",
     "Validation": "rankgate.files.validation",

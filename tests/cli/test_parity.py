@@ -22,8 +22,8 @@ FUNCTIONS = {"eval": "evaluate", "sheet": "sheets", "rating-accuracy": "rating_a
 NAMES = {"metrics_from": "extra", "begin": "from_", "end": "to"}
 """The parameters that have another name in Python than among the arguments of a command."""
 
-PRINTED = {"form", "output"}
-"""Options of what is printed, which a function does not do."""
+PRINTED = {"form", "output", "store", "project", "save_as", "strategy"}
+"""Options of what is printed or kept; a function takes tables of a `StoredProject`."""
 
 INSTEAD = {"on_progress", "context", "names", "name"}
 """What only a function takes: a function to call, arguments in one value, names of frames."""

@@ -135,7 +135,7 @@ def test_the_real_book_of_quepid(store, shared, tmp_path):
     assert table.table.select(RATED).equals(theirs.ratings.table.select(RATED))
     assert (table.table["rater"].n_unique(), table.table["grade"].null_count()) == (13, 22)
     alarms = agree(table, resamples=10).notices
-    assert [each.code for each in alarms][0] == "copied"
+    assert alarms[0].code == "copied"
     assert "562" in alarms[0].text
     made = export_file(store, "party", tmp_path / "book.json", to="quepid-book")
     assert made.losses == ()

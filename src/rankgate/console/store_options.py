@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankgate.store.stored_project import StoredProject
 
 VARIABLE = "RANKGATE_STORE"
 """The environment variable that names the store."""
@@ -34,23 +37,81 @@ def project(*, required: bool = True) -> Callable[[Callable[..., Any]], Callable
     )
 
 
-def instead_of_files(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--store`` and ``--project`` of commands that otherwise read files."""
+def instead_of_files(**kinds: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--store`` and ``--project`` of commands that otherwise read files.
 
-    @functools.wraps(function)
-    def both(*args: Any, **given: Any) -> Any:
-        if (given["store"] is None) is not (given["project"] is None):
-            problem = "--store and --project belong together; give both, or neither."
-            raise UsageError(problem, code="missing-input")
-        return function(*args, **given)
+    With them, arguments are names in the project; the command gets the tables in their place, and
+    the project as ``stored`` (None without them).
 
-    named = click.option(
-        "--store",
-        "store",
-        metavar="URL",
-        help="Read and write a store instead of files: arguments are names in its project.",
-    )
-    return named(project(required=False)(_without_secret(both)))
+    Args:
+        kinds: by argument what it names: ``judgments`` (or ratings, for tools that score by
+            them), ``ratings``, ``run``, ``baseline`` (a run, or what the command knows itself),
+            ``batch`` (left as it is).
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def opened(*args: Any, store: str | None, project: str | None, **given: Any) -> Any:
+            if project is None:
+                if store is not None:
+                    problem = "--store needs --project: whose ratings, runs and judgments?"
+                    raise UsageError(problem, code="missing-input")
+                return function(*args, stored=None, **given)
+            from rankgate.store.stored_project import StoredProject
+
+            with StoredProject.open(store, project) as found:
+                tables = {name: _tables(found, kind, given[name]) for name, kind in kinds.items()}
+                return function(*args, stored=found, **{**given, **tables})
+
+        named = click.option(
+            "--store",
+            "store",
+            metavar="URL",
+            help="The store of --project, such as sqlite:///judging.db; without it the environment "
+            f"variable {VARIABLE} names it.",
+        )
+        inside = click.option(
+            "--project",
+            metavar="NAME",
+            help="Read and write a project of a store instead of files: arguments are its names.",
+        )
+        return named(inside(_without_secret(opened)))
+
+    return decorate
+
+
+def save_as(help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--save-as`` of commands that may keep what they make in a store."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def checked(*args: Any, save_as: str | None, **given: Any) -> Any:
+            if save_as is not None and given["stored"] is None:
+                problem = "--save-as is a name in a store; give --project too."
+                raise UsageError(problem, code="missing-input")
+            return function(*args, save_as=save_as, **given)
+
+        return click.option("--save-as", metavar="NAME", help=help_text)(checked)
+
+    return decorate
+
+
+def _tables(found: StoredProject, kind: str, names: Any) -> Any:
+    """The tables that names stand for."""
+    if names is None or kind == "batch":
+        return names
+    if isinstance(names, tuple):
+        return tuple(_tables(found, kind, each) for each in names)
+    if kind == "judgments":
+        return found.judged(names)
+    if kind == "ratings":
+        return found.ratings(names)
+    try:
+        return found.run(names)
+    except UsageError:
+        if kind != "baseline":
+            raise
+        return names
 
 
 def _without_secret(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -42,9 +42,9 @@ SELECT task FROM (
             WHERE mine.rater = :rater AND mine.state = 'locked' AND mine.until > :now
                 AND x.batch = b.id AND x.state = 'open' ORDER BY mine.at LIMIT 1),
         (SELECT x.id FROM tasks x WHERE {_FREE} AND x.priority = b.top
-            AND x.place >= COALESCE(b.here, :start) ORDER BY x.place LIMIT 1 [lock]),
+            AND x.place >= b.here ORDER BY x.place LIMIT 1 [lock]),
         (SELECT x.id FROM tasks x WHERE {_FREE} AND x.priority = b.top
-            AND x.place < COALESCE(b.here, :start) ORDER BY x.place LIMIT 1 [lock]),
+            AND x.place < b.here ORDER BY x.place LIMIT 1 [lock]),
         (SELECT x.id FROM tasks x WHERE {_FREE} AND x.priority < b.top
             ORDER BY x.priority DESC, x.place LIMIT 1 [lock]),
         (SELECT x.id FROM assignments mine JOIN tasks x ON mine.task = x.id
@@ -52,7 +52,8 @@ SELECT task FROM (
                 AND x.batch = b.id AND x.state = 'open' ORDER BY mine.at LIMIT 1)
     ) AS task
     FROM (
-        SELECT every.*, c.place AS here, (
+        SELECT every.*,
+            COALESCE(c.place, CASE every.strategy WHEN '1' THEN :start ELSE 0 END) AS here, (
             SELECT MAX(open.priority) FROM tasks open
             WHERE open.batch = every.id AND open.state = 'open') AS top
         FROM batches every LEFT JOIN cursors c ON c.batch = every.id AND c.rater = :rater
@@ -93,8 +94,9 @@ def take(
 ) -> int | None:
     """The next task of a rater, kept for them until the lease ends; None when all is done.
 
-    The task that they have on the screen comes again. Raters begin at different places of one
-    seeded order, so that they meet late, and go round.
+    The task that they have on the screen comes again. All go round in one seeded order. Where one
+    grade is enough raters begin at different places, so that they meet late; otherwise at the
+    same, so that pairs are complete early.
 
     Args:
         connection: of a store, to write.

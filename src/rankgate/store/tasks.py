@@ -137,6 +137,15 @@ def _now() -> sa.BindParameter[Any]:
     return sa.bindparam(None, now(), type_=Moment)
 
 
+def left_for(connection: Connection, batch: int, rater: int) -> int:
+    """How many tasks of a batch are open that a rater has not answered."""
+    mine = sa.select(assignments.c.task).where(
+        assignments.c.rater == rater, assignments.c.state == "answered"
+    )
+    here = sa.and_(tasks.c.batch == batch, tasks.c.state == "open", tasks.c.id.not_in(mine))
+    return connection.scalar(sa.select(sa.func.count()).where(here)) or 0
+
+
 def done_by(connection: Connection, project: int, batch: int | None = None) -> dict[int, int]:
     """How many tasks each rater has answered, by the rater's number."""
     here = tasks.c.project == project
@@ -147,7 +156,11 @@ def done_by(connection: Connection, project: int, batch: int | None = None) -> d
         .where(here, assignments.c.state == "answered")
         .group_by(assignments.c.rater)
     )
+<<<<<<< HEAD
     return {rater: count for rater, count in connection.execute(chosen)}  # noqa: C416 - rows
+=======
+    return {rater: count for rater, count in connection.execute(chosen)}  # noqa: C416 - rows are no pairs to mypy
+>>>>>>> 813c97b6 (Read and write a store instead of files in pool, rate, agree, resolve, eval and gate)
 
 
 @dataclass(frozen=True)

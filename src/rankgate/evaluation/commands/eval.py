@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.console import options
+from rankgate.console import options, store_options
 from rankgate.console.declared_options import options_of
 from rankgate.console.hooks import hook
 from rankgate.console.output import print_result
@@ -20,6 +20,7 @@ from rankgate.present.write import FORMS
 if TYPE_CHECKING:
     from rankgate.evaluation.context import Context
     from rankgate.scoring import Convention
+    from rankgate.store.stored_project import StoredProject
 
 FROM_RATINGS = ("searchtweak", "quepid")
 """The tools that go all the way from single ratings to values."""
@@ -36,6 +37,8 @@ FROM_RATINGS = ("searchtweak", "quepid")
 @options_of(evaluate, "columns NAME=COLUMN,...")
 @options.scale
 @context
+@store_options.instead_of_files(qrels="judgments", runs="run")
+@store_options.save_as("Keep the evaluation in the project under this name.")
 @options.form(*FORMS)
 @options.output
 def command(
@@ -45,6 +48,8 @@ def command(
     per_query: bool,
     scale: str | None,
     context: Context,
+    stored: StoredProject | None,
+    save_as: str | None,
     form: str,
     output: str | None,
     **chosen: Any,
@@ -58,6 +63,7 @@ def command(
     \b
     rankgate eval qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10
     rankgate eval test.qrels.csv knn.run -m Coverage@10 --items books.csv --train train.csv
+    rankgate eval gold bm25 dense --project shop --store sqlite:///judging.db
     """
     convention: Convention = chosen.pop("convention")
     if convention.name in FROM_RATINGS:
@@ -77,6 +83,8 @@ def command(
                 **{name: each for name, each in chosen.items() if name != "columns"},
             )
         if rated is not None:
+            if stored is not None and save_as is not None:
+                stored.add_result(rated, save_as)
             print_result(rated, form, output, per_query=per_query)
             return
     if scale is not None:
@@ -90,4 +98,6 @@ def command(
         result = evaluate(
             qrels, runs, convention=convention, context=context, on_progress=progress, **chosen
         )
+    if stored is not None and save_as is not None:
+        stored.add_result(result, save_as)
     print_result(result, form, output, per_query=per_query)

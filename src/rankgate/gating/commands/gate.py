@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from rankgate.console import options
+from rankgate.console import options, store_options
 from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
 from rankgate.console.places import deliver, inputs, refuse_clashes
@@ -20,6 +20,9 @@ from rankgate.gating.documents.verdict import FORMS, render
 from rankgate.gating.gate import gate
 from rankgate.gating.self_check import self_check
 from rankgate.present.write import FORMS as CHECK_FORMS
+
+if TYPE_CHECKING:
+    from rankgate.store.stored_project import StoredProject
 
 
 @click.command("gate")
@@ -52,7 +55,13 @@ from rankgate.present.write import FORMS as CHECK_FORMS
     "same system, or BASELINE is the TOML file of an engine and CANDIDATE its queries.",
 )
 @options_of(self_check, "snapshots N")
+<<<<<<< HEAD
 @options_of(gate, "columns NAME=COLUMN,...")
+=======
+@store_options.instead_of_files(
+    qrels="judgments", baseline="baseline", candidate="run", noise="run"
+)
+>>>>>>> 813c97b6 (Read and write a store instead of files in pool, rate, agree, resolve, eval and gate)
 @options.metrics_from
 @options.form(*FORMS)
 @options.output
@@ -74,6 +83,7 @@ def command(
     also: tuple[str, ...],
     checked: bool,
     snapshots: int,
+    stored: StoredProject | None,
     **chosen: Any,
 ) -> None:
     """Check CANDIDATE against BASELINE (a run or a saved baseline): pass, fail or inconclusive.
@@ -87,6 +97,7 @@ def command(
     rankgate gate --scores old.eval --scores new.eval
     rankgate gate --scores table.csv old new
     rankgate gate qrels.txt main new.run --also junit=gate.xml --also html=gate.html
+    rankgate gate gold bm25 dense --project shop --store sqlite:///judging.db
     rankgate gate --self-check qrels.txt one.run two.run --noise three.run
     rankgate gate --self-check qrels.txt engine.toml queries.tsv --snapshots 10
     """
@@ -102,6 +113,8 @@ def command(
     for name, place in more:  # before any verdict is printed: a full disk is an error
         deliver(render(result, name), place)
     deliver(styled(render(result, form, width(output)), form, output), output)
+    if stored is not None and chosen["record"]:
+        stored.add_result(result, summary={"verdict": result.verdict})
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if form == "github" and summary:
         with open(summary, "a", encoding="utf-8") as page:  # noqa: PTH123 - it is added to

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.console import options
+from rankgate.console import options, store_options
 from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
 from rankgate.console.progress import Progress
@@ -16,6 +16,9 @@ from rankgate.errors import UsageError
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.rater_resampling import rerated
 from rankgate.present.write import FORMS
+
+if TYPE_CHECKING:
+    from rankgate.store.stored_project import StoredProject
 
 
 @click.command("agree")
@@ -31,7 +34,11 @@ from rankgate.present.write import FORMS
 @options_of(rerated, "rule", "draws")
 @options_of(agree, "scale SCALE", "resamples")
 @options.seed
+<<<<<<< HEAD
 @options_of(agree, "columns NAME=COLUMN,...")
+=======
+@store_options.instead_of_files(ratings="ratings", baseline="run", candidate="run")
+>>>>>>> 813c97b6 (Read and write a store instead of files in pool, rate, agree, resolve, eval and gate)
 @options.from_
 @options.form(*FORMS)
 @options.output
@@ -39,6 +46,7 @@ def command(
     ratings: str,
     baseline: str | None,
     candidate: str | None,
+    stored: StoredProject | None,  # noqa: ARG001 - it is only read
     form: str,
     output: str | None,
     **chosen: Any,
@@ -53,6 +61,7 @@ def command(
     rankgate agree ratings.csv
     rankgate agree book.json --scale 0..3 --format json
     rankgate agree ratings.csv old.run new.run -m nDCG@10
+    rankgate agree all --project shop --store sqlite:///judging.db
     """
     if baseline and not candidate:
         raise UsageError(

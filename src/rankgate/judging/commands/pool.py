@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.console import options
+from rankgate.console import options, store_options
 from rankgate.console.declared_options import options_of
 from rankgate.console.definitions import DefiningCommand
 from rankgate.console.output import print_result, print_summary
@@ -15,6 +15,10 @@ from rankgate.console.progress import Progress
 from rankgate.judging.pooling.document import rest, summary
 from rankgate.judging.pooling.pool import ORDER_NAMES, order_facts, pool
 from rankgate.present.suffixes import refuse_other_suffix
+
+if TYPE_CHECKING:
+    from rankgate.store.batches import Strategy
+    from rankgate.store.stored_project import StoredProject
 
 
 @click.command("pool", cls=DefiningCommand, definitions={"Orders": order_facts()})
@@ -40,12 +44,24 @@ from rankgate.present.suffixes import refuse_other_suffix
 )
 @options.seed
 @options.convention
+@store_options.instead_of_files(runs="run", qrels="judgments")
+@store_options.save_as("Make a batch of this name of the pool, for raters, in the project.")
+@click.option(
+    "--strategy",
+    type=click.Choice(["1", "2", "3", "agree"]),
+    default="1",
+    show_default=True,
+    help="How many people grade a pair of the batch; agree: until two of them do.",
+)
 @options.form("csv", "json")
 @options.output
 def command(
     runs: tuple[str, ...],
     rest_to: str | None,
     blind: bool,
+    stored: StoredProject | None,
+    save_as: str | None,
+    strategy: Strategy,
     form: str,
     output: str | None,
     **chosen: Any,
@@ -59,11 +75,14 @@ def command(
     rankgate pool *.run --qrels qrels.txt --order move-to-front --batch 50 -o pool.csv
     rankgate pool old.run new.run --qrels qrels.txt --order influence -m nDCG@10
     rankgate pool *.run --strata 100:0.3 --rest rest.qrels -o sample.csv
+    rankgate pool bm25 dense --project shop --save-as first --strategy 2
     """
     refuse_clashes(inputs(), rest_to)
     refuse_other_suffix(rest_to, "trec")
     with Progress(len(runs)) as progress:
         result = pool(runs, blind=blind, on_progress=progress, **chosen)
+    if stored is not None and save_as is not None:
+        stored.add_batch(result.table, save_as, strategy)
     print_result(result, form, output, **({"blind": blind} if form == "csv" else {}))
     if rest_to:
         deliver(rest(result), rest_to)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.console import options
+from rankgate.console import options, store_options
 from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_report
 from rankgate.console.places import inputs, refuse_clashes
@@ -23,6 +23,7 @@ from rankgate.present.write import rendered
 
 if TYPE_CHECKING:
     from rankgate.judging.llm.judge import Judge
+    from rankgate.store.stored_project import StoredProject
 
 _CUT = "an unfinished line at the end of the file was cut off"
 
@@ -36,11 +37,12 @@ _CUT = "an unfinished line at the end of the file was cut off"
 @click.option(
     "-o",
     "--output",
-    required=True,
     metavar="FILE.jsonl",
     type=click.Path(),
-    help="The file of ratings; new ones are appended, and work continues where it ended.",
+    help="The file of ratings; new ones are appended, and work continues where it ended. Needed "
+    "without --project.",
 )
+@store_options.instead_of_files(pool="batch")
 @llm_options.judge
 @click.pass_context
 def command(
@@ -49,7 +51,8 @@ def command(
     pool: str,
     rater: str | None,
     seed: int,
-    output: str,
+    output: str | None,
+    stored: StoredProject | None,
     judge: Judge | None,
     **chosen: Any,
 ) -> None:
@@ -64,7 +67,14 @@ def command(
     rankgate rate pool.csv --queries queries.csv --documents docs.csv -o ann.jsonl --rater ann
     rankgate rate pool.csv --queries queries.csv --documents docs.csv -o llm.jsonl \\
         --llm MODEL --key-from API_KEY --prices 0.5 1.5 --ceiling 20
+    rankgate rate first --project shop --store sqlite:///judging.db --rater ann
     """
+    if stored is not None:
+        _in_store(stored, pool, rater or getpass.getuser(), files=output is not None or judge)
+        return
+    if output is None:
+        problem = "name a file for the ratings with -o, or a store with --project."
+        raise UsageError(problem, code="missing-input")
     refuse_clashes(inputs(), output)
     refuse_other_suffix(output, "jsonl")
     if judge is not None:
@@ -80,6 +90,22 @@ def command(
             click.echo(_CUT, err=True)
         rated(work)
         click.echo(f"rated {work.done} of {work.total}; the ratings are in {output}", err=True)
+
+
+def _in_store(stored: StoredProject, batch: str, rater: str, *, files: object) -> None:
+    """Rate a batch of a store at the terminal."""
+    from rankgate.judging.store.store_rating import StoreRating
+
+    if files:
+        raise UsageError(
+            "-o and --llm are for files; bring the ratings of a model into the store with "
+            "rankgate store import.",
+            code="conflicting-options",
+        )
+    with StoreRating(stored, batch, rater) as work:
+        rated(work)
+        done, total = work.done, work.total
+    click.echo(f"rated {done} of {total}; the ratings are in {stored.store.name}", err=True)
 
 
 def _asked(work: LLMRating) -> int:

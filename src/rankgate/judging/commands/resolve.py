@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.console import options
+from rankgate.console import options, store_options
 from rankgate.console.declared_options import options_of
 from rankgate.console.definitions import DefiningCommand
 from rankgate.console.output import print_result, print_summary
@@ -14,6 +14,9 @@ from rankgate.console.places import deliver
 from rankgate.judging.resolution.document import as_pool, how_made, summary, trec
 from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.present.suffixes import refuse_other_suffix
+
+if TYPE_CHECKING:
+    from rankgate.store.stored_project import StoredProject
 
 
 @click.command(
@@ -31,12 +34,23 @@ from rankgate.present.suffixes import refuse_other_suffix
     metavar="FILE",
     help="Write the pairs without a judgment as a pool (csv), to be rated again or adjudicated.",
 )
+<<<<<<< HEAD
 @options_of(resolve, "columns NAME=COLUMN,...")
+=======
+@store_options.instead_of_files(ratings="ratings")
+@store_options.save_as("Keep the judgments in the project under this name.")
+>>>>>>> 813c97b6 (Read and write a store instead of files in pool, rate, agree, resolve, eval and gate)
 @options.from_
 @options.form("trec", "csv", "json")
 @options.output
 def command(
-    ratings: str, unresolved: str | None, form: str, output: str | None, **chosen: Any
+    ratings: str,
+    unresolved: str | None,
+    stored: StoredProject | None,
+    save_as: str | None,
+    form: str,
+    output: str | None,
+    **chosen: Any,
 ) -> None:
     """Combine RATINGS into judgments: one grade per query and document, by a named rule.
 
@@ -50,9 +64,12 @@ def command(
     rankgate resolve ratings.csv --sample sample.csv --rest rest.qrels -o qrels.txt
     rankgate resolve ratings.csv --rule unanimous --unresolved differ.csv -o agreed.txt
     rankgate resolve book.json --rule adjudicated --parameter adjudicator=ann -o qrels.txt
+    rankgate resolve all --project shop --save-as gold
     """
     refuse_other_suffix(unresolved, "csv")
     result = resolve(ratings, **chosen)
+    if stored is not None and save_as is not None and result.qrels is not None:
+        stored.add_judgments(result.qrels, save_as)
     if form == "trec":
         deliver(trec(result), output)
     else:

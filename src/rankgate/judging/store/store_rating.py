@@ -1,0 +1,133 @@
+"""A rater at the terminal on a batch of a store: tasks as the web page gives them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rankgate.data.streams.closing import Closing
+from rankgate.errors import UsageError
+from rankgate.judging.rating.session import CANNOT_TELL, grades_of, keys_of
+from rankgate.judging.rating.terminal import Screen
+from rankgate.store import batches, next_task, projects, raters, ratings, tasks, users
+
+if TYPE_CHECKING:
+    from rankgate.store.stored_project import StoredProject
+    from rankgate.store.tasks import Task
+
+
+class StoreRating(Closing):
+    """Rates the tasks of a batch, one after another; a rating is in the store when it is given.
+
+    Args:
+        project: an open project.
+        batch: the name of the batch.
+        rater: who rates; a user of the store, or anybody else.
+
+    Raises:
+        UsageError: no such batch; the project has no scale.
+    """
+
+    def __init__(self, project: StoredProject, batch: str, rater: str) -> None:
+        self._project, self._store = project, project.store
+        with self._store.write() as connection:
+            self._batch = batches.named(connection, project.number, batch).id
+            scale = projects.scale(connection, project.number)
+            known = {each.name: each.id for each in users.listed(connection)}
+            self._rater = (
+                raters.of_user(connection, known[rater])
+                if rater in known
+                else raters.ensure(connection, rater)
+            ).id
+        if scale is None:
+            raise UsageError(
+                f"the project {project.name} has no scale; give it one when it is made.",
+                code="scale-without-grades",
+            )
+        labels = dict(scale.labels)
+        self._keys = {
+            key: (grade, labels.get(grade, f"{grade:g}"))
+            for key, grade in keys_of(grades_of(scale)).items()
+        }
+        self._given: list[int] = []
+        self._take()
+
+    def _take(self) -> None:
+        with self._store.write() as connection:
+            number = next_task.take(
+                connection, self._project.number, self._rater, batch=self._batch
+            )
+            self._task: Task | None = None if number is None else tasks.get(connection, number)
+            self.done = tasks.done_by(connection, self._project.number, self._batch).get(
+                self._rater, 0
+            )
+            left = tasks.left_for(connection, self._batch, self._rater)
+        self.total = self.done + left
+        self._shown = time.monotonic()
+
+    @property
+    def screen(self) -> Screen | None:
+        """The pair to rate now; None when there is nothing left for this rater."""
+        task = self._task
+        if task is None or task.document is None:
+            return None
+        asked = {"text": task.query.text, "information_need": task.query.information_need}
+        shown = {name: str(value) for name, value in task.document.fields.items()}
+        return Screen(
+            task.query.query_id,
+            task.document.doc_id,
+            {name: text for name, text in asked.items() if text},
+            shown | ({"url": task.document.url} if task.document.url else {}),
+            self.done,
+            self.total,
+            self._keys,
+        )
+
+    def rate(self, grade: float) -> None:
+        """Give the current pair a grade.
+
+        Raises:
+            UsageError: a grade that is not on the scale.
+        """
+        self._keep(grade, None)
+
+    def cannot_tell(self, reason: str = "") -> None:
+        """Say that the current pair cannot be graded, and why."""
+        self._keep(None, reason.strip() or CANNOT_TELL)
+
+    def _keep(self, grade: float | None, reason: str | None) -> None:
+        assert self._task is not None
+        seconds = round(time.monotonic() - self._shown, 3)
+        with self._store.write() as connection:
+            ratings.rate(
+                connection, self._task.id, self._rater, rating_id=ratings.new_rating_id(),
+                grade=grade, reason=reason, seconds=seconds,
+            )  # fmt: skip
+        self._given.append(self._task.id)
+        self._take()
+
+    def skip(self) -> None:
+        """Put the current pair behind all others."""
+        assert self._task is not None
+        with self._store.write() as connection:
+            next_task.put_off(connection, self._task.id, self._rater)
+        self._take()
+
+    def undo(self) -> bool:
+        """Take the last rating of this session back, and show its pair again."""
+        if not self._given:
+            return False
+        task = self._given.pop()
+        with self._store.write() as connection:
+            if self._task is not None:
+                next_task.release(connection, self._task.id, self._rater)
+            ratings.withdraw(connection, task, self._rater, rating_id=ratings.new_rating_id())
+        self._take()
+        return True
+
+    def close(self) -> None:
+        """Let others have the pair on the screen."""
+        if self._task is not None:
+            with self._store.write() as connection:
+                next_task.release(connection, self._task.id, self._rater)
+            self._task = None

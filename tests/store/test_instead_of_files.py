@@ -1,0 +1,97 @@
+"""Commands read and write a project of a store instead of files."""
+
+import json
+
+import pytest
+
+import rankgate
+from rankgate.store import results
+from rankgate.store.stored_project import StoredProject
+from support.command import assert_refused
+
+OLD = "q1 Q0 a 1 3 o\nq1 Q0 b 2 2 o\nq2 Q0 c 1 1 o\n"
+NEW = "q1 Q0 b 1 3 n\nq1 Q0 a 2 2 n\nq2 Q0 d 1 1 n\n"
+
+
+@pytest.fixture
+def shop(run, url, tmp_path, monkeypatch):
+    """A store in the environment with a project and two runs."""
+    monkeypatch.setenv("RANKGATE_STORE", url)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words, **how):
+        done = run(*words, **how)
+        assert done.code in (0, 3), done.err
+        return done
+
+    call("store", "init", "--blobs", f"{tmp_path}/blobs")
+    call("store", "project", "add", "shop", "--scale", "0..3")
+    for name, lines in (("old", OLD), ("new", NEW)):
+        (tmp_path / f"{name}.run").write_text(lines)
+        call("store", "import", f"{name}.run", "--project", "shop")
+    return call
+
+
+def test_from_runs_to_a_verdict_without_files(shop, url):
+    there = ("--project", "shop")
+    shop("pool", "old", "new", *there, "--depth", "2", "--save-as", "first", "--strategy", "2")
+    for name, keys in (("ann", b"33u2c?\n1"), ("bob", b"3321")):
+        shop("rate", "first", *there, "--rater", name, stdin=keys)
+    assert "by 2 raters" in shop("agree", "all", *there).out
+    shop("resolve", "first", *there, "--rule", "mean", "--save-as", "gold")
+    made = json.loads(
+        shop("eval", "gold", "old", "new", *there, "-m", "nDCG@10", "--save-as", "e",
+             "--format", "json").out)  # fmt: skip
+    shop("gate", "gold", "old", "new", *there)
+    with StoredProject.open(url, "shop") as project:
+        ours = rankgate.evaluate(project.judgments("gold"), [project.run("old")], "nDCG@10")
+        assert made["runs"][0]["mean"] == {"nDCG@10": ours.means["nDCG@10"][0]}
+        table = project.ratings("first").table
+        with project.store.read() as connection:
+            kept = results.listed(connection, project.number)
+            assert [each.kind for each in kept] == ["verdict", "evaluation"]
+            assert kept[0].summary["verdict"] in {"pass", "fail", "inconclusive"}
+            assert results.read(kept[1], project.store.blobs)["runs"] == made["runs"]
+    assert set(table["rater"]) == {"ann", "bob"}
+    assert "withdrawn" in table["reason"].to_list()
+    assert table["seconds"].null_count() == 1
+    # the same as with files
+    part = ("--as", "qrels", "--to", "trec")
+    shop("store", "export", "gold.txt", *there, *part, "--judgments", "gold")
+    files = shop("eval", "gold.txt", "old.run", "-m", "nDCG@10", "--format", "json").out
+    assert json.loads(files)["runs"][0]["mean"] == made["runs"][0]["mean"]
+
+
+def test_single_ratings_are_scored_as_searchtweak_does(shop, tmp_path):
+    lines = "query_id,doc_id,rater,grade\nq1,a,ann,3\nq1,a,bob,2\nq1,b,ann,0\nq2,c,ann,1\n"
+    (tmp_path / "ratings.csv").write_text(lines)
+    shop("store", "import", "ratings.csv", "--project", "shop")
+    words = ("-m", "P@2", "--convention", "searchtweak", "--scale", "graded", "--format", "json")
+    ours = shop("eval", "all", "old", "--project", "shop", *words)
+    theirs = shop("eval", "ratings.csv", "old.run", *words)
+    ours, theirs = (json.loads(each.out)["parts"] for each in (ours, theirs))
+    for one, other in zip(ours, theirs, strict=True):
+        assert one["runs"] == other["runs"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("eval", "none", "old"), "unknown-judgments"),
+        (("agree", "none"), "unknown-batch"),
+        (("agree", "all"), "no-judgments"),
+        (("pool", "old", "none"), "unknown-run"),
+        (("rate", "none", "--rater", "ann"), "unknown-batch"),
+        (("rate", "none", "--rater", "ann", "-o", "x.jsonl"), "conflicting-options"),
+    ],
+)
+@pytest.mark.usefixtures("shop")
+def test_what_the_project_has_not(run, words, code):
+    assert_refused(run(*words, "--project", "shop"), code)
+
+
+def test_options_that_need_each_other(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert_refused(run("eval", "a", "b", "--store", "x.db"), "missing-input")
+    assert_refused(run("resolve", "a", "--save-as", "x"), "missing-input")
+    assert_refused(run("rate", "a"), "missing-input")
