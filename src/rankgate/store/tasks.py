@@ -156,11 +156,7 @@ def done_by(connection: Connection, project: int, batch: int | None = None) -> d
         .where(here, assignments.c.state == "answered")
         .group_by(assignments.c.rater)
     )
-<<<<<<< HEAD
     return {rater: count for rater, count in connection.execute(chosen)}  # noqa: C416 - rows
-=======
-    return {rater: count for rater, count in connection.execute(chosen)}  # noqa: C416 - rows are no pairs to mypy
->>>>>>> 813c97b6 (Read and write a store instead of files in pool, rate, agree, resolve, eval and gate)
 
 
 @dataclass(frozen=True)

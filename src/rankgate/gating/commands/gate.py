@@ -55,13 +55,10 @@ if TYPE_CHECKING:
     "same system, or BASELINE is the TOML file of an engine and CANDIDATE its queries.",
 )
 @options_of(self_check, "snapshots N")
-<<<<<<< HEAD
 @options_of(gate, "columns NAME=COLUMN,...")
-=======
 @store_options.instead_of_files(
     qrels="judgments", baseline="baseline", candidate="run", noise="run"
 )
->>>>>>> 813c97b6 (Read and write a store instead of files in pool, rate, agree, resolve, eval and gate)
 @options.metrics_from
 @options.form(*FORMS)
 @options.output

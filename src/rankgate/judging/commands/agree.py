@@ -34,11 +34,8 @@ if TYPE_CHECKING:
 @options_of(rerated, "rule", "draws")
 @options_of(agree, "scale SCALE", "resamples")
 @options.seed
-<<<<<<< HEAD
 @options_of(agree, "columns NAME=COLUMN,...")
-=======
 @store_options.instead_of_files(ratings="ratings", baseline="run", candidate="run")
->>>>>>> 813c97b6 (Read and write a store instead of files in pool, rate, agree, resolve, eval and gate)
 @options.from_
 @options.form(*FORMS)
 @options.output

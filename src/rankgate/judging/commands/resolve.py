@@ -34,12 +34,9 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the pairs without a judgment as a pool (csv), to be rated again or adjudicated.",
 )
-<<<<<<< HEAD
 @options_of(resolve, "columns NAME=COLUMN,...")
-=======
 @store_options.instead_of_files(ratings="ratings")
 @store_options.save_as("Keep the judgments in the project under this name.")
->>>>>>> 813c97b6 (Read and write a store instead of files in pool, rate, agree, resolve, eval and gate)
 @options.from_
 @options.form("trec", "csv", "json")
 @options.output

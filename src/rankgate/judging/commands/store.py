@@ -101,7 +101,7 @@ def restore(source: str, store: str | None, blobs: str | None) -> None:
 
     made = made_of(source, store, blobs)
     ratings = made.rows.get("ratings", 0)
-    print_summary([f"restored the state of {made.created_at}: {ratings:,} ratings"])
+    print_summary([f"{source}: {ratings:,} ratings, {made.blobs:,} blobs, version {made.version}"])
 
 
 for each in (export, import_, project, user, token):

@@ -35,6 +35,7 @@ def listed(result: StoreListing) -> Document:
     head = tuple(result.rows[0]) if result.rows else ()
     rows = [tuple(row.values()) for row in result.rows]
     shown = tuple(tuple("" if v is None else printable(str(v)) for v in row) for row in rows)
-    title = f"{len(rows):,} {result.what} in {printable(result.store)}"
+    what = result.what.removesuffix("s") if len(rows) == 1 else result.what
+    title = f"{len(rows):,} {what} in {printable(result.store)}"
     grid = Grid(head, shown, frozenset(range(len(head))))
     return made(title, *([Table("", grid)] if rows else []), rows=PlainRows(head, rows))
