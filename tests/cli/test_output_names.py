@@ -41,6 +41,8 @@ CALLS = {
     "split": "log.csv",
     "scorecard": "qrels.txt old.run new.run -m nDCG@10 --resamples 2",
     "report": COMPARING,
+    "rank-similarity": "old.run new.run",
+    "sweep": "sweep.toml",
 }
 """Each command that writes its result to a file, with what it needs."""
 
@@ -72,6 +74,10 @@ def folder(tmp_path, monkeypatch):
     ]
     Path("ratings.csv").write_text("query_id,doc_id,rater,grade\n" + "".join(rows))
     Path("sheet.csv").write_text("query,document,rater,grade\n" + "".join(rows[::2]))
+    Path("sweep.toml").write_text(
+        '[sweep]\nqrels = "qrels.txt"\n[fuse]\nruns = ["old.run", "new.run"]\n'
+        'parameters = {k = "{{k}}"}\n[dials]\nk = [1, 60]\n[baseline]\nk = 60\n'
+    )
     log = (f"u{u},i{(u + i) % 9},{u * 10 + i}\n" for u in range(12) for i in range(5))
     Path("log.csv").write_text("user_id,item_id,timestamp\n" + "".join(log))
     return tmp_path

@@ -19,8 +19,8 @@ from rankgate.sweeps.verb import steps_of, sweep
 @click.command("sweep")
 @click.argument("plan", type=click.Path(), metavar="SWEEP.toml")
 @options_of(sweep, "folder", "workers N", "trials N")
-@options.output
 @options.form(*FORMS)
+@options.output
 def command(plan: str, form: str, output: str | None, **chosen: Any) -> None:
     """Measure every setting that SWEEP.toml describes, and choose one.
 
