@@ -128,7 +128,12 @@ def _points(result: Sweep, places: list[int]) -> Grid:
     means = [metric for each in result.metrics for metric in _heads(result, each)]
     times = ("p50\nms", "p95\nms") if timed else ()
     head = ("", *map(printable, names), *means, *times)
-    return Grid(head, tuple(rows), frozenset({0}), keys=1 + len(names))
+    texts = {
+        place
+        for place, dial in enumerate(result.space, 1)
+        if any(isinstance(value, str) for value in dial.values)
+    }
+    return Grid(head, tuple(rows), frozenset({0, *texts}), keys=1 + len(names))
 
 
 def _heads(result: Sweep, metric: str) -> tuple[str, ...]:
