@@ -31,6 +31,7 @@ SECTIONS = {
         "conventions": "List the conventions of other tools, or show one.",
         "metrics": "List the metrics, or show one metric's details.",
         "trec_eval": "Run as trec_eval: same options, same output.",
+        "cwl_eval": "Run as cwl_eval: utility, cost and depth of models of users.",
     },
     "Compare and decide": {
         "compare": "Compare systems query by query, with intervals and tests.",
@@ -90,6 +91,7 @@ _HOMES = {
     "conventions": "rankgate.evaluation.commands.conventions",
     "metrics": "rankgate.evaluation.commands.metrics",
     "trec_eval": "rankgate.evaluation.commands.trec_eval",
+    "cwl_eval": "rankgate.evaluation.commands.cwl_eval",
     "compare": "rankgate.comparison.commands.compare",
     "rank-similarity": "rankgate.comparison.commands.rank_similarity",
     "blindspots": "rankgate.blind_spots.command",

@@ -1,0 +1,1 @@
+"""Evaluate as cwl_eval does: its names, cost files and output."""
