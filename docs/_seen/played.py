@@ -102,8 +102,8 @@ def _run(command: str, before: int) -> tuple[int, str]:
 
 
 def _named(word: str) -> list[str]:
-    """The files that a word with a star stands for; every other word itself."""
-    return sorted(map(str, Path().glob(word))) if "*" in word else [word]
+    """The files that a word with a star stands for; without any, and every other word, itself."""
+    return (sorted(map(str, Path().glob(word))) or [word]) if "*" in word else [word]
 
 
 def _ours(words: list[str]) -> tuple[int, str]:
