@@ -18,7 +18,7 @@ from rankgate.sweeps.verb import steps_of, sweep
 
 @click.command("sweep")
 @click.argument("plan", type=click.Path(), metavar="SWEEP.toml")
-@options_of(sweep, "folder", "workers N", "trials N")
+@options_of(sweep, "folder FOLDER", "workers N", "trials N")
 @options.form(*FORMS)
 @options.output
 def command(plan: str, form: str, output: str | None, **chosen: Any) -> None:
