@@ -213,3 +213,26 @@ def test_single_ratings_come_out_complete(team, form, tmp_path):
     said = read_ratings(str(place), from_=form).table
     assert sorted(said.select("rater", "grade").rows()) == [("manager", 3.0)] * 3 + [
         ("rater", 1.0)] * 3  # fmt: skip
+
+
+def test_coverage_known_grades_and_what_comes_next(team, fresh):
+    path = f"/projects/{fresh.name}"
+    with team.store.write() as connection:
+        batch = batches.add(connection, fresh.id, "hidden", priority=5)
+        gold = {("q1", "d8"): batches.Gold(2.0), ("q1", "d9"): batches.Gold(1.0)}
+        batches.add_pairs(connection, batch, pl.DataFrame({"query_id": [], "doc_id": []}), gold)
+    manager = team.visitor("manager")
+    for _ in gold:
+        task = manager.get(f"{path}/rate.json").json()["task"]
+        manager.post(f"{path}/ratings", task=task["id"], grade=2)
+    rows = "".join(f"q1 Q0 d{9 - i} {i + 1} {9 - i}.0 bm25\n" for i in range(10))
+    answer = manager.send(f"{path}/material", f"{path}/material", file=("a.run", rows.encode()))
+    assert answer.status == 303
+    found = manager.get(f"{path}/coverage.json").json()
+    assert [(each["depth"], each["judged"]) for each in found["coverage"]] == [
+        (1, 1.0), (3, 2 / 3), (5, 2 / 5), (10, 2 / 10), (20, 2 / 10)]  # fmt: skip
+    assert found["gold"] == [
+        {"rater": "manager", "answers": 2, "right": 1, "share": 0.5, "off": 0.5}]  # fmt: skip
+    manager.post(f"{path}/judgments", name="one", rule="majority")
+    added = manager.post(f"{path}/coverage", name="next", depth=5, strategy="1").json()
+    assert added["tasks"] == 3

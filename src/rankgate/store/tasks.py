@@ -146,10 +146,13 @@ def left_for(connection: Connection, batch: int, rater: int) -> int:
     return connection.scalar(sa.select(sa.func.count()).where(here)) or 0
 
 
-def done_by(connection: Connection, project: int, batch: int | None = None) -> dict[int, int]:
-    """How many tasks each rater has answered, by the rater's number."""
+def done_by(
+    connection: Connection, project: int, batch: int | None = None, rater: int | None = None
+) -> dict[int, int]:
+    """How many tasks each rater, or one, has answered, by the rater's number."""
     here = tasks.c.project == project
     here = here if batch is None else sa.and_(here, tasks.c.batch == batch)
+    here = here if rater is None else sa.and_(here, assignments.c.rater == rater)
     chosen = (
         sa.select(assignments.c.rater, sa.func.count())
         .join(tasks, tasks.c.id == assignments.c.task)
@@ -222,3 +225,38 @@ def _answers(connection: Connection, task: int) -> list[Mapping[str, Any]]:
         last.pop(row.rater, None)
         last[row.rater] = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name
     return list(last.values())
+
+
+def golds(connection: Connection, project: int) -> list[tuple[str, float, float | None]]:
+    """What people answered where the grade is known: rater, known grade, theirs.
+
+    Answers of trainings count too: a training is where raters are admitted.
+    """
+    found = connection.execute(
+        sa.select(raters.c.name, tasks.c.gold, assignments.c.grade)
+        .join(tasks, tasks.c.id == assignments.c.task)
+        .join(raters, raters.c.id == assignments.c.rater)
+        .where(
+            tasks.c.project == project,
+            tasks.c.gold.is_not(None),
+            assignments.c.state == "answered",
+        )
+        .order_by(raters.c.name, tasks.c.id)
+    )
+    return [(name, gold, grade) for name, gold, grade in found]
+
+
+def of_query(
+    connection: Connection, batch: int, query: int, rater: int, most: int = 50
+) -> list[int]:
+    """The open tasks of one query that a rater has not answered, in the order of the batch."""
+    mine = sa.select(assignments.c.task).where(
+        assignments.c.rater == rater, assignments.c.state == "answered"
+    )
+    chosen = sa.select(tasks.c.id).where(
+        tasks.c.batch == batch,
+        tasks.c.query == query,
+        tasks.c.state == "open",
+        tasks.c.id.not_in(mine),
+    )
+    return list(connection.scalars(chosen.order_by(tasks.c.place).limit(most)))

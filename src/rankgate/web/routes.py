@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.judging.resolution.resolve import rules
 from rankgate.web.openapi import document
-from rankgate.web.pages import account, material, people, projects, rate, results, sign_in
+from rankgate.web.pages import account, coverage, material, people, projects, rate, results, sign_in
 from rankgate.web.route import ADMIN, ANYONE, MANAGE, RATE, SIGNED_IN, VIEW, Field, Route
 
 if TYPE_CHECKING:
@@ -175,6 +175,17 @@ _RESULTS = (
           "Final word",
           (_ID, Field("grade", "Grade", "number", required=True),
            Field("comment", "Comment", "long", most=5_000)), scope="manage"),
+    Route("coverage", "GET", "/projects/{project}/coverage", VIEW, coverage.page, "Coverage"),
+    Route("next-add", "POST", "/projects/{project}/coverage", MANAGE, coverage.add_next,
+          "Add the batch",
+          (Field("name", "Name", required=True, most=100),
+           Field("order", "What is judged first", "choice", choices=(
+               ("influence", "what could change the comparison of the first two runs"),
+               ("disagreement", "where runs disagree"), ("rank", "what ranks first"))),
+           Field("depth", "Documents of each list", "whole", default="10"),
+           Field("most", "Pairs at most", "whole", default="100"), _STRATEGY,
+           Field("priority", "Priority; higher is first", "whole", default="1")),
+          scope="manage"),
     Route("judgments", "GET", "/projects/{project}/judgments", VIEW, results.resolved,
           "Judgments"),
     Route("resolve", "POST", "/projects/{project}/judgments", MANAGE, results.resolve_ratings,
