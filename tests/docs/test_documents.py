@@ -63,7 +63,7 @@ def test_the_public_names_are_these():
     results += ["Lists", "Matrix", "ModelRatings"]
     results += ["Pipeline", "Pool", "Prices", "RankgateError", "RaterAgreement", "RatingAccuracy"]
     results += ["Reconciliation", "ResolvedJudgments", "Reusability", "Scorecard", "Sheets"]
-    results += ["Snapshot", "Split", "Sweep"]
+    results += ["Snapshot", "Split", "StoredProject", "Sweep"]
     results += ["UsageError", "Validation", "Verdict"]
     verbs = [
         "admit",

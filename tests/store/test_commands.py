@@ -147,7 +147,7 @@ def test_the_real_book_of_quepid(store, shared, tmp_path):
 def test_every_format_of_ratings_comes_back(store, tmp_path):
     (tmp_path / "ratings.csv").write_text(RATINGS)
     import_file(store, "shop", tmp_path / "ratings.csv")
-    for name in ("csv", "jsonl", "label-studio", "quepid-book"):
+    for name in ("csv", "jsonl", "label-studio", "argilla", "quepid-book"):
         target = tmp_path / f"out.{name}"
         export_file(store, "shop", target, to=name, as_="ratings")
         back = contents_of(target, name).ratings.table

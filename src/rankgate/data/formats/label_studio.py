@@ -60,7 +60,7 @@ def read(source: InputFile) -> FileContents:
     unrated: list[str] = []
     for where, task in each(document(source), "", source.label):
         data = an_object(task, "data", where, source.label)
-        query, doc, asked, shown = _pair(data, where, source.label)
+        query, doc, asked, shown = pair_of(data, where, source.label)
         queries.setdefault(query, asked)
         documents.setdefault((query, doc), shown)
         result = list(_annotations(task, where, source.label, seen))
@@ -83,7 +83,7 @@ def read(source: InputFile) -> FileContents:
     )
 
 
-def _pair(
+def pair_of(
     data: dict[str, Any], where: str, label: str
 ) -> tuple[str, str, dict[str, str], dict[str, str]]:
     """The ids, what else is known of the query, and the document's fields."""
@@ -189,7 +189,9 @@ def _documents(found: dict[tuple[str, str], dict[str, str]]) -> pl.DataFrame:
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """A task a pair, with an annotation a rating; tasks without ratings are there to be done."""
-    tasks = _tasks(contents)
+    tasks: dict[tuple[str, str], dict[str, Any]] = {
+        pair: {"data": data, "annotations": []} for pair, data in pairs_of(contents).items()
+    }
     if not tasks:
         raise InputError(
             "no pairs of a query and a document; Label Studio's tasks are pairs.",
@@ -209,7 +211,8 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     return _losses(contents)
 
 
-def _tasks(contents: FileContents) -> dict[tuple[str, str], dict[str, Any]]:
+def pairs_of(contents: FileContents) -> dict[tuple[str, str], dict[str, Any]]:
+    """Each pair of documents and ratings with its ids, the query's text and the fields."""
     asked, documents = texts(contents), contents.documents
     pairs: dict[tuple[str, str], None] = {}
     by_pair = documents is not None and "query_id" in documents.columns
@@ -222,13 +225,12 @@ def _tasks(contents: FileContents) -> dict[tuple[str, str], dict[str, Any]]:
     if contents.ratings:
         pairs |= dict.fromkeys(contents.ratings.table.select("query_id", "doc_id").rows())
     alone = {} if by_pair else known(documents, "doc_id")
-    values = {}
+    found = {}
     for query, doc in pairs:
         shown = fields.get((query, doc), {}) if by_pair else alone.get(doc, {})
         text = {"query": asked[query]} if asked.get(query) else {}
-        data = {"query_id": query, "doc_id": doc, **text, **shown}
-        values[query, doc] = {"data": data, "annotations": list[Any]()}
-    return values
+        found[query, doc] = {"query_id": query, "doc_id": doc, **text, **shown}
+    return found
 
 
 def _annotation(row: dict[str, Any], control: dict[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,7 @@ TABLE = (
     ("rankquest", "rankquest", "json"),
     ("searchtweak", "searchtweak.api", "json"),
     ("label-studio", "label_studio", "json"),
+    ("argilla", "argilla", "json"),
     ("umbrela", "umbrela.judgments", "json"),
     ("umbrela-requests", "umbrela.requests", "json"),
     ("beir", "beir", "json header"),

@@ -136,10 +136,11 @@ def _brought(
     if contents.documents is not None:
         rows["documents"] = documents.add(connection, project, contents.documents)
     if contents.ratings is not None:
-        models = contents.extra.get("label-studio", {}).get("models", ())
-        new = imports.add(
-            connection, project, contents.ratings, source=source, models=tuple(models)
-        )
+        known = [
+            each.get("models", ()) for each in contents.extra.values() if isinstance(each, dict)
+        ]
+        models = tuple(name for names in known for name in names)
+        new = imports.add(connection, project, contents.ratings, source=source, models=models)
         rows["ratings"] = len(contents.ratings.table)
         again = rows["ratings"] - new
     if contents.qrels is not None and len(contents.qrels.table):
