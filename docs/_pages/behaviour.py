@@ -14,6 +14,7 @@ from rankgate.metrics.judged import block
 from rankgate.metrics.lists import ListMetric
 from rankgate.metrics.lists.listed import Listed
 from rankgate.metrics.preferences.preferred import PREFERENCES, Group, Preferred, Query
+from rankgate.metrics.views import SAMPLED_POOLS
 from rankgate.scoring import CONVENTIONS
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ def panels(metric: Metric) -> tuple[Panel, ...]:
         made = _of_lists(shown(metric))
     elif isinstance(metric, FacetMetric):
         made = _of_subtopics(shown(metric))
+    elif metric.view == SAMPLED_POOLS:
+        made = []
     else:
         made = _of_rankings(shown(metric))
     known = (

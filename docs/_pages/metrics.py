@@ -14,6 +14,7 @@ from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.preferences import PREFERENCE_METRICS
+from rankgate.metrics.sampling import SAMPLE_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,6 +31,10 @@ _FAMILIES = {
     "Of preferences": (
         PREFERENCE_METRICS,
         "Which of two documents is better; grades count as preferences for higher ones.",
+    ),
+    "Of samples": (
+        SAMPLE_METRICS,
+        "Judgments of a sample with the columns stratum and inclusion; grade -1 was not drawn.",
     ),
     "Of lists, beyond accuracy": (
         LIST_METRICS,

@@ -27,7 +27,6 @@ CALLS = {
     "explain": "qrels.txt old.run --query q1 -m RR",
     "reconcile": "qrels.txt old.run -m RR",
     "compare": COMPARING,
-    "rank-similarity": "old.run new.run",
     "blindspots": COMPARING,
     "holes": f"{DATA} -m RR@10 --draws 2",
     "gate": DATA,

@@ -7,9 +7,10 @@ from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.preferences import PREFERENCE_METRICS
+from rankgate.metrics.sampling import SAMPLE_METRICS
 from support.wording import raises
 
-EVERY = (*CATALOGUE, *FACET_METRICS, *PREFERENCE_METRICS, *LIST_METRICS)
+EVERY = (*CATALOGUE, *FACET_METRICS, *PREFERENCE_METRICS, *SAMPLE_METRICS, *LIST_METRICS)
 
 
 def test_every_metric_has_one():

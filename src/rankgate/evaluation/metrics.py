@@ -13,6 +13,7 @@ from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.names import known
 from rankgate.metrics.plugins import installed
 from rankgate.metrics.preferences import PREFERENCE_METRICS
+from rankgate.metrics.sampling import SAMPLE_METRICS
 from rankgate.present.result import Result
 
 if TYPE_CHECKING:
@@ -59,5 +60,12 @@ def metrics(extra: Sequence[Metric] = ()) -> Metrics:
     """
     others = (*extra, *installed())
     known(others)
-    every = (*CATALOGUE, *FACET_METRICS, *PREFERENCE_METRICS, *LIST_METRICS, *others)
+    every = (
+        *CATALOGUE,
+        *FACET_METRICS,
+        *PREFERENCE_METRICS,
+        *SAMPLE_METRICS,
+        *LIST_METRICS,
+        *others,
+    )
     return Metrics(tuple(map(MetricDetails.of, every)))

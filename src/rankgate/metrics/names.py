@@ -19,6 +19,7 @@ from rankgate.metrics import trec
 from rankgate.metrics.catalogue import CATALOGUE, by_name
 from rankgate.metrics.plugins import installed
 from rankgate.metrics.preferences import PREFERENCE_METRICS
+from rankgate.metrics.sampling import SAMPLE_METRICS
 
 if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
@@ -42,7 +43,7 @@ def _fold(name: str) -> str:
 
 _EXACT: dict[str, Metric] = {
     name: metric
-    for metric in (*CATALOGUE, *PREFERENCE_METRICS)
+    for metric in (*CATALOGUE, *PREFERENCE_METRICS, *SAMPLE_METRICS)
     for name in (metric.name, *metric.aliases)
 }
 # trec_eval's names are first, so that a canonical name spelled alike goes before them.

@@ -32,5 +32,8 @@ RANKING = View("ranking")
 SUBTOPICS = View("subtopics")
 """A `Faceted` block: which subtopics the documents answer, by rank."""
 
+SAMPLED_POOLS = View("sampled pools")
+"""A list of `SampledPool`, one for each query: the pool by stratum, and what was judged of it."""
+
 LISTS = View("lists")
 """A `Listed` value: the first items of all lists, and what is known of items and users."""

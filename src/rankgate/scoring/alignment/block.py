@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rankgate.metrics.views import RANKING, SUBTOPICS
+from rankgate.metrics.views import RANKING, SAMPLED_POOLS, SUBTOPICS
 from rankgate.scoring.alignment.blocks import blocks
 
 if TYPE_CHECKING:
@@ -51,6 +51,10 @@ class Block:
             from rankgate.scoring.alignment.subtopics import subtopic_blocks
 
             return subtopic_blocks(self.aligned, self.judgments)
+        if view == SAMPLED_POOLS:
+            from rankgate.scoring.alignment.strata import pools
+
+            return pools(self)
         assert view.build is not None
         return view.build(self)
 

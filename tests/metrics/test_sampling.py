@@ -1,0 +1,105 @@
+"""Estimates from a stratified sample: by hand, in the limits, unbiased over all samples."""
+
+from itertools import combinations, product
+from math import log2
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankgate.errors import InputError
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.evaluation.metric import metric_details
+from rankgate.metrics.names import parse
+from rankgate.metrics.sampling import SAMPLE_METRICS
+from rankgate.metrics.sampling.sampled_pool import SampledPool
+from support.wording import raises
+
+RUN = {"q": {f"d{i}": 20.0 - i for i in range(1, 9)}}
+GRADES = {"d1": 2, "d2": 0, "d3": 1, "d4": 0, "d5": 1, "d6": 3, "d7": 0, "d9": 1}
+STRATA = {"d1": "a", "d2": "a", "d3": "a", "d4": "a", "d5": "b", "d6": "b", "d7": "b", "d9": "b"}
+
+
+def judgments(grades, strata=STRATA, chances=None):
+    rows = [
+        ("q", doc, float(grade), strata[doc], (chances or {}).get(doc))
+        for doc, grade in grades.items()
+    ]
+    names = ["query_id", "doc_id", "grade", "stratum", "inclusion"]
+    table = pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+    return table if chances else table.drop("inclusion")
+
+
+def value(name, grades, **more):
+    return evaluate(judgments(grades, **more), RUN, [name]).means.row(0)[1]
+
+
+def test_values_by_hand():
+    drawn = GRADES | {"d2": -1, "d4": -1, "d5": -1}  # 2 of 4 in a, 3 of 4 in b
+    a, b = 4 / 2, 4 / 3
+    e = 0.00001
+    one = a * 1
+    three = a / 3 * (1 + 2 * (1 + e) / (1 + 2 * e))
+    six = b / 6 * (1 + 4 * (2 + e) / (2 + 2 * e) + 1 * (0 + e) / (0 + 2 * e))
+    assert value("xinfAP", drawn) == pytest.approx((one + three + six) / (2 * a + 2 * b))
+    found = a * 2 + a * 1 / log2(4) + b * 3 / log2(7)
+    ideal = 3 + 2 / log2(3) + 2 / log2(4) + sum(1 / log2(i) for i in (5, 6, 7))
+    assert value("infNDCG", drawn) == pytest.approx(found / ideal)
+    pair = 4 * 3 / (2 * 1)
+    whole = a + (a + pair) / 3 + (b + 2 * a * b) / 6
+    assert value("statAP", drawn) == pytest.approx(whole / (2 * a + 2 * b))
+
+
+def test_a_pool_that_is_judged_wholly_has_the_plain_values():
+    assert value("xinfAP", GRADES) == pytest.approx(value("AP", GRADES), abs=1e-4)
+    assert value("statAP", GRADES) == pytest.approx(value("AP", GRADES))
+    for plain, estimated in (("nDCG", "infNDCG"), ("nDCG(gain='exp')@3", "infNDCG(gain='exp')@3")):
+        assert value(estimated, GRADES) == pytest.approx(value(plain, GRADES))
+
+
+def test_one_stratum_has_the_value_of_infap():
+    drawn = GRADES | {"d2": -1, "d5": -1}
+    one = dict.fromkeys(STRATA, "s")
+    assert value("xinfAP", drawn, strata=one) == pytest.approx(value("infAP", drawn))
+
+
+def test_the_numerator_of_statap_is_right_on_average_over_all_samples():
+    rank = np.array([1.0, 2, 3, 4, 5, np.inf])
+    grade, stratum = np.array([1.0, 0, 1, 1, 0, 1]), np.array([0, 0, 0, 1, 1, 1])
+    unknown, sums = np.full(6, np.nan), []
+    for first, second in product(combinations(range(3), 2), combinations(range(3, 6), 2)):
+        kept = np.isin(np.arange(6), [*first, *second])
+        pool = SampledPool(rank, np.where(kept, grade, -1), stratum, unknown)
+        wanted = pool.weight[pool.drawn & (pool.grade >= 1)].sum()
+        sums.append(np.nan_to_num(parse("statAP").kernel([pool])[0]) * wanted)
+    assert np.mean(sums) == pytest.approx(1 / 1 + 2 / 3 + 3 / 4)
+
+
+def test_probabilities_say_how_large_a_stratum_is():
+    listed = GRADES | {"d2": -1, "d4": -1}
+    drawn = {doc: grade for doc, grade in listed.items() if grade >= 0}
+    chances = {"d1": 0.5, "d3": 0.5, **dict.fromkeys(("d5", "d6", "d7", "d9"), 1.0)}
+    assert value("statAP", drawn, chances=chances) == pytest.approx(value("statAP", listed))
+
+
+def test_probabilities_that_do_not_fit_their_strata_are_refused():
+    listed = GRADES | {"d2": -1, "d4": -1}
+    chances = {"d1": 0.2, "d3": 0.2, **dict.fromkeys(("d5", "d6", "d7", "d9"), 1.0)}
+    with raises("unfit-probability", InputError):
+        value("xinfAP", listed, chances=chances)
+
+
+@pytest.mark.parametrize("metric", SAMPLE_METRICS, ids=lambda each: each.name)
+def test_a_metric_is_declared_in_full(metric):
+    assert metric_details(metric.name).source
+    assert metric.name in metric.formula
+    assert parse(str(metric)) == metric
+
+
+@pytest.mark.parametrize(
+    "changed", ["xinfAP(rel=2) xinfAP", "statAP(rel=2) statAP", "infNDCG@2 infNDCG",
+                "infNDCG(gain='exp') infNDCG"],
+)  # fmt: skip
+def test_a_parameter_changes_the_value(changed):
+    one, two = (value(name, GRADES | {"d2": -1, "d5": -1}) for name in changed.split())
+    assert one != two
