@@ -14,6 +14,7 @@ from rankgate.metrics.judged import block
 from rankgate.metrics.lists import ListMetric
 from rankgate.metrics.lists.listed import Listed
 from rankgate.metrics.preferences.preferred import PREFERENCES, Group, Preferred, Query
+from rankgate.metrics.sampling.sampled_pool import SampledPool
 from rankgate.metrics.views import SAMPLED_POOLS
 from rankgate.scoring import CONVENTIONS
 
@@ -79,8 +80,6 @@ def panels(metric: Metric) -> tuple[Panel, ...]:
         made = _of_lists(shown(metric))
     elif isinstance(metric, FacetMetric):
         made = _of_subtopics(shown(metric))
-    elif metric.view == SAMPLED_POOLS:
-        made = []
     else:
         made = _of_rankings(shown(metric))
     known = (
@@ -126,9 +125,23 @@ def _curve(
     pool: Sequence[float],
 ) -> Curve:
     defaults = CONVENTIONS["trec"].for_metric(metric).defaults(metric)
-    seen = _preferred if metric.view == PREFERENCES else block
+    seen = {PREFERENCES: _preferred, SAMPLED_POOLS: _sampled}.get(metric.view, block)
     judged = seen(rankings, [pool] * len(rankings))
     return Curve(name, tuple(x), tuple(map(float, metric.compute(judged, defaults))))
+
+
+def _sampled(rankings: list[list[float | None]], pools: list[Sequence[float]]) -> list[SampledPool]:
+    """The same with a pool that is judged wholly."""
+    found = []
+    for ranking, pool in zip(rankings, pools, strict=True):
+        graded = [(i, grade) for i, grade in enumerate(ranking, 1) if grade is not None]
+        rest = list((Counter(pool) - Counter(grade for _, grade in graded)).elements())
+        rank = np.array([*(float(i) for i, _ in graded), *[np.inf] * len(rest)])
+        grades = np.array([*(grade for _, grade in graded), *rest], float)
+        found.append(
+            SampledPool(rank, grades, np.zeros(len(rank), int), np.full(len(rank), np.nan))
+        )
+    return found
 
 
 def _preferred(rankings: list[list[float | None]], pools: list[Sequence[float]]) -> Preferred:
