@@ -201,6 +201,8 @@ def test_the_order_of_sixteen_systems_under_a_simulated_judge(shared):
     result = admit(qrels, simulated(qrels, confusion, 0), runs, ["nDCG@10"], resamples=200)
     (order,) = result.orders
     assert order.pairs == 120
+    assert order.tau_low <= order.tau <= order.tau_high
+    assert order.spearman_low <= order.spearman <= order.spearman_high
     assert 0.5 < order.tau < 1  # noise of single grades hardly moves means over thirty topics
     assert order.reversed == 0
     assert result.verdict == "fail"

@@ -37,16 +37,33 @@ def redrawn_orders(
     pairs = list(combinations(metrics, 2))
     if len(values) < 2 or not pairs:
         return {pair: dict.fromkeys(_ENDS, float("nan")) for pair in pairs}
-    tails = [(1 - test.level) / 2, (1 + test.level) / 2]
-    signs_of, ranks_of = _drawn(values, test.seed)
-    found = {}
-    for one, two in pairs:
-        i, j = metrics.index(one), metrics.index(two)
-        ends = [
-            np.quantile(_cosine(parts[:, i], parts[:, j]), tails) for parts in (signs_of, ranks_of)
-        ]
-        found[one, two] = dict(zip(_ENDS, map(float, np.concatenate(ends)), strict=True))
-    return found
+    parts = _drawn(values, test.seed)
+    return {
+        (one, two): _ends(parts, metrics.index(one), metrics.index(two), test.level)
+        for one, two in pairs
+    }
+
+
+def redrawn_pair(one: Floats, two: Floats, level: float, seed: int) -> dict[str, float]:
+    """The same intervals for the orders that two tables of values give the same systems.
+
+    Args:
+        one: (n, S) values, larger is better; queries with a NaN in either table are left out.
+        two: (n, S) values of the same queries.
+        level: of the intervals.
+        seed: of the resampling.
+    """
+    whole = ~(np.isnan(one) | np.isnan(two)).any(axis=1)
+    if whole.sum() < 2:
+        return dict.fromkeys(_ENDS, float("nan"))
+    parts = _drawn(np.stack([one[whole], two[whole]], axis=1), seed)
+    return _ends(parts, 0, 1, level)
+
+
+def _ends(parts: tuple[Floats, Floats], i: int, j: int, level: float) -> dict[str, float]:
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    ends = [np.quantile(_cosine(each[:, i], each[:, j]), tails) for each in parts]
+    return dict(zip(_ENDS, map(float, np.concatenate(ends)), strict=True))
 
 
 def _common(runs: Sequence[ScoredRun], signs: Mapping[str, float]) -> tuple[list[str], Floats]:

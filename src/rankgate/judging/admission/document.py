@@ -125,7 +125,8 @@ def _orders(result: JudgeAdmission) -> Grid:
     rows = tuple(
         (
             each.metric,
-            number(each.tau, 3),
+            _sure(each.tau, each.tau_low, each.tau_high),
+            _sure(each.spearman, each.spearman_low, each.spearman_high),
             number(each.tau_ap, 3),
             str(each.pairs),
             str(each.flips),
@@ -136,7 +137,8 @@ def _orders(result: JudgeAdmission) -> Grid:
     )
     head = (
         "metric",
-        "tau",
+        "tau, 95% of\nquery samples",
+        "Spearman's rho",
         "tau AP",
         "pairs",
         "swapped",
@@ -144,3 +146,9 @@ def _orders(result: JudgeAdmission) -> Grid:
         "significantly\nreversed",
     )
     return Grid(head, rows)
+
+
+def _sure(value: float | None, low: float | None, high: float | None) -> str:
+    """A coefficient with its interval, if it has one."""
+    ends = "" if low is None or high is None else f" {interval(low, high, 2)}"
+    return f"{number(value, 3)}{ends}"

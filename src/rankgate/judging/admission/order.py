@@ -47,6 +47,9 @@ class SystemOrder:
         lost: pairs that people distinguish (paired t, 5 %) and the judge does not.
         reversed: pairs that both distinguish, the other way round.
         pairs: of systems.
+        spearman: Spearman's rho of the systems' means; None where all means are equal.
+        tau_low, tau_high, spearman_low, spearman_high: 95 % of resampled queries; None where there
+            are too few, or a resample ties all systems.
     """
 
     metric: str
@@ -56,6 +59,11 @@ class SystemOrder:
     lost: int
     reversed: int
     pairs: int
+    spearman: float | None = None
+    tau_low: float | None = None
+    tau_high: float | None = None
+    spearman_low: float | None = None
+    spearman_high: float | None = None
 
 
 def systems_of(
@@ -108,6 +116,8 @@ def _values(scores: pl.DataFrame) -> dict[str, Floats]:
 
 
 def _order(label: str, tables: list[Floats], means: list[Floats]) -> SystemOrder:
+    from rankgate.comparison.orders import redrawn_pair
+    from rankgate.stats.correlation import rank_correlation
     from rankgate.stats.order import tau, tau_ap
 
     flips = lost = turned = 0
@@ -126,6 +136,11 @@ def _order(label: str, tables: list[Floats], means: list[Floats]) -> SystemOrder
         lost,
         turned,
         len(pairs),
+        known(rank_correlation(means[0], means[1])),
+        **{
+            name: known(end)
+            for name, end in redrawn_pair(tables[0], tables[1], 1 - _ALPHA, 0).items()
+        },
     )
 
 
