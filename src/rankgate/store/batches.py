@@ -25,6 +25,7 @@ Kind = Literal["rating", "training", "documents", "lists"]
 HALF = 31
 """Bits of a place that come from the query where a batch goes query by query."""
 
+_BY_NUMBER = sa.select(batches).where(batches.c.id == sa.bindparam("number"))
 _POOL = ("why", "best_rank", "systems", "stratum", "inclusion", "query_inclusion")
 
 
@@ -122,7 +123,7 @@ def get(connection: Connection, batch: int) -> Batch:
     Raises:
         UsageError: there is none.
     """
-    row = connection.execute(sa.select(batches).where(batches.c.id == batch)).first()
+    row = connection.execute(_BY_NUMBER, {"number": batch}).first()
     if row is None:
         raise unknown("batch", batch)
     return value_of(Batch, row)

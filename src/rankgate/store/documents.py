@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
     from sqlalchemy import Connection
 
+_BY_NUMBER = sa.select(documents).where(documents.c.id == sa.bindparam("number"))
 _OWN = ("query_id", "doc_id", "url", "image")
 
 
@@ -136,8 +137,7 @@ def ensure(
 
 def by_number(connection: Connection, document: int) -> Document:
     """A document by its number in the store."""
-    found = connection.execute(sa.select(documents).where(documents.c.id == document)).one()
-    return value_of(Document, found)
+    return value_of(Document, connection.execute(_BY_NUMBER, {"number": document}).one())
 
 
 def table(connection: Connection, project: int) -> pl.DataFrame | None:

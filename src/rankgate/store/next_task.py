@@ -77,6 +77,10 @@ RETURNING task
 """
 
 
+_LOCKED = sa.select(tasks.c.id).where(tasks.c.id == sa.bindparam("number")).with_for_update()
+_PLACE = sa.select(tasks.c.batch, tasks.c.place).where(tasks.c.id == sa.bindparam("number"))
+
+
 @cache
 def _statement(words: str, *moments: str) -> TextClause:
     """A statement; parsing its names takes longer than running it."""
@@ -138,15 +142,13 @@ def claim(
     begin = moment or now()
     values = {"task": task, "rater": rater, "now": begin, "until": begin + lease}
     if connection.dialect.name == "postgresql":  # who waited here sees the locks of who was first
-        locked = sa.select(tasks.c.id).where(tasks.c.id == task).with_for_update()
-        connection.execute(locked)
+        connection.execute(_LOCKED, {"number": task})
     found = connection.execute(_statement(_CLAIM, "now", "until"), values).first()
     return found is not None
 
 
 def _move(connection: Connection, task: int, rater: int) -> None:
-    where = tasks.c.id == task
-    row = connection.execute(sa.select(tasks.c.batch, tasks.c.place).where(where)).one()
+    row = connection.execute(_PLACE, {"number": task}).one()
     made = insert(connection, cursors).values(batch=row.batch, rater=rater, place=row.place)
     connection.execute(
         made.on_conflict_do_update(

@@ -21,6 +21,11 @@ from rankgate.store.tables.people import projects, roles
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+_GRADES = (
+    sa.select(scale_grades)
+    .where(scale_grades.c.project == sa.bindparam("number"))
+    .order_by(scale_grades.c.grade)
+)
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
@@ -155,8 +160,8 @@ def change(connection: Connection, project: int, **values: Any) -> Project:
 
 def grades(connection: Connection, project: int) -> tuple[Grade, ...]:
     """The grades of a project's scale, the lowest first; empty without a scale."""
-    chosen = sa.select(scale_grades).where(scale_grades.c.project == project).order_by("grade")
-    return tuple(value_of(Grade, row) for row in connection.execute(chosen))
+    found = connection.execute(_GRADES, {"number": project})
+    return tuple(value_of(Grade, row) for row in found)
 
 
 def scale(connection: Connection, project: int) -> Scale | None:

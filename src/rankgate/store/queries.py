@@ -15,6 +15,7 @@ from rankgate.store.tables.material import queries
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+_BY_NUMBER = sa.select(queries).where(queries.c.id == sa.bindparam("number"))
 _OWN = ("query_id", "text", "information_need", "frequency")
 
 
@@ -103,9 +104,7 @@ def get(connection: Connection, project: int, query_id: str) -> Query:
 
 def by_number(connection: Connection, query: int) -> Query:
     """A query by its number in the store."""
-    return value_of(
-        Query, connection.execute(sa.select(queries).where(queries.c.id == query)).one()
-    )
+    return value_of(Query, connection.execute(_BY_NUMBER, {"number": query}).one())
 
 
 def listed(

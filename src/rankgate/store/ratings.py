@@ -28,6 +28,19 @@ if TYPE_CHECKING:
 WITHDRAWN = "withdrawn"
 """The reason of a rating that takes the rater's last one back."""
 
+_OF_TASK = (
+    sa.select(tasks, batches.c.kind, batches.c.guideline)
+    .join(batches, batches.c.id == tasks.c.batch)
+    .where(tasks.c.id == sa.bindparam("number"))
+    .with_for_update(of=tasks)
+)
+_KEY = ("project", "query", "document", "rater", "final", "training")
+_RATED_BEFORE = (
+    sa.select(ratings.c.rating_id)
+    .where(*(ratings.c[name] == sa.bindparam(name) for name in _KEY))
+    .order_by(ratings.c.id.desc())
+    .limit(1)
+)
 _CONTENT = ("project", "task", "query", "document", "rater", "grade", "reason", "comment",
             "seconds", "final")  # fmt: skip
 
@@ -122,12 +135,7 @@ def rate(
         UsageError: the id was used for another rating; a grade that is not on the scale; no
             grade and no reason; no such task.
     """
-    row = connection.execute(
-        sa.select(tasks, batches.c.kind, batches.c.guideline)
-        .join(batches, batches.c.id == tasks.c.batch)
-        .where(tasks.c.id == task)
-        .with_for_update(of=tasks)
-    ).first()
+    row = connection.execute(_OF_TASK, {"number": task}).first()
     if row is None or row.document is None:
         raise unknown("task", task)
     _refuse_wrong(connection, row.project, grade, reason)
@@ -205,12 +213,9 @@ def _current(connection: Connection, project: int) -> str | None:
 
 def _add(connection: Connection, values: dict[str, Any]) -> Recorded:
     """Insert a rating, or find the same; which rating of the rater it corrects is filled in."""
-    pair = sa.and_(*(ratings.c[name] == values[name]
-                     for name in ("project", "query", "document", "rater")))  # fmt: skip
-    final = ratings.c.final.is_(values["final"])
-    before = sa.select(ratings.c.rating_id).where(pair, final, ratings.c.training.is_(
-        values["training"])).order_by(ratings.c.id.desc()).limit(1)  # fmt: skip
-    new = {"corrects": connection.scalar(before), "recorded_at": now(), **values}
+    key = {name: values[name] for name in _KEY}
+    before = connection.scalar(_RATED_BEFORE, key)
+    new = {"corrects": before, "recorded_at": now(), **values}
     made = insert(connection, ratings).values(new).on_conflict_do_nothing(
         index_elements=["rating_id"]
     )  # fmt: skip

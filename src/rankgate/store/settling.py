@@ -14,23 +14,36 @@ from rankgate.store.tables.work import assignments, batches, tasks
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+# statements are built once: that takes longer than running them
+_NUMBER: sa.BindParameter[int] = sa.bindparam("number")
+_RULES = (
+    sa.select(tasks.c.gold, batches.c.kind, batches.c.strategy, batches.c.most)
+    .join(batches, batches.c.id == tasks.c.batch)
+    .where(tasks.c.id == _NUMBER)
+)
+_SAID = (
+    sa.select(assignments.c.grade, assignments.c.choice)
+    .join(raters, raters.c.id == assignments.c.rater)
+    .where(
+        assignments.c.task == _NUMBER,
+        assignments.c.state == "answered",
+        raters.c.kind == "person",
+    )
+)
+_LAST_FINAL = (
+    sa.select(ratings.c.grade)
+    .where(ratings.c.task == _NUMBER, ratings.c.final)
+    .order_by(ratings.c.id.desc())
+    .limit(1)
+)
+_COUNTED = sa.update(tasks).where(tasks.c.id == _NUMBER)
+
 
 def settle(connection: Connection, task: int) -> str:
     """Count the answers of people to a task again; its new state."""
-    row = connection.execute(
-        sa.select(tasks.c.gold, batches.c.kind, batches.c.strategy, batches.c.most)
-        .join(batches, batches.c.id == tasks.c.batch)
-        .where(tasks.c.id == task)
-    ).one()
-    said = connection.execute(
-        sa.select(assignments.c.grade, assignments.c.choice)
-        .join(raters, raters.c.id == assignments.c.rater)
-        .where(
-            assignments.c.task == task,
-            assignments.c.state == "answered",
-            raters.c.kind == "person",
-        )
-    ).all()
+    number = {"number": task}
+    row = connection.execute(_RULES, number).one()
+    said = connection.execute(_SAID, number).all()
     given = [grade if grade is not None else choice for grade, choice in said]
     grades = [each for each in given if each not in ("", "none")]
     everybody = row.gold is not None or row.kind == "training"
@@ -40,19 +53,14 @@ def settle(connection: Connection, task: int) -> str:
         state = "done"
     else:
         state = state_of(grades, len(given), row.strategy, row.most)
-    connection.execute(
-        sa.update(tasks)
-        .where(tasks.c.id == task)
-        .values(grades=len(grades), answers=len(given), state=state)
-    )
+    counts = {"grades": len(grades), "answers": len(given), "state": state}
+    connection.execute(_COUNTED, number | counts)
     return state
 
 
 def _final(connection: Connection, task: int) -> bool:
     """Whether somebody had the final word, and did not take it back."""
-    here = sa.and_(ratings.c.task == task, ratings.c.final)
-    last = sa.select(ratings.c.grade).where(here).order_by(ratings.c.id.desc()).limit(1)
-    return connection.scalar(last) is not None
+    return connection.scalar(_LAST_FINAL, {"number": task}) is not None
 
 
 def state_of(grades: Sequence[float | str], answers: int, strategy: str, most: int) -> str:

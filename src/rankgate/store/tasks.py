@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from rankgate.store.runs import StoredRun
 
 
+_BY_NUMBER = sa.select(tasks).where(tasks.c.id == sa.bindparam("number"))
+
+
 @dataclass(frozen=True)
 class Task:
     """One thing to rate.
@@ -85,7 +88,7 @@ def get(connection: Connection, task: int) -> Task:
     Raises:
         UsageError: there is none.
     """
-    row = connection.execute(sa.select(tasks).where(tasks.c.id == task)).first()
+    row = connection.execute(_BY_NUMBER, {"number": task}).first()
     if row is None:
         raise unknown("task", task)
     columns = row._mapping  # noqa: SLF001 - SQLAlchemy's public name
