@@ -326,7 +326,7 @@ def test_a_query_twice_has_its_line(run, shop):
     assert_refused(ended, "duplicate-query", "queries.tsv", 3)
 
 
-def test_an_engine_that_is_down_ends_it_with_its_stage(shop):
+def test_an_engine_that_is_down_ends_it_with_its_stage(run, shop):
     (shop / "backwards.toml").write_text(
         textwrap.dedent("""\
             [engine]
@@ -338,6 +338,9 @@ def test_an_engine_that_is_down_ends_it_with_its_stage(shop):
     )
     with raises("unfinished-snapshot", line=7, source="pipeline.toml"):
         followed()
+    ended = run("stages", "pipeline.toml", "queries.tsv", "qrels.txt")
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.startswith("rankgate: pipeline.toml:7: stage vectors: ")
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html", "latex"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -13,7 +14,7 @@ from rankgate.console.declared_options import collected, options_of
 from rankgate.console.labels import label, labelled
 from rankgate.console.output import print_result
 from rankgate.console.progress import Progress
-from rankgate.errors import UsageError
+from rankgate.errors import InputError, UsageError
 from rankgate.pipelines.live import is_pipeline
 from rankgate.pipelines.verb import CORRECTIONS, METRICS, stages
 from rankgate.present.write import FORMS
@@ -54,7 +55,8 @@ def command(
 
     With PIPELINE.toml, which names engines, fusions and rerankers, the stages are asked QUERIES
     first, and the latency of each stage and of the whole is shown too. Their runs are kept, so
-    that the same command goes on after an interruption.
+    that the same command goes on after an interruption. Exits with 3 if an engine is down before
+    all queries are asked.
 
     Shows what each step changes, the ceiling (the best that any reranker could make of its
     candidates), added and removed documents, the grades of the first documents, and the bottleneck.
@@ -71,17 +73,23 @@ def command(
     if is_pipeline(qrels):
         live, qrels, given, steps = _live(qrels, runs)
     drawn = {name: getattr(test, name) for name in ("interval", "level", "resamples", "seed")}
-    with Progress(steps + 1) as progress:
-        pipeline = stages(
-            qrels,
-            given,
-            labels=labelled(labels),
-            test=test.method,
-            on_progress=progress,
-            **drawn,
-            **live,
-            **chosen,
-        )
+    try:
+        with Progress(steps + 1) as progress:
+            pipeline = stages(
+                qrels,
+                given,
+                labels=labelled(labels),
+                test=test.method,
+                on_progress=progress,
+                **drawn,
+                **live,
+                **chosen,
+            )
+    except InputError as error:
+        if error.code != "unfinished-snapshot":
+            raise
+        click.echo(f"rankgate: {error}", err=True)
+        sys.exit(3)
     print_result(pipeline, form, output)
 
 
