@@ -6,6 +6,8 @@ import csv
 import itertools
 import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -111,6 +113,8 @@ def test_a_team_judges(chromium, screen, server, files):
 
     signed_in(chromium, address, "mia")
     screen("overview", f"{address}/projects/docs")
+    screen("coverage", f"{address}/projects/docs/coverage")
+    screen("account", f"{address}/account")
     screen("agreement", f"{address}/projects/docs/agreement")
     screen("disputes", f"{address}/projects/docs/disputes")
     waiting = chromium.ask("document.querySelectorAll('article').length")
@@ -157,6 +161,7 @@ def rate_all(chromium, screen, address, given, count, *, pictures):
     task = "document.getElementById('rating')?.dataset.task"
     if pictures:
         screen("rate", url)
+        screen("query", f"{url}/query")
     chromium.open(url)
     seen = []
     while (now := chromium.ask(task)) and len(seen) < count:
@@ -195,3 +200,13 @@ def resolved(chromium, screen, address, count):
     screen("judged", f"{address}/projects/docs/judgments")
     screen("scores", f"{address}/projects/docs/judgments/march/evaluation")
     assert "nDCG@10" in chromium.ask(WORDS)
+
+
+def test_the_command_line_uses_what_the_team_judged(server, files):
+    del server
+    store = ["--store", str(files[0] / "judging.db"), "--project", "docs"]
+    words = [sys.executable, "-m", "rankgate", "eval", "march", "old", "new", *store]
+    done = subprocess.run([*words, "-m", "nDCG@10"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "nDCG@10" in done.stdout
+    assert {"old", "new"} <= set(done.stdout.split())

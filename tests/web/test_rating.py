@@ -236,3 +236,20 @@ def test_coverage_known_grades_and_what_comes_next(team, fresh):
     manager.post(f"{path}/judgments", name="one", rule="majority")
     added = manager.post(f"{path}/coverage", name="next", depth=5, strategy="1").json()
     assert added["tasks"] == 3
+
+
+def test_the_documents_of_a_query_on_one_page(team, fresh):
+    path = f"/projects/{fresh.name}"
+    rater = team.visitor("rater")
+    seen = []
+    for left in (4, 3, 2, 1):
+        html = rater.get(f"{path}/rate/query").data.decode()
+        numbers = re.findall(r'name="task" value="(\d+)"', html)
+        assert len(numbers) == left
+        identity = re.search(r'name="rating_id" value="([^"]+)"', html)[1]
+        answer = rater.send(f"{path}/ratings", f"{path}/rate/query", task=numbers[0], grade="1",
+                            rating_id=identity, list="1")  # fmt: skip
+        assert answer.headers["location"].startswith(f"{path}/rate/query")
+        seen.append(numbers[0])
+    assert len(set(seen)) == 4
+    assert rater.get(f"{path}/rate/query.json").json()["tasks"] == []

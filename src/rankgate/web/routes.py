@@ -40,6 +40,8 @@ _ACCOUNTS = (
 _RATING = (
     Route("rate-page", "GET", "/projects/{project}/rate", RATE, rate.page, "Rate",
           (Field("task", "Task", "whole"), _BATCH), scope="rate"),
+    Route("query", "GET", "/projects/{project}/rate/query", RATE, rate.query_page,
+          "One query's documents", (_BATCH,), scope="rate"),
     Route("rate", "POST", "/projects/{project}/ratings", RATE, rate.rate, "Rate",
           (_TASK, _ID,
            Field("grade", "Grade", "number", help="On the scale; left out: cannot tell."),
@@ -49,7 +51,8 @@ _RATING = (
            Field("why", "Another reason", most=1_000),
            Field("comment", "Comment", "long", most=5_000),
            Field("seconds", "Seconds", "number"),
-           Field("at", "When", "moment"), _BATCH), scope="rate"),
+           Field("at", "When", "moment"),
+           Field("list", "Go on with the list of the query", "flag"), _BATCH), scope="rate"),
     Route("withdraw", "POST", "/projects/{project}/ratings/withdraw", RATE, rate.withdraw,
           "Undo", (_TASK, _ID, _BATCH), scope="rate"),
     Route("later", "POST", "/projects/{project}/ratings/later", RATE, rate.later, "Later",

@@ -110,6 +110,24 @@ def _taken(connection: Connection, asked: Asked, rater: int, batch: int | None) 
     return next_task.take(connection, asked.project.id, rater, batch=batch)
 
 
+def query_page(asked: Asked) -> Page:
+    """All documents of one query that the rater has yet to grade, on one page."""
+    with asked.store.write() as connection:
+        rater = raters.of_user(connection, asked.user.id).id
+        number = _taken(connection, asked, rater, asked.values["batch"])
+        first = None if number is None else _known(connection, asked, number)
+        numbers = []
+        if first is not None and first.batch.kind in {"rating", "training"}:
+            numbers = tasks.of_query(connection, first.batch.id, first.query.id, rater)
+            numbers = [each for each in numbers if next_task.claim(connection, each, rater)]
+    with asked.store.read() as connection:
+        data = state(connection, asked, rater, number, asked.values["batch"])
+        found = [_known(connection, asked, each) for each in numbers]
+        data["tasks"] = [task_view(asked.store, asked.project, each, rater) for each in found]
+    extra = {"rating_ids": {each: str(uuid4()) for each in numbers}}
+    return Page("query.html", data, extra, images=image_origins(asked.project.settings))
+
+
 def rate(asked: Asked) -> Done:
     """Record a rating, and give the next task: one request, one transaction."""
     given = asked.values
@@ -170,7 +188,8 @@ def _went_on(asked: Asked, rater: int, number: int | None, data: dict[str, Any])
     batch = asked.values.get("batch")
     with asked.store.read() as connection:
         data |= state(connection, asked, rater, number, batch)
-    to = asked.at("rate") + ("" if batch is None else f"?batch={batch}")
+    to = asked.at("rate", "query") if asked.values.get("list") else asked.at("rate")
+    to += "" if batch is None else f"?batch={batch}"
     return Done(to, data, "_task.html", {"rating_id": str(uuid4())})
 
 
