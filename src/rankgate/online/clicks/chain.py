@@ -8,7 +8,7 @@ once a user has stopped, nothing more is looked at.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,34 +50,45 @@ class Chain:
 
     def looks(self, searches: PackedSearches) -> Floats:
         """(N, K) the probability that each rank is looked at, given the clicks above it."""
-        found = np.ones_like(self.attractive)
+        # rank by rank, on rows that lie together in memory
+        attractive, after = _turned(self.attractive), _turned(self.after)
+        clicked = _turned(searches.clicked)
+        found = np.ones_like(attractive)
         for rank in range(searches.depth - 1):
-            a, e = self.attractive[:, rank], found[:, rank]
-            still = e * (1 - a) / np.maximum(1 - a * e, 1e-12)
-            found[:, rank + 1] = np.where(
-                searches.clicked[:, rank], self.after[:, rank], still * self.onward
-            )
-        return found
+            a, e = attractive[rank], found[rank]
+            seen = a * e
+            still = (e - seen) / np.maximum(1 - seen, 1e-12)
+            found[rank + 1] = np.where(clicked[rank], after[rank], still * self.onward)
+        return np.ascontiguousarray(found.T)
 
     def posterior(self, searches: PackedSearches) -> Posterior:
         """What is looked at, given all clicks of the search."""
         before = self.looks(searches)
         depth = searches.depth
-        ahead = np.ones((len(before), depth + 1))  # P(clicks from here | looked at)
-        silent = np.ones((len(before), depth + 1))  # P(clicks from here | stopped)
+        attractive, after = _turned(self.attractive), _turned(self.after)
+        clicked = _turned(searches.clicked)
+        ahead = np.ones((depth + 1, len(before)))  # P(clicks from here | looked at)
+        silent = np.ones((depth + 1, len(before)))  # P(clicks from here | stopped)
+        # nothing shown has no attractiveness, so that it changes neither
         for rank in range(depth - 1, -1, -1):
-            clicked, a = searches.clicked[:, rank], self.attractive[:, rank]
-            shown = searches.shown[:, rank]
-            go = np.where(clicked, self.after[:, rank], self.onward)
-            rest = go * ahead[:, rank + 1] + (1 - go) * silent[:, rank + 1]
-            ahead[:, rank] = np.where(shown, np.where(clicked, a, 1 - a) * rest, 1.0)
-            silent[:, rank] = np.where(clicked, 0.0, silent[:, rank + 1])
-        yes = before * ahead[:, :-1]
-        looked = yes / np.maximum(yes + (1 - before) * silent[:, :-1], 1e-300)
+            hit, a = clicked[rank], attractive[rank]
+            go = np.where(hit, after[rank], self.onward)
+            rest = go * ahead[rank + 1] + (1 - go) * silent[rank + 1]
+            ahead[rank] = np.where(hit, a, 1 - a) * rest
+            silent[rank] = silent[rank + 1] * ~hit
+        here, below = np.ascontiguousarray(ahead[:-1].T), np.ascontiguousarray(ahead[1:].T)
+        quiet, still = np.ascontiguousarray(silent[:-1].T), np.ascontiguousarray(silent[1:].T)
+        yes = before * here
+        looked = yes / np.maximum(yes + (1 - before) * quiet, 1e-300)
         go = np.where(searches.clicked, self.after, self.onward)
-        on, off = go * ahead[:, 1:], (1 - go) * silent[:, 1:]
+        on, off = go * below, (1 - go) * still
         moved = looked * on / np.maximum(on + off, 1e-300)
-        return Posterior(looked, moved, ahead[:, 1:], silent[:, 1:])
+        return Posterior(looked, moved, below, still)
+
+
+def _turned(values: NDArray[Any]) -> NDArray[Any]:
+    """(K, N) the ranks as rows."""
+    return np.ascontiguousarray(values.T)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,15 @@ from rankgate.present.write import FORMS
     show_default=True,
     help="What divides the log; band is the frequency of the query; may be given several times.",
 )
-@options_of(kpi, "without_bots", "without_duplicates", "success ACTION", "despite", "memory SIZE")
+@options_of(
+    kpi,
+    "without_bots",
+    "without_duplicates",
+    "success ACTION",
+    "despite",
+    "memory SIZE",
+    "threads N",
+)
 @options.form(*FORMS)
 @options.output
 def command(

@@ -22,7 +22,7 @@ SLICES = {
     "variant": ("searches", "clicks", "sessions", "users", "events"),
     "application": ("searches", "clicks", "sessions"),
     "band": ("searches",),
-    "position": ("clicks", "events"),
+    "position": ("events",),
     "page": ("searches",),
 }
 """By what figures can be divided, and of which tables; band is the frequency of the query."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.declare import Count
 from rankgate.errors import UsageError
 from rankgate.online.database import MEMORY, Database, database
 from rankgate.online.events.opened import EventsLike, open_events
@@ -43,6 +44,7 @@ def kpi(
     despite: bool = False,
     checks: bool = True,
     memory: str = MEMORY,
+    threads: Count | None = None,
 ) -> KpiTable:
     """Compute KPIs of a log, after the log doctor.
 
@@ -59,6 +61,7 @@ def kpi(
         despite: give figures that a fault of the log makes wrong, too.
         checks: whether the log doctor runs first; without it nothing is said of faults.
         memory: how much DuckDB may use before it uses the disk.
+        threads: how many threads DuckDB uses; one for each core by default.
 
     Raises:
         InputError: a log that cannot be read.
@@ -70,7 +73,7 @@ def kpi(
         if each not in SLICES:
             problem = f"nothing divides a log by {each!r}; there are {', '.join(SLICES)}."
             raise UsageError(problem, code="unknown-slice")
-    with database(memory) as base:
+    with database(memory, threads) as base:
         manifest = open_events(base, events, mapping)
         excluded = _exclude(base, bots=without_bots, duplicates=without_duplicates)
         found = diagnosed(base, manifest) if checks else None
@@ -186,9 +189,7 @@ def _divided(built: _Tables, chosen: Sequence[Kpi], by: str) -> Iterable[pl.Data
         if not given or (by != "all" and table not in SLICES[by]):
             continue
         rows = built[table]
-        column = rows["rank"] if by == "position" and table == "clicks" else None
-        if by != "all" and column is None:
-            column = rows[by]
+        column = None if by == "all" else rows[by]
         sums = {
             name: column_
             for each in given

@@ -14,6 +14,7 @@ from rankgate.present.grid import Grid, printable
 if TYPE_CHECKING:
     from rankgate.online.indicators.kpi_table import KpiTable
 
+_WIDTH = 12  # digits, so that 10 comes after 9
 _WIDE = 6  # KPIs of a table that is divided
 _SHOWN = (
     "search_ctr",
@@ -86,7 +87,7 @@ def _divided(result: KpiTable, by: str) -> Grid:
     first = [each for each in _SHOWN if each in known]
     names = (first + [each for each in known if each not in first])[:_WIDE]
     values = {(row["slice"], row["kpi"]): row["value"] for row in rows.iter_rows(named=True)}
-    slices = rows["slice"].unique(maintain_order=True).to_list()
+    slices = sorted(rows["slice"].unique(), key=lambda each: (each.zfill(_WIDTH), each))
     cells = tuple(
         (printable(each) or "–", *(shown(name, values.get((each, name))) for name in names))
         for each in slices

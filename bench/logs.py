@@ -1,0 +1,137 @@
+"""Logs of users: 50 million events to the daily table of KPIs; 1.7 million rows to click models.
+
+    python bench/logs.py      both; 50 million events on 2 threads within 4 GB
+    python bench/logs.py --events 5000000 --without-models
+
+Events are made by DuckDB before the clock starts: searches with three or four impressions, clicks
+on half of them, a few purchases, over 30 days. The table is computed in a process of its own, whose
+largest resident memory counts. Lists for click models have 30 ranks in orders that change, so that
+no two searches are equal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+EVENTS, SEARCHES, RANKS = 50_000_000, 56_667, 30
+MEMORY, THREADS, ROOM = "2500MB", 2, 4.0  # DuckDB's own, cores, gigabytes in all
+KPIS = ("search_ctr", "ctr_at_1", "abandonment_rate", "mrr_first_click", "conversion_rate",
+        "revenue_per_search", "impression_ctr", "time_to_first_click_p50", "latency_p95",
+        "cache_hit_rate")  # fmt: skip
+
+
+def main() -> int:
+    """Print what was measured; 1 if it took more memory than promised."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--events", type=int, default=EVENTS)
+    parser.add_argument("--without-models", action="store_true")
+    parser.add_argument("--child", default="")
+    asked = parser.parse_args()
+    if asked.child:
+        print(json.dumps(daily(Path(asked.child))))
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "events.parquet"
+        made = write_log(log, asked.events)
+        print(f"{made:,} events, {log.stat().st_size / 1e6:,.0f} MB of Parquet")
+        command = [sys.executable, __file__, "--child", str(log)]
+        words = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found = json.loads(words)
+    rate = made / found["seconds"] / 1e6
+    print(f"daily table of {found['kpis']} KPIs, {found['days']} days: {found['seconds']:.1f} s")
+    print(
+        f"{rate:.2f} million events a second, {found['processor']:.1f} s of processors, "
+        f"{found['gigabytes']:.2f} GB"
+    )
+    if not asked.without_models:
+        fit_models()
+    return int(found["gigabytes"] > ROOM)
+
+
+def write_log(place: Path, events: int) -> int:
+    """Write synthetic events, five for each search."""
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute(f"SET threads = {THREADS}; SET memory_limit = '1GB'")
+    connection.execute(
+        f"COPY (SELECT 's' || n AS query_event_id, "
+        "timestamptz '2026-01-01 00:00:00+00' + to_microseconds(CAST(n * 2.592e12 "
+        f"/ {events // 5} AS BIGINT) + i * 2000000) AS at, CASE WHEN i = 0 THEN 'search' "
+        "WHEN i < 4 OR h % 20 > 10 THEN 'impression' WHEN h % 20 = 0 THEN 'purchase' "
+        "ELSE 'click' END AS kind, CASE WHEN i = 0 THEN 'query ' || h % 50000 END AS query, "
+        "'v' || n // 3 AS session, 'u' || n // 9 AS user, CASE WHEN i > 0 THEN 'd' || "
+        "(h + CASE WHEN i = 4 THEN 1 + h % 3 ELSE i END) % 100000 END AS doc_id, "
+        "CASE WHEN i = 4 AND h % 20 <= 10 THEN 1 + h % 3 WHEN i > 0 THEN i END::INTEGER AS rank, "
+        "CASE WHEN i = 4 AND h % 20 = 0 THEN 10.0 + h % 90 END AS value, "
+        "CASE WHEN i = 0 THEN 10.0 + h % 400 END AS latency_ms, "
+        "CASE WHEN i = 0 THEN h % 4 = 0 END AS cache_hit, CASE WHEN i = 0 THEN 'ok' END AS state, "
+        "n * 5 + i AS source_line FROM (SELECT n, hash(n) % 1000003 AS h, unnest(range(5)) AS i "
+        f"FROM range({events // 5}) t(n))) TO '{place}' (FORMAT parquet)"
+    )
+    count = connection.execute(f"SELECT count(*) FROM '{place}'").fetchone()
+    connection.close()
+    assert count is not None
+    return int(count[0])
+
+
+def daily(log: Path) -> dict[str, float]:
+    """The daily table, with what it took."""
+    from rankgate.online.indicators.compute import kpi
+
+    began = time.perf_counter()
+    found = kpi(str(log), KPIS, by=("day",), checks=False, memory=MEMORY, threads=THREADS)
+    seconds = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        "seconds": seconds,
+        "processor": used.ru_utime + used.ru_stime,
+        "gigabytes": peak,
+        "kpis": found.values["kpi"].n_unique(),
+        "days": found.values.filter(by="day")["slice"].n_unique(),
+    }  # fmt: skip
+
+
+def fit_models() -> None:
+    """Fit every click model to rows of which no two searches are equal."""
+    import numpy as np
+    import polars as pl
+
+    from rankgate.online.clicks.catalogue import MODELS
+    from rankgate.online.clicks.model import Settings
+    from rankgate.online.clicks.packed import PackedSearches
+
+    random = np.random.default_rng(0)
+    order = np.argsort(random.random((SEARCHES, RANKS)), axis=1)
+    query = random.integers(50, size=SEARCHES)
+    worth = random.beta(1, 4, (50, RANKS))
+    looks = 1 / np.arange(1, RANKS + 1) ** 0.7
+    clicked = random.random(order.shape) < worth[query[:, None], order] * looks
+    rows = pl.DataFrame(
+        {
+            "search": np.repeat(np.arange(SEARCHES), RANKS),
+            "query_id": np.char.mod("q%d", np.repeat(query, RANKS)),
+            "doc_id": np.char.mod("d%d", order.ravel()),
+            "rank": np.tile(np.arange(1, RANKS + 1), SEARCHES),
+            "clicked": clicked.ravel(),
+        }
+    )
+    began = time.perf_counter()
+    searches = PackedSearches.of(rows)
+    print(f"{len(rows):,} rows packed: {time.perf_counter() - began:.1f} s")
+    for model in MODELS.values():
+        began = time.perf_counter()
+        model.fit(searches, Settings())
+        print(f"{model.name:12} {time.perf_counter() - began:6.1f} s")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
