@@ -217,3 +217,6 @@ def test_many_requests_are_refused(team):
         visitor = Visitor(address)
         statuses = [visitor.get("/sign-in").status for _ in range(8)]
         assert set(statuses[5:]) == {429}
+        visitor.cookies = {"rankgate_session": "made-up"}  # is no other client
+        assert visitor.get("/sign-in").status == 429
+        assert Visitor(address, "rgt_made-up").get("/projects.json").status == 429

@@ -84,16 +84,23 @@ class Endpoint:
         cookie = request.cookies.get(SESSION)
         scheme, _, word = request.headers.get("authorization", "").partition(" ")
         bearer = word.strip() if scheme.lower() == "bearer" else None
-        client = bearer or cookie or _address(request)
-        if wait := self.buckets.wait(client):
-            raise Refused(429, "too-many-requests", f"Try again in {wait} s.", again=wait)
         project = request.path_params.get("project")
-        found = access.who(self.config.store, project, cookie, bearer)
+        try:
+            found = access.who(self.config.store, project, cookie, bearer)
+        except Refused:  # a token that is made up
+            self._count(_address(request))
+            raise
+        owner = found.session or found.token
+        self._count(_address(request) if owner is None else f"{type(owner).__name__} {owner.id}")
         access.refuse(self.route, found)
         host = request.headers.get("host", "")
         if self.route.method != "GET" and not access.same_origin(request.headers, host):
             raise Refused(403, "forged-request", "The request comes from another site.")
         return found
+
+    def _count(self, client: str) -> None:
+        if wait := self.buckets.wait(client):
+            raise Refused(429, "too-many-requests", f"Try again in {wait} s.", again=wait)
 
     async def _sent(self, request: Request) -> dict[str, Any]:
         if self.route.method == "GET":
