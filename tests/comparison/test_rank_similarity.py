@@ -38,7 +38,7 @@ def test_equal_rankings_are_wholly_alike():
 
 @pytest.mark.parametrize("ties", ["a", "b", "w"])
 def test_treatments_of_ties_are_those_of_rbo(ties):
-    from rankgate.stats.rbo import rbo
+    from rankgate.stats.ranks.rbo import rbo
 
     tied = {"q": {"a": 2.0, "b": 2.0, "c": 1.0}}
     other = {"q": {"a": 3.0, "c": 2.0, "b": 2.0}}

@@ -8,7 +8,7 @@ import pytest
 
 import rankgate
 from rankgate.engines.engine_comparison import EngineComparison
-from rankgate.stats.quantiles import quantile_differences
+from rankgate.stats.resampling.quantiles import quantile_differences
 from support.wording import raises
 
 from .conftest import QUERIES, listed

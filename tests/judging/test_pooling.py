@@ -14,7 +14,7 @@ from rankgate.evaluation.evaluate import evaluate
 from rankgate.judging.pooling.pool import pool
 from rankgate.judging.pooling.reusability import reusability
 from rankgate.judging.resolution.resolve import resolve
-from rankgate.stats.order import tau
+from rankgate.stats.ranks.order import tau
 from rankgate.unjudged.holes import holes
 from support.wording import raises
 

@@ -7,7 +7,7 @@ import pytest
 
 from rankgate.evaluation.lists.resampled import redrawn
 from rankgate.metrics.lists import Coverage, Gini, Listed
-from rankgate.stats.resampled import Redrawn, left_out
+from rankgate.stats.resampling.resampled import Redrawn, left_out
 
 METRICS = {"Coverage": Coverage, "Gini": Gini}
 

@@ -15,7 +15,7 @@ from rankgate.stats.bounded import (
     betting_low,
     unseen_share,
 )
-from rankgate.stats.power import power
+from rankgate.stats.planning.power import power
 from rankgate.stats.sequential import (
     critical,
     log_evidence,

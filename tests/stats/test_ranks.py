@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankgate.stats.correlation import kendall, pearson, spearman
-from rankgate.stats.friedman import friedman, range_quantile
-from rankgate.stats.signed_ranks import MOST, signed_ranks
-from rankgate.stats.split_half import spearman_brown, split_half
+from rankgate.stats.ranks.correlation import kendall, pearson, spearman
+from rankgate.stats.ranks.friedman import friedman, range_quantile
+from rankgate.stats.ranks.signed_ranks import MOST, signed_ranks
+from rankgate.stats.resampling.split_half import spearman_brown, split_half
 
 # R, ?cor.test: Hunter L measures of lightness and panel scores of tuna (Hollander & Wolfe 1973)
 TUNA = np.array([

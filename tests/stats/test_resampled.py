@@ -7,8 +7,8 @@ import pytest
 
 from rankgate.evaluation.lists.resampled import _sums
 from rankgate.metrics.lists import Listed
-from rankgate.stats import resampled
-from rankgate.stats.resampled import draws
+from rankgate.stats.resampling import resampled
+from rankgate.stats.resampling.resampled import draws
 
 
 def test_draws_are_the_same_whatever_the_blocks(monkeypatch):

@@ -11,8 +11,8 @@ from rankgate.comparison.inference import Test
 from rankgate.comparison.pairs import Rules, compared
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.stats.corrections import correct, corrected_rows
-from rankgate.stats.power import needed, power
-from rankgate.stats.sample_size import queries_for, samples
+from rankgate.stats.planning.power import needed, power
+from rankgate.stats.planning.sample_size import queries_for, samples
 
 
 def significant(found, alpha=0.05):

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankgate.stats.order import levels, tau, tau_ap
 from rankgate.stats.paired import student
-from rankgate.stats.rbo import tied
+from rankgate.stats.ranks.order import levels, tau, tau_ap
+from rankgate.stats.ranks.rbo import tied
 from rankgate.stats.reliability import POWER, TAU, TAU_AP, reliability
 from rankgate.stats.systems import anova, randomised_tukey, tukey
 

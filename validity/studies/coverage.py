@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.stats.bootstrap import bootstrap_interval
 from rankgate.stats.interval import t_interval
+from rankgate.stats.resampling.bootstrap import bootstrap_interval
 from studies.populations import differences
 from tables import marked, table
 

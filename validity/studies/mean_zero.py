@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.stats.paired import student
-from rankgate.stats.randomization import randomization
+from rankgate.stats.resampling.randomization import randomization
 from studies.populations import matrices
 
 if TYPE_CHECKING:

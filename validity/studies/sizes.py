@@ -17,8 +17,8 @@ from scipy.special import stdtr
 
 from rankgate.stats.corrections import corrected_rows
 from rankgate.stats.interval import guarded_ends
-from rankgate.stats.power import needed
-from rankgate.stats.sample_size import Samples, queries_for
+from rankgate.stats.planning.power import needed
+from rankgate.stats.planning.sample_size import Samples, queries_for
 from studies.populations import FOLDER
 
 if TYPE_CHECKING:

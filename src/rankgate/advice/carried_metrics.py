@@ -79,7 +79,7 @@ def carrying(metric: str, systems: Sequence[ScoredRun], said: Answers) -> Carryi
     if not usable:
         n = max((len(delta) for delta in deltas), default=0)
         return Carrying(means, n, None, None, None, None, None, unmoved, *rho)
-    from rankgate.stats.power import detectable, needed
+    from rankgate.stats.planning.power import detectable, needed
 
     widest = max(usable, key=lambda delta: float(delta.std(ddof=1)))
     sd, n = float(widest.std(ddof=1)), len(widest)

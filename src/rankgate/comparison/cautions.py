@@ -70,7 +70,7 @@ def _disagreement(metric: str, delta: Floats, p: float, test: Test) -> list[str]
     if (delta**4).sum() < _HEAVY * (delta**2).sum() ** 2:
         return []
     from rankgate.stats.paired import student
-    from rankgate.stats.randomization import randomization
+    from rankgate.stats.resampling.randomization import randomization
 
     t = float(student(delta).p_value[0])
     drawn = (

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rankgate.comparison.inference import Test
     from rankgate.data.comparison import ScoredRun
-    from rankgate.stats.friedman import Friedman
+    from rankgate.stats.ranks.friedman import Friedman
     from rankgate.stats.reliability import Reliability
 
 _TARGET = 0.95
@@ -29,7 +29,7 @@ _TARGET = 0.95
 
 def many(runs: Sequence[ScoredRun], test: Test) -> Many:
     """Everything in `Many`, from systems that were scored by the same judgments."""
-    from rankgate.stats.friedman import friedman
+    from rankgate.stats.ranks.friedman import friedman
 
     names = tuple(system.name for system in runs)
     metrics = runs[0].metrics
@@ -183,9 +183,9 @@ def _orderings(
     ends: Mapping[tuple[str, str], Mapping[str, float]],
 ) -> list[dict[str, Any]]:
     """How much metrics agree on the order of systems, by means of which the larger is better."""
-    from rankgate.stats.correlation import product_moment, rank_correlation
-    from rankgate.stats.order import tau, tau_ap
-    from rankgate.stats.rbo import rbo, tied
+    from rankgate.stats.ranks.correlation import product_moment, rank_correlation
+    from rankgate.stats.ranks.order import tau, tau_ap
+    from rankgate.stats.ranks.rbo import rbo, tied
 
     labels = list(worth)
     order = {label: tied(dict(zip(names, worth[label], strict=True))) for label in labels}
@@ -207,7 +207,7 @@ def _orderings(
 
 def _reliable(metric: str, table: NDArray[np.float64], test: Test) -> dict[str, Any]:
     from rankgate.stats.reliability import reliability
-    from rankgate.stats.split_half import split_half
+    from rankgate.stats.resampling.split_half import split_half
 
     result: Reliability = reliability(table, test.level)
     halves = split_half(table, seed=test.seed)

@@ -127,7 +127,7 @@ def _column(
     before: Floats, after: Floats, delta: Floats, test: Test
 ) -> tuple[dict[str, float], tuple[str, ...]]:
     from rankgate.stats.effect import effect
-    from rankgate.stats.power import detectable, needed
+    from rankgate.stats.planning.power import detectable, needed
 
     n = len(delta)
     nan = float("nan")
@@ -158,11 +158,11 @@ def _interval(delta: Floats, test: Test) -> Intervals:
         from rankgate.stats.interval import t_interval
 
         return t_interval(delta, test.level)
-    from rankgate.stats.bootstrap import bootstrap_interval
+    from rankgate.stats.resampling.bootstrap import bootstrap_interval
 
     resamples = min(test.resamples, MOST)
     if test.interval == "studentised":
-        from rankgate.stats.bootstrap_t import studentised_interval
+        from rankgate.stats.resampling.bootstrap_t import studentised_interval
 
         return studentised_interval(delta, test.level, samples=resamples, seed=test.seed)
     method: Literal["bca", "percentile", "basic"] = test.interval
@@ -176,7 +176,7 @@ def _tested(
     none = np.full(delta.shape[1], np.nan)
     enough = known.sum(axis=0) > 1
     if test.method == "randomization":
-        from rankgate.stats.randomization import randomization
+        from rankgate.stats.resampling.randomization import randomization
 
         drawn = randomization(filled, samples=test.resamples, seed=test.seed)
         return (
@@ -192,7 +192,8 @@ def _tested(
 
 
 def _one(delta: Floats, test: Test) -> tuple[float, float]:
-    from rankgate.stats import bootstrap, paired
+    from rankgate.stats import paired
+    from rankgate.stats.resampling import bootstrap
 
     if test.method == "bootstrap":
         drawn = bootstrap.bootstrap_test(delta, samples=test.resamples, seed=test.seed)
@@ -210,8 +211,8 @@ def _signed_ranks(delta: Floats, test: Test) -> float:
     Raises:
         UsageError: more differences than can be counted exactly.
     """
-    from rankgate.stats.signed_ranks import MOST as COUNTED
-    from rankgate.stats.signed_ranks import signed_ranks
+    from rankgate.stats.ranks.signed_ranks import MOST as COUNTED
+    from rankgate.stats.ranks.signed_ranks import signed_ranks
 
     if test.signed_ranks == "exact" and len(delta) > COUNTED:
         raise UsageError(

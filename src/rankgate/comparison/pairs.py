@@ -83,7 +83,7 @@ def compared(
 
 def _widened(pairs: list[_Pair], test: Test) -> list[_Pair]:
     """The pairs with intervals that hold for all metrics and candidates together."""
-    from rankgate.stats.bootstrap_t import simultaneous_reach
+    from rankgate.stats.resampling.bootstrap_t import simultaneous_reach
 
     samples = min(test.resamples, MOST)
     delta = joined([pair.values for pair in pairs])

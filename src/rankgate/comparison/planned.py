@@ -54,7 +54,7 @@ def planned(comparison: Comparison, queries: Sequence[int] = QUERIES) -> Planned
     Raises:
         UsageError: the differences of no metric have a spread.
     """
-    from rankgate.stats.power import detectable
+    from rankgate.stats.planning.power import detectable
 
     usable = comparison.metrics.filter(pl.col("sd") > 0)
     if usable.is_empty():

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankgate.comparison.inference import Test
     from rankgate.comparison.paired import Figures
     from rankgate.comparison.values import PairedValues
-    from rankgate.stats.sample_size import Samples
+    from rankgate.stats.planning.sample_size import Samples
 
     Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def strictest(test: Test, correction: str, tests: int) -> float:
 
 def detectables(figures: Figures, test: Test, correction: str, tests: int) -> Floats:
     """(M,) the smallest true differences that these queries show, regardless of the other tests."""
-    from rankgate.stats.power import detectable
+    from rankgate.stats.planning.power import detectable
 
     alpha = strictest(test, correction, tests)
     return np.array(
@@ -64,8 +64,8 @@ def queries_needed(
     Returns:
         queries with a value; NaN where nothing differs or varies.
     """
-    from rankgate.stats.power import needed
-    from rankgate.stats.sample_size import queries_for
+    from rankgate.stats.planning.power import needed
+    from rankgate.stats.planning.sample_size import queries_for
 
     delta = joined([values for values, _ in pairs])
     size = (~np.isnan(delta)).sum(axis=0)

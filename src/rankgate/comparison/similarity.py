@@ -18,14 +18,14 @@ from rankgate.comparison.rank_similarity import (
 from rankgate.data import read_run
 from rankgate.declare import Range
 from rankgate.errors import InputError, UsageError
-from rankgate.stats.order import tau, tau_ap
-from rankgate.stats.rbo import rbo, tied
+from rankgate.stats.ranks.order import tau, tau_ap
+from rankgate.stats.ranks.rbo import rbo, tied
 
 if TYPE_CHECKING:
     from rankgate.data import Run
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.scoring import Convention
-    from rankgate.stats.rbo import Ties
+    from rankgate.stats.ranks.rbo import Ties
 
     Rankings = Mapping[str, Mapping[str, float]]
 
@@ -47,10 +47,10 @@ def rank_similarity(
 ) -> RankSimilarity:
     """Compare the rankings of two runs, query by query, without judgments.
 
-    Rank-biased overlap with its bounds (`rankgate.stats.rbo`), the share of documents that both
-    have in the first k, Kendall's tau over the union of documents (KTU), and over the documents
-    that both have tau (pairs tied in either run count as neither), tau-b, tau-AP (the first run is
-    the reference) and Spearman's rho. Scores that are equal are tied.
+    Rank-biased overlap with its bounds (`rankgate.stats.ranks.rbo`), the share of documents that
+    both have in the first k, Kendall's tau over the union of documents (KTU), and over the
+    documents that both have tau (pairs tied in either run count as neither), tau-b, tau-AP (the
+    first run is the reference) and Spearman's rho. Scores that are equal are tied.
 
     With judgments, also how well the second run reproduces the first: the root mean square error
     of the values; and with the baselines that both were to improve on, the effect ratio and the
@@ -138,7 +138,7 @@ def _measured(
     one: Mapping[str, float], two: Mapping[str, float], p: float, ties: Ties
 ) -> dict[str, float]:
     """The values of one query."""
-    from rankgate.stats.correlation import rank_correlation
+    from rankgate.stats.ranks.correlation import rank_correlation
 
     overlap = rbo(tied(one), tied(two), p, ties)
     common = [document for document in one if document in two]

@@ -85,7 +85,7 @@ def _interactions(
 
 def max_t(pairs: Sequence[PairedValues], test: Test) -> list[Floats]:
     """Max-T over metrics and candidates, under the same flips: (M,) p-values a candidate."""
-    from rankgate.stats.randomization import randomization
+    from rankgate.stats.resampling.randomization import randomization
 
     every = sorted({query for pair in pairs for query in pair.query_ids})
     place = {query: i for i, query in enumerate(every)}

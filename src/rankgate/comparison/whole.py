@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rankgate.stats.resampled import Redrawn
+    from rankgate.stats.resampling.resampled import Redrawn
 
 
 @dataclass(frozen=True)

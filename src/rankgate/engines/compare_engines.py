@@ -21,7 +21,7 @@ from rankgate.engines.queries import queries_of
 from rankgate.engines.take import chosen_engine, target_of
 from rankgate.engines.writing import Target
 from rankgate.errors import UsageError
-from rankgate.stats.quantiles import quantile_differences
+from rankgate.stats.resampling.quantiles import quantile_differences
 
 if TYPE_CHECKING:
     from rankgate.engines.outcome import Outcome

@@ -14,7 +14,7 @@ from rankgate.stats.bounded import unseen_share
 from rankgate.stats.interval import (
     student_quantile,
 )
-from rankgate.stats.power import detectable
+from rankgate.stats.planning.power import detectable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankgate.errors import UsageError
-from rankgate.stats.bootstrap import bootstrap_interval
 from rankgate.stats.bounded import betting_exceeds, betting_low
 from rankgate.stats.interval import FEW, SKEWED, guarded_interval, skewness
+from rankgate.stats.resampling.bootstrap import bootstrap_interval
 from rankgate.stats.sequential import one_look_level
 
 if TYPE_CHECKING:

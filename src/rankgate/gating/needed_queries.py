@@ -9,15 +9,15 @@ import numpy as np
 from rankgate.gating.intervals import LEAST, at_look, flat, ranged
 from rankgate.stats.bounded import betting_exceeds
 from rankgate.stats.interval import guarded_ends
-from rankgate.stats.power import needed
-from rankgate.stats.sample_size import queries_for
+from rankgate.stats.planning.power import needed
+from rankgate.stats.planning.sample_size import queries_for
 from rankgate.stats.sequential import needed_at_any_look
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.gating.evidence import Terms
-    from rankgate.stats.sample_size import Samples
+    from rankgate.stats.planning.sample_size import Samples
 
     Floats = NDArray[np.float64]
     Range = tuple[float, float]

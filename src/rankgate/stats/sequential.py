@@ -83,7 +83,7 @@ def needed_at_any_look(delta: float, sd: float, alpha: float, wanted: float) -> 
     Returns:
         queries; infinity where more than 10⁸ are needed.
     """
-    from rankgate.stats.power import power
+    from rankgate.stats.planning.power import power
 
     def enough(n: int) -> bool:
         level = one_look_level(n, alpha)

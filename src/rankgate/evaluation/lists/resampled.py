@@ -9,7 +9,7 @@ import numpy as np
 
 from rankgate.metrics.lists.listed import Sums, firsts_of
 from rankgate.scoring.lists import measured_lists
-from rankgate.stats.resampled import Redrawn, added, draws, left_out
+from rankgate.stats.resampling.resampled import Redrawn, added, draws, left_out
 
 if TYPE_CHECKING:
     from rankgate.metrics.lists.declare import ListMetric

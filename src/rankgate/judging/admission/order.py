@@ -117,8 +117,8 @@ def _values(scores: pl.DataFrame) -> dict[str, Floats]:
 
 def _order(label: str, tables: list[Floats], means: list[Floats]) -> SystemOrder:
     from rankgate.comparison.orders import redrawn_pair
-    from rankgate.stats.correlation import rank_correlation
-    from rankgate.stats.order import tau, tau_ap
+    from rankgate.stats.ranks.correlation import rank_correlation
+    from rankgate.stats.ranks.order import tau, tau_ap
 
     flips = lost = turned = 0
     pairs = list(combinations(range(tables[0].shape[1]), 2))

@@ -21,7 +21,7 @@ from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.alignment.ranked import ranked, systems_of
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.score import score
-from rankgate.stats.order import tau
+from rankgate.stats.ranks.order import tau
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.stats.correlation import product_moment
-from rankgate.stats.order import tau
+from rankgate.stats.ranks.correlation import product_moment
+from rankgate.stats.ranks.order import tau
 
 if TYPE_CHECKING:
     from rankgate.stats.paired import Floats

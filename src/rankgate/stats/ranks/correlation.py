@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.stats.order import levels, tau
+from rankgate.stats.ranks.order import levels, tau
 
 if TYPE_CHECKING:
     from rankgate.stats.paired import Floats
@@ -39,7 +39,7 @@ def pearson(one: Floats, two: Floats, level: float = 0.95) -> Correlation:
     z = atanh r has the standard error 1/√(n − 3) for normal pairs (Fisher 1915).
 
     >>> [round(x, 4) for x in vars(pearson(np.arange(5.0), np.array([1.0, 3, 2, 5, 4]))).values()]
-    [0.8, -0.2797, 0.9862, 0.1041, 5]
+    [0.8, -0.2796, 0.9862, 0.1041, 5]
     """
     value = product_moment(np.asarray(one, np.float64), np.asarray(two, np.float64))
     n = len(one)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rankgate.stats.order import levels
+from rankgate.stats.ranks.order import levels
 
 if TYPE_CHECKING:
     from rankgate.stats.paired import Floats

@@ -1,0 +1,1 @@
+"""Power, and how many queries a difference needs."""

@@ -1,0 +1,1 @@
+"""Rankings compared: correlations, orders, tests of ranks."""
