@@ -86,7 +86,7 @@ fuzz: .venv/.dev       ## 100,000 damaged files through every reader; some minut
 
 clean:                 ## remove what the targets made
 	rm -rf .venv build dist demo src/*.egg-info docs/reference docs/mirrored bench/work oracle/work fuzz/work \
-	    examples/pipeline/work \
+	    examples/pipeline/work examples/pipeline/*.stages \
 	    .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
