@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from rankgate.data import read_qrels, read_run
     from rankgate.data.memory.arrays import from_arrays
     from rankgate.data.memory.matrices import Lists, Matrix
-    from rankgate.engines.compare_engines import compare_engines
     from rankgate.engines.engine_check import check_engine
-    from rankgate.engines.engine_comparison import EngineComparison
-    from rankgate.engines.snapshot import Snapshot
-    from rankgate.engines.take import snapshot
+    from rankgate.engines.snapshots.compare_engines import compare_engines
+    from rankgate.engines.snapshots.engine_comparison import EngineComparison
+    from rankgate.engines.snapshots.snapshot import Snapshot
+    from rankgate.engines.snapshots.take import snapshot
     from rankgate.errors import InputError, RankgateError, UsageError
     from rankgate.evaluation.accumulate import Accumulator
     from rankgate.evaluation.conventions import Conventions, conventions
@@ -184,7 +184,7 @@ _HOMES = {
     "Conventions": "rankgate.evaluation.conventions",
     "Conversion": "rankgate.files.conversion",
     "Descriptions": "rankgate.files.description",
-    "EngineComparison": "rankgate.engines.engine_comparison",
+    "EngineComparison": "rankgate.engines.snapshots.engine_comparison",
     "Evaluation": "rankgate.evaluation.evaluation",
     "Explanation": "rankgate.explanation.explanation",
     "Finding": "rankgate.explanation.finding",
@@ -206,7 +206,7 @@ _HOMES = {
     "ResolvedJudgments": "rankgate.judging.resolution.resolution",
     "Reusability": "rankgate.judging.pooling.reusability",
     "Scorecard": "rankgate.recommenders.scorecard",
-    "Snapshot": "rankgate.engines.snapshot",
+    "Snapshot": "rankgate.engines.snapshots.snapshot",
     "Split": "rankgate.recommenders.split",
     "StoredProject": "rankgate.store.stored_project",
     "Sweep": "rankgate.sweeps.sweep",
@@ -220,7 +220,7 @@ _HOMES = {
     "check_engine": "rankgate.engines.engine_check",
     "collect": "rankgate.judging.sheets.collected",
     "compare": "rankgate.comparison.compare",
-    "compare_engines": "rankgate.engines.compare_engines",
+    "compare_engines": "rankgate.engines.snapshots.compare_engines",
     "convention": "rankgate.scoring.chosen:chosen_convention",
     "conventions": "rankgate.evaluation.conventions",
     "convert": "rankgate.files.convert",
@@ -247,7 +247,7 @@ _HOMES = {
     "Sheets": "rankgate.judging.sheets.sheets",
     "self_check": "rankgate.gating.self_check",
     "sheets": "rankgate.judging.sheets.sheets",
-    "snapshot": "rankgate.engines.take",
+    "snapshot": "rankgate.engines.snapshots.take",
     "split": "rankgate.recommenders.splitting",
     "stages": "rankgate.pipelines.verb",
     "sweep": "rankgate.sweeps.verb",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.engines.engine_comparison import EngineComparison
+from rankgate.engines.snapshots.engine_comparison import EngineComparison
 from rankgate.stats.resampling.quantiles import quantile_differences
 from support.wording import raises
 

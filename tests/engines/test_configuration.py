@@ -6,7 +6,7 @@ from rankgate.engines.catalogue import ENGINES
 from rankgate.engines.configuration import read
 from rankgate.engines.engine_check import check_engine
 from rankgate.engines.engine_kinds import EngineKinds, engines
-from rankgate.engines.take import snapshot
+from rankgate.engines.snapshots.take import snapshot
 from support.wording import raises
 
 from .conftest import QUERIES

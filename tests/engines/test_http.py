@@ -9,8 +9,8 @@ from rankgate.engines.configuration import read
 from rankgate.engines.engine_check import check_engine
 from rankgate.engines.json_api import Shape
 from rankgate.engines.paths import parsed
-from rankgate.engines.take import snapshot
-from rankgate.engines.transport import Transport
+from rankgate.engines.requests.transport import Transport
+from rankgate.engines.snapshots.take import snapshot
 from support.wording import raises
 
 from .conftest import QUERIES, _Handler, listed

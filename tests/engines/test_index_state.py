@@ -5,9 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from rankgate.engines import workers
 from rankgate.engines.configuration import read
-from rankgate.engines.take import snapshot
+from rankgate.engines.requests import workers
+from rankgate.engines.snapshots.take import snapshot
 
 from .conftest import QUERIES
 

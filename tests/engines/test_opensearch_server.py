@@ -9,7 +9,7 @@ import pytest
 
 import rankgate
 from rankgate.engines.engine_check import check_engine
-from rankgate.engines.take import snapshot
+from rankgate.engines.snapshots.take import snapshot
 
 from .conftest import DOCS, QUERIES
 from .test_index_state import begun, changed

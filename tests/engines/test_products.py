@@ -15,7 +15,7 @@ import pytest
 
 from rankgate.engines.configuration import read
 from rankgate.engines.engine_check import check_engine
-from rankgate.engines.take import snapshot
+from rankgate.engines.snapshots.take import snapshot
 from support.wording import raises
 
 from .conftest import DOCS, QUERIES, Server, _Handler

@@ -16,8 +16,8 @@ import polars as pl
 import pytest
 
 from rankgate.data import read_run
-from rankgate.engines.snapshot import Snapshot
-from rankgate.engines.take import Given, snapshot
+from rankgate.engines.snapshots.snapshot import Snapshot
+from rankgate.engines.snapshots.take import Given, snapshot
 from support.wording import raises
 
 from .conftest import DOCS, QUERIES, listed
@@ -78,7 +78,7 @@ import json, os, pathlib, random, signal, sys, time
 from rankgate.data.write import format_for
 from rankgate.engines.configuration import read
 from rankgate.engines.kinds import sqlite
-from rankgate.engines.take import Given, snapshot
+from rankgate.engines.snapshots.take import Given, snapshot
 
 asked = sqlite._Database.ask
 
@@ -164,7 +164,7 @@ def test_a_snapshot_under_way_is_not_mixed_with_another(engine, tmp_path, monkey
 
 def _interrupted(engine, output, monkeypatch):
     """A snapshot that is interrupted after its first answers."""
-    from rankgate.engines import workers
+    from rankgate.engines.requests import workers
 
     with monkeypatch.context() as patch:
 

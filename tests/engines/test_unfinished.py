@@ -5,8 +5,8 @@ import json
 import pytest
 
 import rankgate
-from rankgate.engines.take import snapshot
-from rankgate.engines.under_way import unfinished
+from rankgate.engines.snapshots.take import snapshot
+from rankgate.engines.snapshots.under_way import unfinished
 from rankgate.gating import baselines
 from support.wording import raises
 
@@ -45,7 +45,7 @@ def test_a_snapshot_that_is_interrupted_is_no_arm(files, monkeypatch):
     snapshot(good, QUERIES, new)
     assert rankgate.gate(QRELS, old, new).passed
 
-    from rankgate.engines import workers
+    from rankgate.engines.requests import workers
 
     def waits(_):
         monkeypatch.undo()

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from rankgate.declare import Range
 from rankgate.engines.failure import Failure
-from rankgate.engines.template import names
+from rankgate.engines.requests.template import names
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
-    from rankgate.engines.transport import Transport
+    from rankgate.engines.requests.transport import Transport
 
 
 @dataclass(frozen=True)

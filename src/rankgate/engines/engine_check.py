@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from rankgate.engines.engine import Answer, Facts, Query
-from rankgate.engines.take import configuration_of
+from rankgate.engines.snapshots.take import configuration_of
 from rankgate.present.result import Notice, Result
 
 if TYPE_CHECKING:
-    from rankgate.engines.take import EngineLike
+    from rankgate.engines.snapshots.take import EngineLike
 
 _SHOWN = 5
 _TEXT = 60  # characters of a field
@@ -39,7 +39,7 @@ class EngineCheck(Result):
     """
 
     kind: ClassVar[str] = "engine_check"
-    document_from: ClassVar[str] = "rankgate.engines.document:check"
+    document_from: ClassVar[str] = "rankgate.engines.documents.engines:check"
 
     engine: str
     engine_kind: str

@@ -78,7 +78,7 @@ class EngineKinds(Result):
     """
 
     kind: ClassVar[str] = "engine_kinds"
-    document_from: ClassVar[str] = "rankgate.engines.document:kinds"
+    document_from: ClassVar[str] = "rankgate.engines.documents.engines:kinds"
 
     kinds: tuple[KindDetails, ...]
 

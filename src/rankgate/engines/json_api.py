@@ -12,7 +12,7 @@ from rankgate.engines.engine import Answer
 from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING, Path, at
-from rankgate.engines.transport import Response, Transport
+from rankgate.engines.requests.transport import Response, Transport
 
 _NO_ERROR: tuple[Any, ...] = (MISSING, None, "", [], {}, False)
 _SHOWN = 200

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.run import SCHEMA
-from rankgate.fusion.layout import RankedRun, blocks
+from rankgate.fusion.layout import RankedRun, block, stretches
 from rankgate.scoring.alignment.order import order, ranks
 
 if TYPE_CHECKING:
@@ -104,22 +106,22 @@ class Fuser:
         """
         last = len(self.queries) if last < 0 else last
         weights = None if setting.weights is None else np.array(setting.weights)
-        found = blocks(self.runs, self.queries, self.normalisation, first, last)
-        parts = [
-            self._ordered(
-                block,
-                self.method.scores(block.candidates, setting.parameters, weights, trained),
-            )
-            for block in found
-        ]
+
+        def fused(stretch: tuple[int, int]) -> Fused:
+            found = block(self.runs, self.queries, self.normalisation, *stretch)
+            scores = self.method.scores(found.candidates, setting.parameters, weights, trained)
+            return self._ordered(found, scores)
+
+        with ThreadPoolExecutor(os.cpu_count()) as threads:  # sorting lets other threads run
+            parts = list(threads.map(fused, stretches(self.runs, first, last)))
         return Fused.joined(parts) if parts else self._nothing()
 
-    def _ordered(self, block: FusionBlock, scores: NDArray[np.float64]) -> Fused:
+    def _ordered(self, found: FusionBlock, scores: NDArray[np.float64]) -> Fused:
         """The candidates of a block by query and score; equal scores by document, descending."""
-        own = block.candidates
+        own = found.candidates
         every = np.arange(len(scores))
-        placed = order(own.owner, scores, len(block.queries))
-        rank = ranks(placed, every, own.owner, block.documents, "doc_id_desc").rank
+        placed = order(own.owner, scores, len(found.queries))
+        rank = ranks(placed, every, own.owner, found.documents, "doc_id_desc").rank
         rows = np.empty(len(scores), np.int64)
         rows[placed.starts[own.owner] + rank - 1] = every
         present = own.present
@@ -128,8 +130,8 @@ class Fuser:
             rows = rows[rank[rows] <= self.keep]
         table = pl.DataFrame(
             {
-                "query_id": block.queries.gather(own.owner[rows]),
-                "doc_id": block.documents.gather(rows),
+                "query_id": found.queries.gather(own.owner[rows]),
+                "doc_id": found.documents.gather(rows),
                 "score": scores[rows] + 0.0,  # no negative zero
             }
         )

@@ -73,53 +73,43 @@ class RankedRun:
         return slice(int(starts[0]), int(starts[-1])), np.diff(starts)
 
 
-def blocks(
-    runs: Sequence[RankedRun],
-    queries: pl.Series,
-    normalisation: Normalisation,
-    first: int,
-    last: int,
-) -> Iterator[FusionBlock]:
-    """Candidates of all runs for queries ``first`` to ``last - 1``, a stretch at a time."""
+def stretches(runs: Sequence[RankedRun], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Queries ``first`` to ``last - 1``, cut into stretches of about as many rows."""
     filled = np.cumsum(sum(np.diff(run.starts) for run in runs))
     while first < last:
         before = filled[first - 1] if first else 0
         end = int(np.searchsorted(filled, before + _ROWS, side="right"))
         end = min(max(first + 1, end), last)
-        yield _block(runs, queries, normalisation, first, end)
+        yield first, end
         first = end
 
 
-def _block(
+def block(
     runs: Sequence[RankedRun],
     queries: pl.Series,
     normalisation: Normalisation,
     first: int,
     last: int,
 ) -> FusionBlock:
-    """Candidates of queries ``first`` to ``last - 1``."""
+    """Candidates of all runs for queries ``first`` to ``last - 1``."""
     T = last - first
-    stretches = [run.stretch(first, last) for run in runs]
-    sizes = [rows.stop - rows.start for rows, _ in stretches]
-    pairs = np.concatenate(
-        [run.pairs[rows] for run, (rows, _) in zip(runs, stretches, strict=True)]
-    )
+    parts = [run.stretch(first, last) for run in runs]
+    sizes = [rows.stop - rows.start for rows, _ in parts]
+    pairs = np.concatenate([run.pairs[rows] for run, (rows, _) in zip(runs, parts, strict=True)])
     number, heads = _numbered(pairs)
     n = len(heads)
-    owner = np.concatenate([np.repeat(np.arange(T), counts) for _, counts in stretches])
+    owner = np.concatenate([np.repeat(np.arange(T), counts) for _, counts in parts])
     scores = np.zeros((len(runs), n))
     placed = np.zeros((len(runs), n), np.int64)
-    lengths = np.array([counts for _, counts in stretches])
+    lengths = np.array([counts for _, counts in parts])
     begin = 0
-    for r, (run, (rows, counts)) in enumerate(zip(runs, stretches, strict=True)):
+    for r, (run, (rows, counts)) in enumerate(zip(runs, parts, strict=True)):
         mine = number[begin : begin + sizes[r]]
         starts = np.cumsum(counts) - counts
         scores[r, mine] = normalisation.apply(run.scores[rows], starts, counts)
         placed[r, mine] = np.arange(1, sizes[r] + 1) - np.repeat(starts, counts)
         begin += sizes[r]
-    documents = pl.concat(
-        [run.doc_ids[rows] for run, (rows, _) in zip(runs, stretches, strict=True)]
-    )
+    documents = pl.concat([run.doc_ids[rows] for run, (rows, _) in zip(runs, parts, strict=True)])
     found = Candidates(owner[heads], scores, placed, lengths)
     if normalisation.finish:
         found = normalisation.finish(found)

@@ -24,8 +24,8 @@ from rankgate.stats.proportion import wilson
 if TYPE_CHECKING:
     from rankgate.data import Run
     from rankgate.data.inputs import QrelsLike, RunLike
-    from rankgate.engines.queries import QueriesLike
-    from rankgate.engines.take import EngineLike
+    from rankgate.engines.snapshots.queries import QueriesLike
+    from rankgate.engines.snapshots.take import EngineLike
     from rankgate.evaluation.context import Context
     from rankgate.gating.verdict import Verdict
 
@@ -111,7 +111,7 @@ def _systems(
         return [read_run(each) for each in runs]
     if queries is None:
         raise UsageError("a self-check of an engine needs its queries.", code="missing-input")
-    from rankgate.engines.take import snapshot
+    from rankgate.engines.snapshots.take import snapshot
 
     taken = []
     for number in range(1, snapshots + 1):

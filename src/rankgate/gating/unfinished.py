@@ -19,7 +19,7 @@ def refuse_unfinished_files(*given: Any) -> None:
     Raises:
         UsageError: which file, and why.
     """
-    from rankgate.engines.under_way import unfinished
+    from rankgate.engines.snapshots.under_way import unfinished
 
     for each in given:
         if isinstance(each, str | Path) and (why := unfinished(each)):

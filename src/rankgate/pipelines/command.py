@@ -98,7 +98,7 @@ def _live(pipeline: str, words: tuple[str, ...]) -> tuple[dict[str, Any], str, s
     if len(words) != 2:
         problem = f"{pipeline}: a pipeline takes two more files, QUERIES and QRELS."
         raise UsageError(problem, code="missing-input")
-    from rankgate.engines.queries import queries_of
+    from rankgate.engines.snapshots.queries import queries_of
     from rankgate.pipelines.pipeline_file import read
 
     asked = {query.query_id: query.text for query in queries_of(words[0])}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
-    from rankgate.engines.queries import QueriesLike
+    from rankgate.engines.snapshots.queries import QueriesLike
     from rankgate.pipelines.taken import TakenStage
 
 
@@ -63,7 +63,7 @@ class Live:
         if self.queries is None:
             problem = f"{runs}: a pipeline is asked queries; give a file of ids and texts."
             raise UsageError(problem, code="missing-input")
-        from rankgate.engines.queries import queries_of
+        from rankgate.engines.snapshots.queries import queries_of
         from rankgate.pipelines.latency import failure
         from rankgate.pipelines.pipeline_file import read
         from rankgate.pipelines.take import Taking

@@ -18,9 +18,9 @@ from rankgate.data.write import format_for, write_run
 from rankgate.engines.configuration import Configuration
 from rankgate.engines.configuration import read as read_engine
 from rankgate.engines.kinds.python import imported
-from rankgate.engines.outcome import SUFFIX
 from rankgate.engines.pace import Pace
-from rankgate.engines.take import snapshot
+from rankgate.engines.snapshots.outcome import SUFFIX
+from rankgate.engines.snapshots.take import snapshot
 from rankgate.errors import UsageError
 from rankgate.fusion.catalogue import METHODS
 from rankgate.fusion.fuse import fuse

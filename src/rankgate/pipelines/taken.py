@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data import Run
-from rankgate.engines.writing import DOCUMENTS
+from rankgate.engines.snapshots.writing import DOCUMENTS
 from rankgate.pipelines.rerank import Candidates
 
 if TYPE_CHECKING:

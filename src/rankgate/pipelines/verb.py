@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rankgate.comparison.comparison import Comparison
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import QrelsLike, RunsLike
-    from rankgate.engines.queries import QueriesLike
+    from rankgate.engines.snapshots.queries import QueriesLike
     from rankgate.metrics.declare import Metric
     from rankgate.pipelines.taken import TakenStage
     from rankgate.scoring import Convention

@@ -10,7 +10,7 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Self
 
 from rankgate.data.streams.journal import Journal
-from rankgate.engines.workers import Workers
+from rankgate.engines.requests.workers import Workers
 from rankgate.errors import RankgateError
 from rankgate.sweeps.dials import words
 from rankgate.sweeps.setup import JOURNAL, SetupError

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from rankgate.data import read_run
 from rankgate.declare import fields_of
 from rankgate.declare.toml import Toml
-from rankgate.engines.queries import queries_of
-from rankgate.engines.take import configuration_of
+from rankgate.engines.snapshots.queries import queries_of
+from rankgate.engines.snapshots.take import configuration_of
 from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.sweeps.dials import Dial, Point, grid, read_dials, same

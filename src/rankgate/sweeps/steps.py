@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from rankgate.engines.secrets import Secrets, resolved_table
-from rankgate.engines.template import filled, names
-from rankgate.engines.transport import Response, Transport
+from rankgate.engines.requests.secrets import Secrets, resolved_table
+from rankgate.engines.requests.template import filled, names
+from rankgate.engines.requests.transport import Response, Transport
 from rankgate.errors import UsageError
 from rankgate.sweeps.processes import run_program
 

@@ -11,15 +11,15 @@ from rankgate.console import options
 from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
 from rankgate.console.progress import Progress
-from rankgate.engines.compare_engines import compare_engines
-from rankgate.engines.queries import queries_of
-from rankgate.engines.take import snapshot
+from rankgate.engines.snapshots.compare_engines import compare_engines
+from rankgate.engines.snapshots.queries import queries_of
+from rankgate.engines.snapshots.take import snapshot
 from rankgate.errors import UsageError
 from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
-    from rankgate.engines.engine_comparison import EngineComparison
-    from rankgate.engines.snapshot import Snapshot
+    from rankgate.engines.snapshots.engine_comparison import EngineComparison
+    from rankgate.engines.snapshots.snapshot import Snapshot
 
 
 @click.command("snapshot")

@@ -15,7 +15,7 @@ from rankgate.engines.engine import Answer, Connection, Engine, Query
 from rankgate.engines.failure import Failure
 from rankgate.engines.json_api import Shape
 from rankgate.engines.paths import parsed
-from rankgate.engines.template import filled, names
+from rankgate.engines.requests.template import filled, names
 from rankgate.errors import UsageError
 
 _LARGEST = 64 << 20  # bytes of an answer

@@ -13,9 +13,9 @@ from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.json_api import Shape, sent
 from rankgate.engines.paths import parsed
-from rankgate.engines.secrets import Secrets, resolved_table
-from rankgate.engines.template import filled, names
-from rankgate.engines.transport import Transport
+from rankgate.engines.requests.secrets import Secrets, resolved_table
+from rankgate.engines.requests.template import filled, names
+from rankgate.engines.requests.transport import Transport
 from rankgate.errors import UsageError
 
 

@@ -12,7 +12,7 @@ from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
 from rankgate.engines.failure import Failure
 from rankgate.engines.hits import answer
 from rankgate.engines.paths import MISSING
-from rankgate.engines.secrets import Secrets
+from rankgate.engines.requests.secrets import Secrets
 from rankgate.errors import MissingExtraError, UsageError
 
 _CONNECT = 10  # seconds

@@ -14,7 +14,7 @@ from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
 from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING
-from rankgate.engines.template import filled, names
+from rankgate.engines.requests.template import filled, names
 from rankgate.errors import MissingExtraError, UsageError
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rankgate.engines.transport import Broken, Transport
+from rankgate.engines.requests.transport import Broken, Transport
 from rankgate.errors import UsageError
 from rankgate.judging.llm.answers import all_values
 

@@ -13,7 +13,7 @@ from rankgate.data.scales import scale_of
 from rankgate.data.streams.closing import Closing
 from rankgate.data.streams.journal import Journal
 from rankgate.declare import Count
-from rankgate.engines.workers import Workers
+from rankgate.engines.requests.workers import Workers
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.llm.client import Client
 from rankgate.judging.llm.costs import CostLimit

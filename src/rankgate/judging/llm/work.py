@@ -9,7 +9,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from rankgate.engines.workers import Workers
+from rankgate.engines.requests.workers import Workers
 from rankgate.judging.llm.answers import Answer, answer_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data import read_run
-from rankgate.engines.template import filled, names
+from rankgate.engines.requests.template import filled, names
 from rankgate.errors import RankgateError
 from rankgate.sweeps.processes import run_program
 from rankgate.sweeps.settings import Program

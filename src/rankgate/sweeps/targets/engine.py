@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from rankgate.data import read_run
 from rankgate.declare import fields_of
 from rankgate.engines.engine import Answer
-from rankgate.engines.outcome import SUFFIX
-from rankgate.engines.snapshot import Snapshot
-from rankgate.engines.take import snapshot
-from rankgate.engines.writing import RESULT
+from rankgate.engines.snapshots.outcome import SUFFIX
+from rankgate.engines.snapshots.snapshot import Snapshot
+from rankgate.engines.snapshots.take import snapshot
+from rankgate.engines.snapshots.writing import RESULT
 from rankgate.errors import UsageError
 from rankgate.sweeps.dials import shown
 from rankgate.sweeps.targets.target import UNSET, Taken, Target, digest

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.declare import fields_of
-from rankgate.engines.template import filled, names
+from rankgate.engines.requests.template import filled, names
 from rankgate.errors import UsageError
 from rankgate.fusion.fuse import fuse
 from rankgate.sweeps.settings import Fuse

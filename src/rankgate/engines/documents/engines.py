@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rankgate.engines.engine import Facts
     from rankgate.engines.engine_check import EngineCheck
     from rankgate.engines.engine_kinds import EngineKinds, KindDetails
-    from rankgate.engines.snapshot import Snapshot
+    from rankgate.engines.snapshots.snapshot import Snapshot
 
 _FAILED = 10
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from rankgate.data.formats.run_meta import companion_of
-from rankgate.engines.outcome import SUFFIX, WRITTEN
-from rankgate.engines.writing import RESULT
+from rankgate.engines.snapshots.outcome import SUFFIX, WRITTEN
+from rankgate.engines.snapshots.writing import RESULT
 
 _LAST = 1 << 12  # bytes in which the last line of a finished journal is
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from rankgate.engines.snapshot import Snapshot
+from rankgate.engines.snapshots.snapshot import Snapshot
 from rankgate.present.result import Notice, Result
 
 LATENCY = {
@@ -48,7 +48,7 @@ class EngineComparison(Result):
 
     kind: ClassVar[str] = "engine_comparison"
     label: ClassVar[str] = "Comparison of two engines"
-    document_from: ClassVar[str] = "rankgate.engines.comparison_document:document"
+    document_from: ClassVar[str] = "rankgate.engines.documents.comparison:document"
     order: ClassVar[int] = 30
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"latency": LATENCY, "queries": QUERIES}
 

@@ -73,7 +73,7 @@ class Snapshot(Result):
 
     kind: ClassVar[str] = "snapshot"
     label: ClassVar[str] = "Snapshot of an engine"
-    document_from: ClassVar[str] = "rankgate.engines.document:document"
+    document_from: ClassVar[str] = "rankgate.engines.documents.engines:document"
     order: ClassVar[int] = 29
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"queries": QUERIES}
 

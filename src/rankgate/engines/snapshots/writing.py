@@ -17,8 +17,8 @@ from rankgate.data.run import SCHEMA, Run
 from rankgate.data.streams.target import replacing
 from rankgate.data.text.json_text import dumped
 from rankgate.data.write import write_run
-from rankgate.engines.outcome import SUFFIX, Outcome, Outcomes
-from rankgate.engines.snapshot import QUERIES, Lists, Snapshot
+from rankgate.engines.snapshots.outcome import SUFFIX, Outcome, Outcomes
+from rankgate.engines.snapshots.snapshot import QUERIES, Lists, Snapshot
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:

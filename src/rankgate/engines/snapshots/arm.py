@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from rankgate.engines.engine import Facts
-from rankgate.engines.outcome import SUFFIX, Outcomes
-from rankgate.engines.snapshot import Snapshot
-from rankgate.engines.writing import Target, gathered
+from rankgate.engines.snapshots.outcome import SUFFIX, Outcomes
+from rankgate.engines.snapshots.snapshot import Snapshot
+from rankgate.engines.snapshots.writing import Target, gathered
 
 if TYPE_CHECKING:
     from rankgate.engines.configuration import Configuration

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.engines.document import facts_of
+from rankgate.engines.documents.engines import facts_of
 from rankgate.present.document import Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.figures import interval, signed
 from rankgate.present.grid import Grid, printable
 
 if TYPE_CHECKING:
-    from rankgate.engines.engine_comparison import EngineComparison
+    from rankgate.engines.snapshots.engine_comparison import EngineComparison
 
 
 def document(result: EngineComparison) -> Document:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rankgate.engines.engine import Answer
 from rankgate.engines.failure import Failure
-from rankgate.engines.outcome import Outcome
-from rankgate.engines.workers import Workers
+from rankgate.engines.requests.workers import Workers
+from rankgate.engines.snapshots.outcome import Outcome
 
 if TYPE_CHECKING:
     from rankgate.engines.engine import Connection, Engine, Query

@@ -14,19 +14,19 @@ import numpy as np
 import polars as pl
 
 from rankgate.declare import Range
-from rankgate.engines.arm import Arm
-from rankgate.engines.asking import Asking
-from rankgate.engines.engine_comparison import LATENCY, QUERIES, EngineComparison
-from rankgate.engines.queries import queries_of
-from rankgate.engines.take import chosen_engine, target_of
-from rankgate.engines.writing import Target
+from rankgate.engines.snapshots.arm import Arm
+from rankgate.engines.snapshots.asking import Asking
+from rankgate.engines.snapshots.engine_comparison import LATENCY, QUERIES, EngineComparison
+from rankgate.engines.snapshots.queries import queries_of
+from rankgate.engines.snapshots.take import chosen_engine, target_of
+from rankgate.engines.snapshots.writing import Target
 from rankgate.errors import UsageError
 from rankgate.stats.resampling.quantiles import quantile_differences
 
 if TYPE_CHECKING:
-    from rankgate.engines.outcome import Outcome
-    from rankgate.engines.queries import QueriesLike
-    from rankgate.engines.take import EngineLike
+    from rankgate.engines.snapshots.outcome import Outcome
+    from rankgate.engines.snapshots.queries import QueriesLike
+    from rankgate.engines.snapshots.take import EngineLike
 
 _STATISTICS = {"mean": None, "p50": 0.5, "p95": 0.95}
 _LEVEL, _RESAMPLES = 0.95, 2000

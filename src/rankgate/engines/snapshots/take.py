@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 from rankgate.data.write import format_for
 from rankgate.declare import Range
-from rankgate.engines.arm import Arm
-from rankgate.engines.asking import Asking
 from rankgate.engines.configuration import Configuration, read
 from rankgate.engines.engine import Connection, Engine, Query
 from rankgate.engines.kinds.python import Calls, Python
-from rankgate.engines.outcome import Outcome
 from rankgate.engines.pace import Pace
-from rankgate.engines.queries import queries_of
-from rankgate.engines.snapshot import Snapshot
-from rankgate.engines.writing import Target
+from rankgate.engines.snapshots.arm import Arm
+from rankgate.engines.snapshots.asking import Asking
+from rankgate.engines.snapshots.outcome import Outcome
+from rankgate.engines.snapshots.queries import queries_of
+from rankgate.engines.snapshots.snapshot import Snapshot
+from rankgate.engines.snapshots.writing import Target
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
-    from rankgate.engines.queries import QueriesLike
+    from rankgate.engines.snapshots.queries import QueriesLike
 
 EngineLike: TypeAlias = "str | Path | Engine | Configuration | Callable[..., Any]"
 """An engine: a TOML file, a declaration, or a function of a query's text and ``depth``."""

@@ -1,0 +1,1 @@
+"""The results of engines as tables and words."""

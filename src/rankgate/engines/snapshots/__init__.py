@@ -1,0 +1,1 @@
+"""Snapshots: queries asked, answers kept, runs written."""
