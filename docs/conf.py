@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import logging
 import sys
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,9 @@ from docutils import nodes  # noqa: E402
 from furo.navigation import get_navigation_tree  # noqa: E402
 
 import rankgate  # noqa: E402, F401 - autodoc documents what is installed
+
+# a11y-pygments, which furo brings, lets every library print what it does
+logging.getLogger("alembic").setLevel(logging.WARNING)
 
 project = "rankgate"
 author = "the rankgate authors"

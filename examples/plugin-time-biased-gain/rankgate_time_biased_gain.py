@@ -17,14 +17,15 @@ Seconds = Annotated[float, Range(0)]
 
 
 @metric(
-    formula="TBG@k = Σ_{i≤k} g(i) · 2^(−T(i) / half_life),   T(i) = Σ_{j<i} (summary + p(j)·read)",
+    formula="TimedGain@k = Σ_{i≤k} g(i) · 2^(−T(i) / half_life),  "
+    " T(i) = Σ_{j<i} (summary + p(j)·read)",
     low=0.0,
     high=None,
     source="Smucker & Clarke, SIGIR 2012, doi:10.1145/2348283.2348300",
     sees="the time that summaries and documents above cost, more for those that invite a click",
     blind_to="the lengths of documents, repeated documents, and how much there was to find",
 )
-def TBG(  # noqa: N802 - the field's own name
+def TimedGain(  # noqa: N802 - the field's own name
     judged: Judged,
     *,
     cutoff: Cutoff | None = None,
@@ -38,7 +39,7 @@ def TBG(  # noqa: N802 - the field's own name
 ) -> Floats:
     """What a reader gains before time runs out, in relevant documents saved.
 
-        TBG@k = Σ_{i≤k} g(i) · 2^(−T(i) / half_life)
+        TimedGain@k = Σ_{i≤k} g(i) · 2^(−T(i) / half_life)
         T(i) = Σ_{j<i} (summary + p(j) · read),   g(i) = click_relevant · save_relevant
 
     A reader looks at each summary, opens the document with probability p (`click_relevant` or

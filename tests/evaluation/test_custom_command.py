@@ -100,25 +100,27 @@ def called(place, *words):
 
 
 def test_an_installed_plug_in_is_known_by_name(installed, small):
-    result = called(installed, "eval", *small, "-m", "TBG", "-m", "tbg@1", "--format", "json")
+    result = called(
+        installed, "eval", *small, "-m", "TimedGain", "-m", "timedgain@1", "--format", "json"
+    )
     assert result.stderr == ""
     # query 1: a is first and c fourth, behind a, u and b; query 2: x is first
     late = 2 ** (-(3 * 4.4 + (0.64 + 2 * 0.39) * 25.8) / 224)
     top = 0.64 * 0.77
     mean = json.loads(result.stdout)["runs"][0]["mean"]
-    assert mean == pytest.approx({"TBG": top * (2 + late) / 4, "tbg@1": top * 2 / 4})
+    assert mean == pytest.approx({"TimedGain": top * (2 + late) / 4, "timedgain@1": top * 2 / 4})
 
 
 def test_an_installed_plug_in_is_listed_with_its_passport(installed):
-    assert "\nTBG[@cutoff]" in called(installed, "metrics").stdout
-    assert "doi:10.1145/2348283.2348300" in called(installed, "metrics", "TBG").stdout
+    assert "\nTimedGain[@cutoff]" in called(installed, "metrics").stdout
+    assert "doi:10.1145/2348283.2348300" in called(installed, "metrics", "TimedGain").stdout
 
 
 def test_what_is_not_asked_for_is_not_imported(installed, small):
     for module in installed.glob("*.py"):
         module.write_text("raise RuntimeError('not now')\n")
     assert called(installed, "eval", *small, "-m", "P@1").returncode == 0
-    result = called(installed, "eval", *small, "-m", "TBG")
+    result = called(installed, "eval", *small, "-m", "TimedGain")
     assert result.returncode == 2
     assert result.stderr == (
         "rankgate: the plug-in rankgate-time-biased-gain 0.1.0 cannot be loaded "

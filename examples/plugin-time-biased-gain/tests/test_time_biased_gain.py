@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rankgate_time_biased_gain import TBG
+from rankgate_time_biased_gain import TimedGain
 
 from rankgate.metrics.judged import block
 
@@ -18,9 +18,9 @@ def by_hand(grades, half_life=224.0, cutoff=None):
 
 
 def test_a_relevant_document_on_top_is_worth_a_click_and_a_save():
-    assert TBG.compute(block([[1]])) == pytest.approx(0.4928)
+    assert TimedGain.compute(block([[1]])) == pytest.approx(0.4928)
     # behind one other document: 4.4 s for its summary, 0.39 · 25.8 s for reading it
-    assert TBG.compute(block([[0, 1]])) == pytest.approx(0.4928 * 2 ** (-14.462 / 224))
+    assert TimedGain.compute(block([[0, 1]])) == pytest.approx(0.4928 * 2 ** (-14.462 / 224))
 
 
 def test_random_rankings_are_worth_what_the_formula_says():
@@ -29,4 +29,4 @@ def test_random_rankings_are_worth_what_the_formula_says():
     judged = block(grades)
     for bound in ({}, {"cutoff": 4}, {"half_life": 30.0}):
         expected = [by_hand(row, **bound) for row in grades]
-        np.testing.assert_allclose(TBG(**bound).compute(judged), expected, rtol=1e-12)
+        np.testing.assert_allclose(TimedGain(**bound).compute(judged), expected, rtol=1e-12)
