@@ -6,8 +6,10 @@ import polars as pl
 import pytest
 
 from rankgate.data.scales import GRADED
-from rankgate.store import batches, documents, projects, ratings, sessions, users
+from rankgate.store.material import documents, projects
+from rankgate.store.people import sessions, users
 from rankgate.store.store import Store
+from rankgate.store.work import batches, ratings
 from support.serving import Visitor, started
 
 pytestmark = pytest.mark.slow

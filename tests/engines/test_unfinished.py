@@ -7,7 +7,7 @@ import pytest
 import rankgate
 from rankgate.engines.snapshots.take import snapshot
 from rankgate.engines.snapshots.under_way import unfinished
-from rankgate.gating import baselines
+from rankgate.gating.saved import baselines
 from support.wording import raises
 
 from .conftest import QUERIES

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from rankgate.errors import InputError, UsageError
-from rankgate.gating import baselines as baseline
 from rankgate.gating.gate import gate
 from rankgate.gating.policy import parsed
+from rankgate.gating.saved import baselines as baseline
 from rankgate.scoring.chosen import chosen_convention
 from support.wording import raises
 

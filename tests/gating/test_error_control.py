@@ -12,8 +12,8 @@ from scipy.stats import beta, skew
 from scipy.stats import t as student
 
 from rankgate.gating.decide import decide
-from rankgate.gating.looks import LookNumber
 from rankgate.gating.policy import parsed
+from rankgate.gating.saved.looks import LookNumber
 from rankgate.stats.interval import guarded_interval, lean
 from support.comparisons import compared, spread
 from support.wording import assert_wording

@@ -13,8 +13,8 @@ from rankgate.cli import rankgate as program
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.scored_system import Scorer
-from rankgate.gating.baseline import Baseline, dumped
 from rankgate.gating.policy import parsed
+from rankgate.gating.saved.baseline import Baseline, dumped
 from support.wording import raises
 
 USERS, ITEMS = 60, 40

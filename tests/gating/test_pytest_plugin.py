@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rankgate
-from rankgate.gating import baselines
+from rankgate.gating.saved import baselines
 
 POLICY = """
 [[rules]]

@@ -18,9 +18,9 @@ from rankgate.evaluation.metrics import metrics
 from rankgate.files.checklist import checklist
 from rankgate.files.format import format_details
 from rankgate.files.formats import formats
-from rankgate.gating.baselines import SavedBaselines, save
 from rankgate.gating.policies import policy_keys
 from rankgate.gating.policy import default
+from rankgate.gating.saved.baselines import SavedBaselines, save
 from rankgate.judging.llm.model_ratings import ModelRatings
 from rankgate.judging.resolution.from_ratings import from_ratings
 from rankgate.judging.store.store_check import StoreCheck, StoreFinding

@@ -4,8 +4,10 @@ import polars as pl
 import pytest
 
 from rankgate.data.scales import scale_of
-from rankgate.store import batches, documents, projects, queries, raters, users
+from rankgate.store.material import documents, projects, queries
+from rankgate.store.people import raters, users
 from rankgate.store.store import Store
+from rankgate.store.work import batches
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -9,10 +9,14 @@ import polars as pl
 import pytest
 
 from rankgate.data import read_qrels, read_run
-from rankgate.store import judgments, next_task, projects, ratings, runs, tasks, users, versions
+from rankgate.store import versions
 from rankgate.store.backup import backup, restore
 from rankgate.store.check import check
+from rankgate.store.kept import judgments, runs
+from rankgate.store.material import projects
+from rankgate.store.people import users
 from rankgate.store.store import Store
+from rankgate.store.work import next_task, ratings, tasks
 from support.wording import raises
 
 RELEASED = Path(__file__).parent / "released"

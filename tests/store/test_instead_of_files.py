@@ -5,7 +5,7 @@ import json
 import pytest
 
 import rankgate
-from rankgate.store import results
+from rankgate.store.kept import results
 from rankgate.store.stored_project import StoredProject
 from support.command import assert_refused
 

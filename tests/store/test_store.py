@@ -6,11 +6,13 @@ import pytest
 import sqlalchemy as sa
 
 from rankgate.errors import UsageError
-from rankgate.store import audit, ratings, versions
+from rankgate.store import versions
 from rankgate.store.address import address
 from rankgate.store.database import engine_of
+from rankgate.store.people import audit
 from rankgate.store.store import Store
 from rankgate.store.tables import METADATA
+from rankgate.store.work import ratings
 from support.wording import raises
 
 

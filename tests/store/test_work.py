@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from rankgate.store import batches, next_task, preferences, ratings, tasks
-from rankgate.store.batches import Gold, Side
-from rankgate.store.settling import state_of
+from rankgate.store.work import batches, next_task, preferences, ratings, tasks
+from rankgate.store.work.batches import Gold, Side
+from rankgate.store.work.settling import state_of
 from support.wording import raises
 
 from .conftest import PAIRS, Shop

@@ -7,8 +7,10 @@ import pytest
 from argon2 import PasswordHasher
 
 from rankgate.data.scales import GRADED
-from rankgate.store import batches, documents, projects, queries, secrets, users
+from rankgate.store.material import documents, projects, queries
+from rankgate.store.people import secrets, users
 from rankgate.store.store import Store
+from rankgate.store.work import batches
 from support.serving import PASSWORD, Visitor, served
 
 ROLES = ("admin", "manager", "rater", "viewer")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rankgate.store import audit, sessions, tokens, users
+from rankgate.store.people import audit, sessions, tokens, users
 from rankgate.web.route import ADMIN, ANYONE, SIGNED_IN
 from rankgate.web.routes import ROUTES
 from support.serving import PASSWORD, Visitor

@@ -9,7 +9,9 @@ import time
 import polars as pl
 import pytest
 
-from rankgate.store import batches, documents, projects, queries, users
+from rankgate.store.material import documents, projects, queries
+from rankgate.store.people import users
+from rankgate.store.work import batches
 from rankgate.web.guidelines import guideline_html
 from rankgate.web.limits import Buckets
 from support.serving import Visitor, served

@@ -11,9 +11,11 @@ import pytest
 import urllib3
 
 from rankgate.data.scales import GRADED
-from rankgate.store import batches, projects, ratings, sessions, tasks, users
 from rankgate.store.check import check
+from rankgate.store.material import projects
+from rankgate.store.people import sessions, users
 from rankgate.store.store import Store
+from rankgate.store.work import batches, ratings, tasks
 from support.serving import Visitor, started
 
 pytestmark = pytest.mark.slow

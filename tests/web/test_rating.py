@@ -10,7 +10,9 @@ import pytest
 
 from rankgate import Client
 from rankgate.errors import UsageError
-from rankgate.store import batches, projects, ratings, tokens, users
+from rankgate.store.material import projects
+from rankgate.store.people import tokens, users
+from rankgate.store.work import batches, ratings
 from rankgate.web.routes import ROUTES
 from support.serving import Visitor
 
@@ -122,7 +124,8 @@ def test_which_of_two_documents_is_better(team, fresh):
     assert html.index(left) < html.index(task["sides"][1]["doc_id"])
     answer = rater.post(f"{path}/ratings", task=task["id"], choice="left")
     assert answer.json()["new"] is True
-    from rankgate.store import documents, preferences
+    from rankgate.store.material import documents
+    from rankgate.store.work import preferences
 
     with team.store.read() as connection:
         found = preferences.listed(connection, fresh.id)

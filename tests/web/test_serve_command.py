@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from rankgate.errors import UsageError
-from rankgate.store import audit, users
+from rankgate.store.people import audit, users
 from rankgate.store.store import Store
 from rankgate.web.first import first_link
 from rankgate.web.server import configured, is_local, listening
@@ -57,7 +57,7 @@ def test_an_unused_link_ends_with_the_next_start(tmp_path):
     with Store.create(str(tmp_path / "judging.db")) as store:
         first, second = first_link(store), first_link(store)
         assert first != second
-        from rankgate.store import invitations
+        from rankgate.store.people import invitations
 
         with store.read() as connection:
             found = [invitations.find(connection, each.rpartition("/")[2])

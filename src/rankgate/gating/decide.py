@@ -19,9 +19,9 @@ from rankgate.stats.interval import SKEWED, skewness
 if TYPE_CHECKING:
     from rankgate.comparison.comparison import Comparison
     from rankgate.gating.evidence import Drift
-    from rankgate.gating.looks import LookNumber
     from rankgate.gating.policy import Policy
     from rankgate.gating.rule import Rule, Status
+    from rankgate.gating.saved.looks import LookNumber
 
 
 def decide(

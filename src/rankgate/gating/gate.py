@@ -25,17 +25,17 @@ from rankgate.evaluation.context import EVERY, Context
 from rankgate.evaluation.evaluate import rankings_among
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.evaluation.training import Train
-from rankgate.gating import baselines
 from rankgate.gating.admissions import admissions
 from rankgate.gating.decide import decide, stale
 from rankgate.gating.evidence import Counted, Drift, Inputs
 from rankgate.gating.flips import values_under_drawn_grades
 from rankgate.gating.given import gate_scores
 from rankgate.gating.impossible import refuse_impossible
-from rankgate.gating.looks import place
 from rankgate.gating.policy import default, found, read
 from rankgate.gating.redrawing import REDRAWS
 from rankgate.gating.rules import RULES
+from rankgate.gating.saved import baselines
+from rankgate.gating.saved.looks import place
 from rankgate.gating.unfinished import refuse_unfinished, refuse_unfinished_files
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.recommenders.scorecard_slices import ACTIVITY, active
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import ColumnsLike, QrelsLike, RunLike, ScoresLike, TableLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.data.logs.user_items import Meetings
-    from rankgate.gating.baselines import Saved
     from rankgate.gating.policy import Policy
+    from rankgate.gating.saved.baselines import Saved
     from rankgate.gating.verdict import Verdict
     from rankgate.metrics.declare import Metric
 

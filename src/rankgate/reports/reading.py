@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import InputError, UsageError
-from rankgate.gating.baseline import is_baseline
-from rankgate.gating.baselines import SavedBaselines, show
+from rankgate.gating.saved.baseline import is_baseline
+from rankgate.gating.saved.baselines import SavedBaselines, show
 from rankgate.reports.compose import ReportPart
 from rankgate.reports.kinds_of_results import result_class
 

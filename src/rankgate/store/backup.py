@@ -23,8 +23,8 @@ from rankgate.data.streams.target import replacing
 from rankgate.errors import InputError, UsageError
 from rankgate.store import versions
 from rankgate.store.address import address, file_of, shown
-from rankgate.store.blobs import blobs_at
 from rankgate.store.database import WRITES, engine_of
+from rankgate.store.kept.blobs import blobs_at
 from rankgate.store.rows import PIECE
 from rankgate.store.store import Store, refuse_placeless, reported
 

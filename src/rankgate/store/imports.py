@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from rankgate.errors import InputError
-from rankgate.store import documents, projects, queries, raters
+from rankgate.store.material import documents, projects, queries
+from rankgate.store.people import raters
 from rankgate.store.rows import PIECE, insert, now
 from rankgate.store.tables.facts import ratings
 

@@ -14,8 +14,8 @@ from sqlalchemy.exc import DBAPIError
 from rankgate.errors import UsageError
 from rankgate.store import versions
 from rankgate.store.address import address, file_of, shown
-from rankgate.store.blobs import Blobs, blobs_at
 from rankgate.store.database import WRITES, engine_of, failure
+from rankgate.store.kept.blobs import Blobs, blobs_at
 from rankgate.store.tables.people import settings
 
 if TYPE_CHECKING:

@@ -8,16 +8,17 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from rankgate.errors import UsageError
-from rankgate.store import projects, sessions, tokens, users
+from rankgate.store.material import projects
+from rankgate.store.people import sessions, tokens, users
 from rankgate.store.rows import now
 from rankgate.web.asked import Who
 from rankgate.web.replies import Refused, not_found
 from rankgate.web.route import ADMIN, ANYONE, SIGNED_IN
 
 if TYPE_CHECKING:
-    from rankgate.store.sessions import Session
+    from rankgate.store.people.sessions import Session
+    from rankgate.store.people.tokens import Token
     from rankgate.store.store import Store
-    from rankgate.store.tokens import Token
     from rankgate.web.route import Route
 
 _ALLOWS = {

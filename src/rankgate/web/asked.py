@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rankgate.store import audit
+from rankgate.store.people import audit
 from rankgate.web.replies import not_found
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.store.projects import Project
-    from rankgate.store.sessions import Session
+    from rankgate.store.material.projects import Project
+    from rankgate.store.people.sessions import Session
+    from rankgate.store.people.tokens import Token
+    from rankgate.store.people.users import User
     from rankgate.store.store import Store
-    from rankgate.store.tokens import Token
-    from rankgate.store.users import User
     from rankgate.web.config import Config
 
 

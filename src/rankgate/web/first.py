@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from rankgate.store import invitations, users
+from rankgate.store.people import invitations, users
 from rankgate.store.store import Store
 
 if TYPE_CHECKING:

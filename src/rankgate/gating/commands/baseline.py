@@ -7,7 +7,7 @@ import click
 from rankgate.console import options
 from rankgate.console.output import print_result
 from rankgate.data.formats.tags import tags_from
-from rankgate.gating import baselines as service
+from rankgate.gating.saved import baselines as service
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.write import FORMS
 from rankgate.scoring import Convention

@@ -10,7 +10,7 @@ from rankgate.present.grid import Grid
 from rankgate.present.numbers import UNDEFINED, decimal
 
 if TYPE_CHECKING:
-    from rankgate.gating.baselines import BaselineSummary, SavedBaselines
+    from rankgate.gating.saved.baselines import BaselineSummary, SavedBaselines
 
 _LOOKS = 10
 

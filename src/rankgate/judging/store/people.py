@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 from rankgate.data.qrels import Scale
 from rankgate.data.scales import possible_grades, scale_of
 from rankgate.judging.store.store_listing import StoreListing
-from rankgate.store import audit, judgments, projects, runs, secrets, tasks, tokens, users
-from rankgate.store.audit import COMMAND_LINE
+from rankgate.store.kept import judgments, runs
+from rankgate.store.material import projects
+from rankgate.store.people import audit, secrets, tokens, users
+from rankgate.store.people.audit import COMMAND_LINE
+from rankgate.store.work import tasks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

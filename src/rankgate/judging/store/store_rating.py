@@ -9,11 +9,13 @@ from rankgate.data.streams.closing import Closing
 from rankgate.errors import UsageError
 from rankgate.judging.rating.session import CANNOT_TELL, grades_of, keys_of
 from rankgate.judging.rating.terminal import Screen
-from rankgate.store import batches, next_task, projects, raters, ratings, tasks, users
+from rankgate.store.material import projects
+from rankgate.store.people import raters, users
+from rankgate.store.work import batches, next_task, ratings, tasks
 
 if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject
-    from rankgate.store.tasks import Task
+    from rankgate.store.work.tasks import Task
 
 
 class StoreRating(Closing):

@@ -17,17 +17,10 @@ from rankgate.data.read import contents_of
 from rankgate.errors import InputError, UsageError
 from rankgate.files.conversion import Conversion
 from rankgate.files.convert import convert
-from rankgate.store import (
-    batches,
-    documents,
-    extras,
-    imports,
-    judgments,
-    projects,
-    queries,
-    ratings,
-    runs,
-)
+from rankgate.store import imports
+from rankgate.store.kept import extras, judgments, runs
+from rankgate.store.material import documents, projects, queries
+from rankgate.store.work import batches, ratings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

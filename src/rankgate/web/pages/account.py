@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from rankgate.store import projects, tokens
+from rankgate.store.material import projects
+from rankgate.store.people import tokens
 from rankgate.store.rows import now
 from rankgate.web.replies import Done, Page, not_found
 
 if TYPE_CHECKING:
-    from rankgate.store.tokens import Token
+    from rankgate.store.people.tokens import Token
     from rankgate.web.asked import Asked
 
 

@@ -9,7 +9,8 @@ import polars as pl
 
 from rankgate.errors import InputError
 from rankgate.judging.pooling.pool import pool
-from rankgate.store import batches, judgments, ratings, runs, tasks
+from rankgate.store.kept import judgments, runs
+from rankgate.store.work import batches, ratings, tasks
 from rankgate.web.replies import Done, Page
 
 if TYPE_CHECKING:

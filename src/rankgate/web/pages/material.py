@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from rankgate.data.formats.pool_file import read_pool
 from rankgate.data.read import contents_of, read_qrels
 from rankgate.judging.rating.pool_tasks import texts
-from rankgate.store import batches, documents, judgments, queries, runs
+from rankgate.store.kept import judgments, runs
+from rankgate.store.material import documents, queries
+from rankgate.store.work import batches
 from rankgate.web.replies import Done, Page, not_found
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.store import invitations, users
+from rankgate.store.people import invitations, users
 from rankgate.web.replies import Done, Page, Refused, not_found
 
 if TYPE_CHECKING:

@@ -8,7 +8,10 @@ import polars as pl
 
 from rankgate.data.scales import scale_of
 from rankgate.errors import InputError
-from rankgate.store import audit, batches, projects, raters, ratings, runs, tasks, users
+from rankgate.store.kept import runs
+from rankgate.store.material import projects
+from rankgate.store.people import audit, raters, users
+from rankgate.store.work import batches, ratings, tasks
 from rankgate.web.pages.rate import duration
 from rankgate.web.replies import Done, Page
 

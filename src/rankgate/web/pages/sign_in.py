@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from rankgate.errors import UsageError
-from rankgate.store import audit, invitations, secrets, sessions, users
+from rankgate.store.people import audit, invitations, secrets, sessions, users
 from rankgate.web.endpoint import FORM, SESSION
 from rankgate.web.render import assets
 from rankgate.web.replies import Done, Page, Refused, Sent, not_found
@@ -14,7 +14,7 @@ from rankgate.web.replies import Done, Page, Refused, Sent, not_found
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.store.users import User
+    from rankgate.store.people.users import User
     from rankgate.web.asked import Asked
 
 _TRIES, _FROM_ONE, _SINCE = 10, 100, timedelta(minutes=15)

@@ -11,18 +11,19 @@ from zlib import crc32
 
 from rankgate.judging.rating.session import keys_of
 from rankgate.present.charts.style import GRADES
-from rankgate.store import projects, runs
+from rankgate.store.kept import runs
+from rankgate.store.material import projects
 
 if TYPE_CHECKING:
     import polars as pl
     from sqlalchemy import Connection
 
-    from rankgate.store.documents import Document
-    from rankgate.store.projects import Project
-    from rankgate.store.ratings import Rating
-    from rankgate.store.runs import StoredRun
+    from rankgate.store.kept.runs import StoredRun
+    from rankgate.store.material.documents import Document
+    from rankgate.store.material.projects import Project
     from rankgate.store.store import Store
-    from rankgate.store.tasks import Task
+    from rankgate.store.work.ratings import Rating
+    from rankgate.store.work.tasks import Task
 
 REASONS = (
     ("unclear query", "I do not understand the query"),

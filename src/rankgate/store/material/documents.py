@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from rankgate.errors import InputError
-from rankgate.store.queries import strings
+from rankgate.store.material.queries import strings
 from rankgate.store.rows import PIECE, insert, now, value_of
 from rankgate.store.tables.material import documents
 

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from rankgate.data.place import Place
 from rankgate.data.run import Run
-from rankgate.store.blobs import Blobs, keep
-from rankgate.store.parquet import packed, unpacked
+from rankgate.store.kept.blobs import Blobs, keep
+from rankgate.store.kept.parquet import packed, unpacked
 from rankgate.store.rows import new_id, now, taken, unknown, value_of
 from rankgate.store.tables.results import runs
 

@@ -18,9 +18,9 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import rankings_among
 from rankgate.evaluation.scored_system import Scorer
-from rankgate.gating import looks
-from rankgate.gating.baseline import Baseline, dumped, is_baseline, loaded
 from rankgate.gating.policy import default, found, read
+from rankgate.gating.saved import looks
+from rankgate.gating.saved.baseline import Baseline, dumped, is_baseline, loaded
 from rankgate.gating.unfinished import refuse_unfinished, refuse_unfinished_files
 from rankgate.metrics.names import DEFAULT_METRICS, parse, parse_all
 from rankgate.present.result import Result

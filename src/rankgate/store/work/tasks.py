@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.store import documents, queries, runs
-from rankgate.store.batches import Batch
-from rankgate.store.batches import get as batch_of
+from rankgate.store.kept import runs
+from rankgate.store.material import documents, queries
 from rankgate.store.rows import now, unknown
 from rankgate.store.tables import material
 from rankgate.store.tables.columns import Moment
 from rankgate.store.tables.facts import raters, ratings
 from rankgate.store.tables.work import assignments, batches, tasks
+from rankgate.store.work.batches import Batch
+from rankgate.store.work.batches import get as batch_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.store.documents import Document
-    from rankgate.store.queries import Query
-    from rankgate.store.runs import StoredRun
+    from rankgate.store.kept.runs import StoredRun
+    from rankgate.store.material.documents import Document
+    from rankgate.store.material.queries import Query
 
 
 _BY_NUMBER = sa.select(tasks).where(tasks.c.id == sa.bindparam("number"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from rankgate.errors import InputError
-from rankgate.store.blobs import Blobs, keep
+from rankgate.store.kept.blobs import Blobs, keep
 from rankgate.store.rows import new_id, now, unknown, value_of
 from rankgate.store.tables.results import results
 

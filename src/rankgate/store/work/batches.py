@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import sqlalchemy as sa
 
 from rankgate.errors import UsageError
-from rankgate.store import documents, queries
+from rankgate.store.material import documents, queries
 from rankgate.store.rows import PIECE, insert, new_id, now, taken, unknown, value_of
 from rankgate.store.tables.work import KINDS, STRATEGIES, batches, tasks
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rankgate.store import results
+from rankgate.store.kept import results
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.store.blobs import Blobs
+    from rankgate.store.kept.blobs import Blobs
 
 _KIND = "import"
 _ENTRIES = "\x1fentries"  # a key that no file has: JSON has no keys but texts

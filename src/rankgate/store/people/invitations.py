@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from rankgate.errors import UsageError
-from rankgate.store import users as people
+from rankgate.store.people import users as people
+from rankgate.store.people.secrets import new_secret, secret_hash
 from rankgate.store.rows import new_id, now, value_of
-from rankgate.store.secrets import new_secret, secret_hash
 from rankgate.store.tables.people import ROLES, invitations
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.store.users import User
+    from rankgate.store.people.users import User
 
 LIFETIME = timedelta(days=7)
 

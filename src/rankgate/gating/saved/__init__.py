@@ -1,0 +1,1 @@
+"""Saved baselines, and the log of looks at them."""

@@ -1,0 +1,1 @@
+"""What is kept as blobs: runs, judgments, results."""

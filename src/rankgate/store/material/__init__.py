@@ -1,0 +1,1 @@
+"""What is judged: projects, queries, documents."""

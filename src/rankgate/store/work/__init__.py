@@ -1,0 +1,1 @@
+"""The work of raters: batches, tasks, ratings, preferences."""
