@@ -40,9 +40,9 @@ def compared(given: pl.DataFrame) -> pl.DataFrame:
 
 def _gap(grade: pl.Expr) -> pl.Expr:
     """The mean absolute difference of two ratings of a pair: Σ(2i − m − 1)g₍ᵢ₎ over m(m − 1)/2."""
-    many = pl.len().over(PAIR)
-    place = grade.rank("ordinal").over(PAIR).cast(pl.Float64)
-    return ((2 * place - many - 1) * grade).sum().over(PAIR) / (many * (many - 1) / 2)
+    many = pl.len().cast(pl.Float64)
+    place = grade.rank("ordinal").cast(pl.Float64)
+    return (((2 * place - many - 1) * grade).sum() / (many * (many - 1) / 2)).over(PAIR)
 
 
 def by_grade(sheet: RatingMatrix) -> pl.DataFrame:
