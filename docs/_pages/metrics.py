@@ -11,10 +11,10 @@ from _pages.words import MADE, code, prose, table, toctree
 from rankgate.evaluation.documents import metrics as documents
 from rankgate.evaluation.metric import metric_details
 from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.preferences import PREFERENCE_METRICS
 from rankgate.metrics.sampling import SAMPLE_METRICS
+from rankgate.metrics.subtopics import FACET_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

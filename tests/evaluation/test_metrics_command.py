@@ -7,10 +7,10 @@ import pytest
 
 from rankgate.evaluation.metric import metric_details
 from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.preferences import PREFERENCE_METRICS
 from rankgate.metrics.sampling import SAMPLE_METRICS
+from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.present.forms.as_text import wide
 from rankgate.present.write import rendered
 from rankgate.scoring import CONVENTIONS

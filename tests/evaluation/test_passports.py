@@ -4,10 +4,10 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.metric import metric_details
 from rankgate.evaluation.metrics import metrics
 from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.preferences import PREFERENCE_METRICS
 from rankgate.metrics.sampling import SAMPLE_METRICS
+from rankgate.metrics.subtopics import FACET_METRICS
 from support.wording import raises
 
 EVERY = (*CATALOGUE, *FACET_METRICS, *PREFERENCE_METRICS, *SAMPLE_METRICS, *LIST_METRICS)

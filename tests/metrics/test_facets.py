@@ -18,9 +18,9 @@ from rankgate.data import read_qrels, read_run
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics import parse
-from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.facets.faceted import block, gains, ideal_gains
 from rankgate.metrics.facets.novelty import alpha_dcg, alpha_ndcg
+from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.scoring import CONVENTIONS
 from support.wording import raises
 

@@ -19,10 +19,10 @@ from rankgate.evaluation.lists.builder import ListBuilder
 from rankgate.evaluation.lists.known_items import everyone
 from rankgate.evaluation.rankings import measured_run, rankings_of
 from rankgate.metrics.exact import ExactMean
-from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import NONE, Sums
 from rankgate.metrics.lists.accumulate import Part, add_parts, number_of
 from rankgate.metrics.names import DEFAULT_METRICS
+from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.metrics.views import SUBTOPICS
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.chosen import chosen_convention

@@ -12,8 +12,8 @@ from rankgate.evaluation.evaluation import Evaluation
 from rankgate.evaluation.rankings import by_ids, measured_run, named_rankings
 from rankgate.evaluation.states import with_states
 from rankgate.metrics.declare import Metric
-from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.names import DEFAULT_METRICS, parse, parse_all
+from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.metrics.views import LISTS, RANKING, SUBTOPICS
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.chosen import chosen_convention

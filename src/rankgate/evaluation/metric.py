@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS, NEEDS
 from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.names import parse
+from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.metrics.trec import NAMED
 from rankgate.present.result import Result
 from rankgate.scoring import CONVENTIONS

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.evaluation.metric import MetricDetails
 from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.names import known
 from rankgate.metrics.plugins import installed
 from rankgate.metrics.preferences import PREFERENCE_METRICS
 from rankgate.metrics.sampling import SAMPLE_METRICS
+from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.present.result import Result
 
 if TYPE_CHECKING:

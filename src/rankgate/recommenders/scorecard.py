@@ -12,9 +12,9 @@ from rankgate.declare import Count
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import chosen_metrics
-from rankgate.metrics.facets import FACET_METRICS
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.lists.declare import lists_apart
+from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.present.codec import decoded
 from rankgate.present.result import Notice, Result
 from rankgate.recommenders.sampled_correction import corrected_cards

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -13,10 +13,13 @@ from rankgate.errors import InputError, MissingExtraError, RankgateError, UsageE
 from rankgate.store.address import file_of, shown
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL, Connection, Engine
+    from sqlalchemy import URL, Engine
 
 BUSY = 20_000
 """Milliseconds that SQLite waits for another process that writes."""
+
+Connection: TypeAlias = sa.Connection
+"""A connection in a transaction, as `Store.read` and `Store.write` give it."""
 
 WRITES = "rankgate_writes"
 """The execution option of connections that write: SQLite takes its lock when they begin."""

@@ -16,8 +16,7 @@ from rankgate.store.people.audit import COMMAND_LINE
 from rankgate.store.work import tasks
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
+    from rankgate.store.database import Connection
     from rankgate.store.store import Store
 
 

@@ -23,8 +23,7 @@ from rankgate.store.material import documents, projects, queries
 from rankgate.store.work import batches, ratings
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
+    from rankgate.store.database import Connection
     from rankgate.store.store import Store
 
 _KEPT = ("qrels", "ratings", "queries", "documents", "runs")
