@@ -124,7 +124,7 @@ def run(name: str, python: str, queries: int) -> dict[str, Any]:
 
 def measured(name: str, queries: int) -> dict[str, Any]:
     """Seconds and two sums of fused scores by method, and the process's most memory."""
-    held, fuse, files, summed = {"rankgate": by_rankgate, "ranx": by_ranx}[name](queries)
+    in_memory, fuse, files, summed = {"rankgate": by_rankgate, "ranx": by_ranx}[name](queries)
     seconds, sums = {}, {}
 
     def timed(row: str, work: Callable[[], Any]) -> None:
@@ -137,7 +137,7 @@ def measured(name: str, queries: int) -> dict[str, Any]:
     places = written(queries) if compared else []
     for method in FILES if compared else ():
         timed(_from_files(method), lambda method=method: files(places, method))  # type: ignore[misc]
-    runs = held()
+    runs = in_memory()
     for method in RANX if compared else FILES:
         timed(method, lambda method=method: fuse(runs, method))  # type: ignore[misc]
     status = Path("/proc/self/status").read_text()

@@ -8,8 +8,8 @@ import pytest
 from rankgate.data.scales import GRADED
 from rankgate.store.material import documents, projects
 from rankgate.store.people import sessions, users
+from rankgate.store.rating import batches, ratings
 from rankgate.store.store import Store
-from rankgate.store.work import batches, ratings
 from support.serving import Visitor, started
 
 pytestmark = pytest.mark.slow

@@ -6,8 +6,8 @@ import pytest
 from rankgate.data.scales import scale_of
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.people import raters, users
+from rankgate.store.rating import batches
 from rankgate.store.store import Store
-from rankgate.store.work import batches
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

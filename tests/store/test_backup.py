@@ -15,8 +15,8 @@ from rankgate.store.check import check
 from rankgate.store.kept import judgments, runs
 from rankgate.store.material import projects
 from rankgate.store.people import users
+from rankgate.store.rating import next_task, ratings, tasks
 from rankgate.store.store import Store
-from rankgate.store.work import next_task, ratings, tasks
 from support.wording import raises
 
 RELEASED = Path(__file__).parent / "released"

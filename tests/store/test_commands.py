@@ -8,8 +8,8 @@ from rankgate.data.read import contents_of
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.store.transfer import export_file, import_file
 from rankgate.store.people import audit, raters, secrets, tokens, users
+from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.store import Store
-from rankgate.store.work import batches, ratings, tasks
 from support.command import assert_refused
 from support.wording import raises
 

@@ -10,9 +10,9 @@ from rankgate.store import versions
 from rankgate.store.address import address
 from rankgate.store.database import engine_of
 from rankgate.store.people import audit
+from rankgate.store.rating import ratings
 from rankgate.store.store import Store
 from rankgate.store.tables import METADATA
-from rankgate.store.work import ratings
 from support.wording import raises
 
 

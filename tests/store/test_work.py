@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from rankgate.store.work import batches, next_task, preferences, ratings, tasks
-from rankgate.store.work.batches import Gold, Side
-from rankgate.store.work.settling import state_of
+from rankgate.store.rating import batches, next_task, preferences, ratings, tasks
+from rankgate.store.rating.batches import Gold, Side
+from rankgate.store.rating.settling import state_of
 from support.wording import raises
 
 from .conftest import PAIRS, Shop

@@ -5,8 +5,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
+from rankgate.store.rating import next_task, ratings
 from rankgate.store.store import Store
-from rankgate.store.work import next_task, ratings
 
 NUMBER = count()
 

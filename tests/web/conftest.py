@@ -9,8 +9,8 @@ from argon2 import PasswordHasher
 from rankgate.data.scales import GRADED
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.people import secrets, users
+from rankgate.store.rating import batches
 from rankgate.store.store import Store
-from rankgate.store.work import batches
 from support.serving import PASSWORD, Visitor, served
 
 ROLES = ("admin", "manager", "rater", "viewer")

@@ -11,7 +11,7 @@ import pytest
 
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.people import users
-from rankgate.store.work import batches
+from rankgate.store.rating import batches
 from rankgate.web.guidelines import guideline_html
 from rankgate.web.limits import Buckets
 from support.serving import Visitor, served

@@ -14,8 +14,8 @@ from rankgate.data.scales import GRADED
 from rankgate.store.check import check
 from rankgate.store.material import projects
 from rankgate.store.people import sessions, users
+from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.store import Store
-from rankgate.store.work import batches, ratings, tasks
 from support.serving import Visitor, started
 
 pytestmark = pytest.mark.slow

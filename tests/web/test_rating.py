@@ -12,7 +12,7 @@ from rankgate import Client
 from rankgate.errors import UsageError
 from rankgate.store.material import projects
 from rankgate.store.people import tokens, users
-from rankgate.store.work import batches, ratings
+from rankgate.store.rating import batches, ratings
 from rankgate.web.routes import ROUTES
 from support.serving import Visitor
 
@@ -125,7 +125,7 @@ def test_which_of_two_documents_is_better(team, fresh):
     answer = rater.post(f"{path}/ratings", task=task["id"], choice="left")
     assert answer.json()["new"] is True
     from rankgate.store.material import documents
-    from rankgate.store.work import preferences
+    from rankgate.store.rating import preferences
 
     with team.store.read() as connection:
         found = preferences.listed(connection, fresh.id)

@@ -10,10 +10,10 @@ import sqlalchemy as sa
 
 from rankgate.errors import InputError
 from rankgate.store.database import failure
+from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.tables.facts import ratings
 from rankgate.store.tables.results import blobs
 from rankgate.store.tables.work import assignments
-from rankgate.store.work.ratings import WITHDRAWN
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -7,6 +7,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rankgate.errors import UsageError
@@ -24,6 +25,19 @@ def value_of(kind: type[T], row: Row[Any] | Mapping[str, Any]) -> T:
     """A frozen value whose fields are columns of a row."""
     columns: Any = row if isinstance(row, Mapping) else row._mapping  # noqa: SLF001 - public there
     return kind(**{each.name: columns[each.name] for each in fields(kind)})  # type: ignore[arg-type]
+
+
+def named(connection: Connection, kind: type[T], table: Table, project: int, name: str) -> T | None:
+    """The row of a project that has this name; None where there is none."""
+    here = sa.and_(table.c.project == project, table.c.name == name)
+    row = connection.execute(sa.select(table).where(here)).first()
+    return None if row is None else value_of(kind, row)
+
+
+def all_of(connection: Connection, kind: type[T], table: Table, project: int) -> list[T]:
+    """The rows of a project, the oldest first."""
+    chosen = sa.select(table).where(table.c.project == project).order_by(table.c.id)
+    return [value_of(kind, row) for row in connection.execute(chosen)]
 
 
 def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:

@@ -10,8 +10,8 @@ from rankgate.data.streams.closing import Closing
 from rankgate.errors import UsageError
 from rankgate.store.kept import judgments, results, runs
 from rankgate.store.material import projects
+from rankgate.store.rating import batches, ratings
 from rankgate.store.store import Store
-from rankgate.store.work import batches, ratings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
     from rankgate.data.ratings import Ratings
     from rankgate.data.run import Run
-    from rankgate.store.work.batches import Strategy
+    from rankgate.store.rating.batches import Strategy
 
 ALL = "all"
 """The name of the ratings of all batches, and of no batch."""

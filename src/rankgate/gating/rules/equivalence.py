@@ -11,6 +11,7 @@ from rankgate.comparison.whole import Drawn
 from rankgate.declare import Parameter, Range
 from rankgate.gating.bounds import check_bound
 from rankgate.gating.intervals import statuses
+from rankgate.gating.relative import beyond, shifted_range
 from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import unmoved, within
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from rankgate.gating.evidence import Evidence, HypotheticalValues, Terms
     from rankgate.gating.rule import Rule
-
-    Floats = NDArray[np.float64]
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
@@ -39,10 +38,10 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     if share is None or isinstance(gains, Drawn):
         sides = [check_bound(each, -margin, terms, limits) for each in (gains, -gains)]
     else:
-        allowed = _allowed(evidence.queries(metric, rule.slice)["baseline"].to_numpy(), share)
-        widened = _widened(rule, evidence)
+        baseline = evidence.queries(metric, rule.slice)["baseline"].to_numpy()
+        limits = shifted_range(rule, evidence)
         sides = [
-            check_bound(each + allowed, 0.0, terms, widened).shifted(-margin)
+            check_bound(beyond(each, baseline, share), 0.0, terms, limits).shifted(-margin)
             for each in (gains, -gains)
         ]
     return within(rule, evidence, (sides[0], sides[1]), margin)
@@ -52,29 +51,15 @@ def _both_sides(terms: Terms) -> Terms:
     return replace(terms, tests=2 * terms.tests)
 
 
-def _allowed(baseline: Floats, share: float) -> Floats:
-    """What a share of the baseline allows each query to differ."""
-    sign = np.where(baseline.mean(axis=0) < 0, -1.0, 1.0)
-    return np.asarray(share * sign * baseline, np.float64)
-
-
-def _widened(rule: Rule, evidence: Evidence) -> tuple[float, float] | None:
-    known = evidence.inputs.ranges.get(rule["metric"])
-    if known is None:
-        return None
-    reach, most = known[1] - known[0], rule["relative"] * max(map(abs, known))
-    return (-reach - most, reach + most) if known[0] < 0 else (-reach, reach + most)
-
-
 def _statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:
-    gain, terms, bound = values.gain, _both_sides(evidence.terms), 0.0
-    if rule["relative"] is None:
-        allowed, bound = np.zeros(1), -rule["margin"]
-        limits = evidence.gain_range(rule["metric"])
+    sides, terms, share = [values.gain, -values.gain], _both_sides(evidence.terms), rule["relative"]
+    if share is None:
+        bound, limits = -rule["margin"], evidence.gain_range(rule["metric"])
     else:
-        allowed, limits = _allowed(values.baseline, rule["relative"]), _widened(rule, evidence)
-    bounds = np.full(gain.shape[1], bound)
-    low, high = (statuses(each + allowed, bounds, terms, limits) for each in (gain, -gain))
+        sides = [beyond(each, values.baseline, share) for each in sides]
+        bound, limits = 0.0, shifted_range(rule, evidence)
+    bounds = np.full(values.gain.shape[1], bound)
+    low, high = (statuses(each, bounds, terms, limits) for each in sides)
     out = (low == "fail") | (high == "fail")
     both = (low == "pass") & (high == "pass")
     return np.where(out, "fail", np.where(both, "pass", "inconclusive"))

@@ -10,6 +10,7 @@ from rankgate.comparison.whole import Drawn
 from rankgate.declare import Parameter, Range
 from rankgate.gating.bounds import check_bound
 from rankgate.gating.intervals import statuses
+from rankgate.gating.relative import beyond, shifted_range
 from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import settled, unmoved
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from rankgate.gating.evidence import Evidence, HypotheticalValues
     from rankgate.gating.rule import Rule
-
-    Floats = NDArray[np.float64]
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
@@ -33,8 +32,10 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     if share is None or isinstance(gains, Drawn):
         result = check_bound(gains, -margin, evidence.terms, evidence.gain_range(metric))
     else:
-        values = _beyond(gains, evidence.queries(metric, rule.slice)["baseline"].to_numpy(), share)
-        result = check_bound(values, 0.0, evidence.terms, _range(rule, evidence)).shifted(-margin)
+        values = beyond(gains, evidence.queries(metric, rule.slice)["baseline"].to_numpy(), share)
+        result = check_bound(values, 0.0, evidence.terms, shifted_range(rule, evidence)).shifted(
+            -margin
+        )
     return settled(rule, evidence, result, margin, loss=True)
 
 
@@ -43,28 +44,9 @@ def _statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDA
     if share is None:
         bound, limits = -rule["margin"], evidence.gain_range(rule["metric"])
     else:
-        gain, bound = _beyond(gain, values.baseline, share), 0.0
-        limits = _range(rule, evidence)
+        gain, bound = beyond(gain, values.baseline, share), 0.0
+        limits = shifted_range(rule, evidence)
     return statuses(gain, np.full(gain.shape[1], bound), evidence.terms, limits)
-
-
-def _beyond(gain: Floats, baseline: Floats, share: float) -> Floats:
-    """What each query gains beyond the loss that a share of its baseline allows.
-
-    Its mean is above 0 where the mean loss is below the share of the mean; so the interval knows
-    that the margin is an estimate too.
-    """
-    sign = np.where(baseline.mean(axis=0) < 0, -1.0, 1.0)
-    return np.asarray(gain + share * sign * baseline, np.float64)
-
-
-def _range(rule: Rule, evidence: Evidence) -> tuple[float, float] | None:
-    known = evidence.inputs.ranges.get(rule["metric"])
-    if known is None:
-        return None
-    most = rule["relative"] * max(map(abs, known))
-    reach = known[1] - known[0]
-    return (-reach - most, reach + most) if known[0] < 0 else (-reach, reach + most)
 
 
 KIND = RuleKind(

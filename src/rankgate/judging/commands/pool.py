@@ -17,8 +17,8 @@ from rankgate.judging.pooling.pool import ORDER_NAMES, order_facts, pool
 from rankgate.present.suffixes import refuse_other_suffix
 
 if TYPE_CHECKING:
+    from rankgate.store.rating.batches import Strategy
     from rankgate.store.stored_project import StoredProject
-    from rankgate.store.work.batches import Strategy
 
 
 @click.command("pool", cls=DefiningCommand, definitions={"Orders": order_facts()})

@@ -13,7 +13,7 @@ from rankgate.store.kept import judgments, runs
 from rankgate.store.material import projects
 from rankgate.store.people import audit, secrets, tokens, users
 from rankgate.store.people.audit import COMMAND_LINE
-from rankgate.store.work import tasks
+from rankgate.store.rating import tasks
 
 if TYPE_CHECKING:
     from rankgate.store.database import Connection

@@ -11,11 +11,11 @@ from rankgate.judging.rating.session import CANNOT_TELL, grades_of, keys_of
 from rankgate.judging.rating.terminal import Screen
 from rankgate.store.material import projects
 from rankgate.store.people import raters, users
-from rankgate.store.work import batches, next_task, ratings, tasks
+from rankgate.store.rating import batches, next_task, ratings, tasks
 
 if TYPE_CHECKING:
+    from rankgate.store.rating.tasks import Task
     from rankgate.store.stored_project import StoredProject
-    from rankgate.store.work.tasks import Task
 
 
 class StoreRating(Closing):

@@ -20,7 +20,7 @@ from rankgate.files.convert import convert
 from rankgate.store import imports
 from rankgate.store.kept import extras, judgments, runs
 from rankgate.store.material import documents, projects, queries
-from rankgate.store.work import batches, ratings
+from rankgate.store.rating import batches, ratings
 
 if TYPE_CHECKING:
     from rankgate.store.database import Connection

@@ -13,7 +13,7 @@ from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.store.kept.blobs import Blobs, keep
 from rankgate.store.kept.parquet import packed, unpacked
-from rankgate.store.rows import new_id, now, taken, unknown, value_of
+from rankgate.store.rows import all_of, named, new_id, now, taken, unknown
 from rankgate.store.tables.facts import ratings
 from rankgate.store.tables.results import judgments
 
@@ -90,15 +90,12 @@ def add(
 
 def find(connection: Connection, project: int, name: str) -> StoredJudgments | None:
     """Judgments of a project by name, without their grades; None where there are none."""
-    here = sa.and_(judgments.c.project == project, judgments.c.name == name)
-    row = connection.execute(sa.select(judgments).where(here)).first()
-    return None if row is None else value_of(StoredJudgments, row)
+    return named(connection, StoredJudgments, judgments, project, name)
 
 
 def listed(connection: Connection, project: int) -> list[StoredJudgments]:
     """All judgments of a project, the oldest first."""
-    chosen = sa.select(judgments).where(judgments.c.project == project).order_by(judgments.c.id)
-    return [value_of(StoredJudgments, row) for row in connection.execute(chosen)]
+    return all_of(connection, StoredJudgments, judgments, project)
 
 
 def read(connection: Connection, blobs: Blobs, project: int, name: str) -> Qrels:

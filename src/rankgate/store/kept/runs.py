@@ -13,7 +13,7 @@ from rankgate.data.place import Place
 from rankgate.data.run import Run
 from rankgate.store.kept.blobs import Blobs, keep
 from rankgate.store.kept.parquet import packed, unpacked
-from rankgate.store.rows import new_id, now, taken, unknown, value_of
+from rankgate.store.rows import all_of, named, new_id, now, taken, unknown, value_of
 from rankgate.store.tables.results import runs
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def add(
         InputError, DuplicateError: rows that are no run.
     """
     chosen = name or run.name
-    known = _first(connection, project, chosen)
+    known = find(connection, project, chosen)
     if known is not None:
         if known.sha256 != run.sha256:
             raise taken("run", chosen)
@@ -94,20 +94,14 @@ def add(
         states=None if states is None else keep(connection, blobs, packed(states)),
         made_by=dict(made_by or {}),
     )  # fmt: skip
-    found = _first(connection, project, chosen)
+    found = find(connection, project, chosen)
     assert found is not None
     return found
 
 
-def _first(connection: Connection, project: int, name: str) -> StoredRun | None:
-    here = sa.and_(runs.c.project == project, runs.c.name == name)
-    row = connection.execute(sa.select(runs).where(here)).first()
-    return None if row is None else value_of(StoredRun, row)
-
-
 def find(connection: Connection, project: int, name: str) -> StoredRun | None:
     """A run of a project by name, without its rankings; None where there is none."""
-    return _first(connection, project, name)
+    return named(connection, StoredRun, runs, project, name)
 
 
 def by_number(connection: Connection, run: int) -> StoredRun:
@@ -120,8 +114,7 @@ def by_number(connection: Connection, run: int) -> StoredRun:
 
 def listed(connection: Connection, project: int) -> list[StoredRun]:
     """The runs of a project, the oldest first."""
-    chosen = sa.select(runs).where(runs.c.project == project).order_by(runs.c.id)
-    return [value_of(StoredRun, row) for row in connection.execute(chosen)]
+    return all_of(connection, StoredRun, runs, project)
 
 
 def read(connection: Connection, blobs: Blobs, project: int, name: str) -> Run:
@@ -131,7 +124,7 @@ def read(connection: Connection, blobs: Blobs, project: int, name: str) -> Run:
         UsageError: there is none of this name.
         InputError: its blob is missing or damaged.
     """
-    found = _first(connection, project, name)
+    found = find(connection, project, name)
     if found is None:
         raise unknown("run", name)
     return rankings(found, blobs)

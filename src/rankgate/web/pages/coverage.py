@@ -10,7 +10,7 @@ import polars as pl
 from rankgate.errors import InputError
 from rankgate.judging.pooling.pool import pool
 from rankgate.store.kept import judgments, runs
-from rankgate.store.work import batches, ratings, tasks
+from rankgate.store.rating import batches, ratings, tasks
 from rankgate.web.replies import Done, Page
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from rankgate.data.read import contents_of, read_qrels
 from rankgate.judging.rating.pool_tasks import texts
 from rankgate.store.kept import judgments, runs
 from rankgate.store.material import documents, queries
-from rankgate.store.work import batches
+from rankgate.store.rating import batches
 from rankgate.web.replies import Done, Page, not_found
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from rankgate.errors import InputError
 from rankgate.store.kept import runs
 from rankgate.store.material import projects
 from rankgate.store.people import audit, raters, users
-from rankgate.store.work import batches, ratings, tasks
+from rankgate.store.rating import batches, ratings, tasks
 from rankgate.web.pages.rate import duration
 from rankgate.web.replies import Done, Page
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from rankgate.store.material import projects
 from rankgate.store.people import raters
-from rankgate.store.work import batches, next_task, preferences, ratings, tasks
+from rankgate.store.rating import batches, next_task, preferences, ratings, tasks
 from rankgate.web.guidelines import guideline_html
 from rankgate.web.pages.task_view import REASONS, image_origins, scale_view, swapped, task_view
 from rankgate.web.replies import Done, Page, Refused, not_found
@@ -19,8 +19,8 @@ from rankgate.web.replies import Done, Page, Refused, not_found
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.store.work.ratings import Rating
-    from rankgate.store.work.tasks import Progress, Task
+    from rankgate.store.rating.ratings import Rating
+    from rankgate.store.rating.tasks import Progress, Task
     from rankgate.web.asked import Asked
 
 _PACE = 20

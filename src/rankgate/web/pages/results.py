@@ -20,7 +20,7 @@ from rankgate.present.pages.page import content
 from rankgate.store.kept import judgments, runs
 from rankgate.store.material import documents, queries
 from rankgate.store.people import raters
-from rankgate.store.work import ratings, tasks
+from rankgate.store.rating import ratings, tasks
 from rankgate.web.pages.task_view import image_origins, scale_view, task_view
 from rankgate.web.replies import Done, Page, Reply, Sent, not_found
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from rankgate.store.kept.runs import StoredRun
     from rankgate.store.material.documents import Document
     from rankgate.store.material.projects import Project
+    from rankgate.store.rating.ratings import Rating
+    from rankgate.store.rating.tasks import Task
     from rankgate.store.store import Store
-    from rankgate.store.work.ratings import Rating
-    from rankgate.store.work.tasks import Task
 
 REASONS = (
     ("unclear query", "I do not understand the query"),

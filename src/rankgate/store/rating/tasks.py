@@ -11,13 +11,13 @@ import sqlalchemy as sa
 
 from rankgate.store.kept import runs
 from rankgate.store.material import documents, queries
+from rankgate.store.rating.batches import Batch
+from rankgate.store.rating.batches import get as batch_of
 from rankgate.store.rows import now, unknown
 from rankgate.store.tables import material
 from rankgate.store.tables.columns import Moment
 from rankgate.store.tables.facts import raters, ratings
 from rankgate.store.tables.work import assignments, batches, tasks
-from rankgate.store.work.batches import Batch
-from rankgate.store.work.batches import get as batch_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 import sqlalchemy as sa
 
 from rankgate.errors import UsageError
+from rankgate.store.rating.settling import settle
 from rankgate.store.rows import insert, now, unknown, value_of
 from rankgate.store.tables.facts import preferences
 from rankgate.store.tables.work import assignments, tasks
-from rankgate.store.work.settling import settle
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

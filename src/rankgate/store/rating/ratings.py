@@ -15,12 +15,12 @@ from rankgate.data.place import Place
 from rankgate.data.ratings import Ratings
 from rankgate.errors import InputError, UsageError
 from rankgate.store.material import projects
+from rankgate.store.rating.next_task import LEASE
+from rankgate.store.rating.settling import settle
 from rankgate.store.rows import insert, now, unknown, value_of
 from rankgate.store.tables.facts import raters, ratings
 from rankgate.store.tables.material import documents, queries
 from rankgate.store.tables.work import assignments, batches, tasks
-from rankgate.store.work.next_task import LEASE
-from rankgate.store.work.settling import settle
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from rankgate.store.rating import batches
 from rankgate.store.rows import insert, now
 from rankgate.store.tables.columns import Moment
 from rankgate.store.tables.work import assignments, cursors, tasks
-from rankgate.store.work import batches
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, TextClause
