@@ -23,8 +23,8 @@ _TABLES = {
 }
 _NONE = "–"
 _BLOCKS = (
-    "A finding blocks the figures that it spoils from the share of faults given here; below it, "
-    "and always where there is none, they come with a warning. `sample-ratio` (chi-squared, "
+    "A finding blocks the figures that it affects when its share of faults reaches the one given "
+    "here. Below it, or without such a share, it is only a warning. `sample-ratio` (chi-squared, "
     "p < 0.001) and `mean-weight` (importance weights whose mean is not 1) always block."
 )
 _NULL = (

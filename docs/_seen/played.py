@@ -102,7 +102,7 @@ def _run(command: str, before: int) -> tuple[int, str]:
 
 
 def _named(word: str) -> list[str]:
-    """The files that a word with a star stands for; without any, and every other word, itself."""
+    """The files that match a word with a star; the word itself without a match or a star."""
     return (sorted(map(str, Path().glob(word))) or [word]) if "*" in word else [word]
 
 

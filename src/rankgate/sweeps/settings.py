@@ -23,7 +23,7 @@ class Settings:
         trials: How many points Optuna proposes.
         limit: How many points a grid may have at most.
         workers: How many points are measured at the same time; one if there is set-up.
-        latency: The quantile of latency for the front of quality against latency.
+        latency: The quantile of latency for the Pareto front of quality against latency.
         folds: Parts of the queries for cross-validation.
         repeats: How often the queries are cut anew.
         level: The confidence level of the intervals.
