@@ -75,7 +75,7 @@ def kpi(
             raise UsageError(problem, code="unknown-slice")
     with database(memory, threads) as base:
         manifest = open_events(base, events, mapping)
-        excluded = _exclude(base, bots=without_bots, duplicates=without_duplicates)
+        excluded = exclude(base, bots=without_bots, duplicates=without_duplicates)
         found = diagnosed(base, manifest) if checks else None
         blocked = {} if despite or not found else _blocked(chosen, found)
         kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
@@ -83,7 +83,7 @@ def kpi(
         known = [each for each in given if not each.needs or set(each.needs) & kinds]
         if not ({"add_to_cart", "purchase"} & kinds or success):
             known = [each for each in known if each.name not in _OF_GOALS]
-        built = _Tables(base, success, bands="band" in by)
+        built = KpiTables(base, success, bands="band" in by)
         values = [frame for each in ("all", *by) for frame in _divided(built, known, each)]
         values.append(_unknown([each.name for each in given if each not in known]))
         head = base.rows(
@@ -107,7 +107,7 @@ def _blocked(chosen: Iterable[Kpi], found: Diagnosis) -> dict[str, tuple[str, ..
     return {name: tuple(each.code for each in faults) for name, faults in codes.items() if faults}
 
 
-def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]:
+def exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]:
     """Leave rows out of ``events``; say what and how many."""
     words = []
     if duplicates:
@@ -137,7 +137,7 @@ def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]
     return tuple(words)
 
 
-class _Tables:
+class KpiTables:
     """The tables that KPIs are of, each made when it is first needed."""
 
     def __init__(self, base: Database, success: Sequence[str], *, bands: bool) -> None:
@@ -182,7 +182,7 @@ class _Tables:
         return lib.table(lib.schema(expression.schema()), name=name)
 
 
-def _divided(built: _Tables, chosen: Sequence[Kpi], by: str) -> Iterable[pl.DataFrame]:
+def _divided(built: KpiTables, chosen: Sequence[Kpi], by: str) -> Iterable[pl.DataFrame]:
     """The values of the KPIs of each table, divided by a column."""
     for table in ("events", "searches", "clicks", "sessions", "users"):
         given = [each for each in chosen if each.table == table]
@@ -193,14 +193,14 @@ def _divided(built: _Tables, chosen: Sequence[Kpi], by: str) -> Iterable[pl.Data
         sums = {
             name: column_
             for each in given
-            for name, column_ in each.columns(rows, _limit(built, rows, each)).items()
+            for name, column_ in each.columns(rows, limit_of(built, rows, each)).items()
         }
         grouped = rows if column is None else rows.group_by(slice=column)
         sql = tables.ibis().to_sql(grouped.aggregate(**sums), dialect="duckdb")
         yield _long(built.base.rows(str(sql)), given, by)
 
 
-def _limit(built: _Tables, rows: Any, each: Kpi) -> float | None:  # noqa: ANN401 - a table of Ibis
+def limit_of(built: KpiTables, rows: Any, each: Kpi) -> float | None:  # noqa: ANN401 - a table of Ibis
     """Where a winsorised KPI is cut off."""
     if each.cap is None:
         return None
