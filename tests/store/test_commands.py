@@ -156,6 +156,38 @@ def test_every_format_of_ratings_comes_back(store, tmp_path):
         assert rows == [("q1", "a", "ann", 2.0), ("q1", "a", "bob", 1.0), ("q1", "b", "ann", None)]
 
 
+SHEET = """term,sku,title,agent_1_rating,agent_2_rating,final_rating
+laptop,1,Sleeve,1,2,1
+laptop,2,Laptop,3,,3
+"""
+
+
+def test_a_sheet_with_a_column_for_each_rater(store, tmp_path):
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(SHEET)
+    how = {
+        "columns": "query=term,doc=sku,grade=agent_*_rating+final_rating",
+        "final": "final_rating",
+        "transform": "1: 0; 2: 1; 3: 1",
+    }
+    tried = import_file(store, "shop", sheet, dry_run=True, **how)
+    assert tried.rows == {"ratings": 5}
+    assert [each.examples for each in tried.losses] == [("title",)]
+    with raises("unknown-project"):
+        export_file(store, "shop", tmp_path / "out.csv")
+    assert import_file(store, "shop", sheet, **how) == tried
+    with store.read() as connection:
+        table = ratings.table(connection, 1).table
+    assert table.select("doc_id", "rater", "grade").rows() == [
+        ("1", "agent_1_rating", 0), ("1", "agent_2_rating", 1), ("1", ratings.FINAL, 0),
+        ("2", "agent_1_rating", 1), ("2", ratings.FINAL, 1),
+    ]  # fmt: skip
+    with raises("missing-column"):
+        import_file(store, "shop", sheet, columns=how["columns"], final="nobody")
+    with raises("grade-outside-scale"):
+        import_file(store, "shop", sheet, columns=how["columns"], transform="1: 0; 2: 1")
+
+
 def test_an_unknown_project(store):
     with raises("unknown-project"):
         export_file(store, "nothing", "x.csv")

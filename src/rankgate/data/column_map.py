@@ -101,6 +101,14 @@ class ColumnMap:
         own = {"run": _RANKED, "any": (*_JUDGED, *_RANKED)}.get(kind, _JUDGED)
         return {ours: each for ours, each in self.theirs.items() if ours in (*_BOTH, *own)}
 
+    def unused(self, path: str | Path) -> list[str]:
+        """The columns of a file that it does not name."""
+        place = source(registry.prefixed(path)[1])
+        names = _header(place.head().removeprefix(BOM), list(self.theirs.values()))[1]
+        wanted = [word.lower() for each in self.theirs.values() for word in each.split("+")]
+        return [each for each in names
+                if not any(fnmatchcase(each.lower(), word) for word in wanted)]  # fmt: skip
+
 
 def mapped(table: Any, columns: ColumnsLike | None, kind: Kind = "any") -> Any:
     """A path or a frame under our names; several, or by name, each; anything else as it is.

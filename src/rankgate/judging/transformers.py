@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankgate.data.scales import SCALES, on_scale
-from rankgate.errors import InputError
+from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Scale
     from rankgate.data.ratings import Ratings
 
 _SHOWN = 5
+_LINES = re.compile(r"\s*-?[\d.]+\s*:[^;\n]*([;\n][^;\n]*)*")
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,38 @@ TRANSFORMERS = dict(
     )
 )
 """SearchTweak's defaults between its three scales (app/Services/Transformers)."""
+
+
+def transformer_of(chosen: str | Path | Transformer | None) -> Transformer | None:
+    """A transformer by name, from a file or lines with one ``from: to`` each, or as it is.
+
+    Lines may also be separated by semicolons: ``1: 0; 2: 1``.
+
+    Raises:
+        UsageError: no such name or file.
+        InputError: a file that is no text, lines of another form.
+    """
+    if chosen is None or isinstance(chosen, Transformer):
+        return chosen
+    words = str(chosen)
+    if words in TRANSFORMERS:
+        return TRANSFORMERS[words]
+    if _LINES.fullmatch(words):
+        return Transformer.parse(words.replace(";", "\n"), "the mapping")
+    place = Path(chosen)
+    if not place.is_file():
+        known = ", ".join(TRANSFORMERS)
+        raise UsageError(
+            f"{chosen} is neither a file nor one of the transformers {known}.",
+            code="unknown-choice",
+        )
+    try:
+        text = place.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"cannot be read as text: {error}.", source=words, code="invalid-syntax"
+        ) from None
+    return Transformer.parse(text, words)
 
 
 def refuse_outside(ratings: Ratings, scale: Scale) -> None:

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from rankgate.errors import InputError
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.people import raters
+from rankgate.store.rating.ratings import FINAL
 from rankgate.store.rows import PIECE, insert, now
 from rankgate.store.tables.facts import ratings
 
@@ -31,6 +32,8 @@ def add(
     models: Collection[str] = (),
 ) -> int:
     """Add ratings; their ids are hashes of their content, so that none counts twice.
+
+    Ratings of the rater ``FINAL``, as a table of a store names them, are final words.
 
     Args:
         connection: of a store, to write.
@@ -70,7 +73,7 @@ def add(
             {
                 **row, "rating_id": name, "project": project, "query": key[0],
                 "document": key[1], "rater": key[2], "reason": reason, "recorded_at": moment,
-                "corrects": last.get(key), "source": source,
+                "corrects": last.get(key), "source": source, "final": rater == FINAL,
             }
         )  # fmt: skip
         last[key] = name

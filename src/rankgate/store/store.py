@@ -130,6 +130,17 @@ class Store:
             stack.enter_context(connection.begin())
             yield connection
 
+    @contextmanager
+    def trial(self) -> Iterator[Connection]:
+        """A transaction that writes and is undone at its end, to see what would come of it.
+
+        Raises:
+            UsageError: the database cannot be reached or written.
+        """
+        with self.write() as connection, connection.begin_nested() as point:
+            yield connection
+            point.rollback()
+
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()

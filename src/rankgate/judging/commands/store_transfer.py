@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -23,6 +24,24 @@ from rankgate.present.write import FORMS, rendered
     metavar="NAME",
     help="Add the pairs that nobody has rated to this batch, to be rated.",
 )
+@click.option(
+    "--final",
+    metavar="RATER",
+    help="The grades of this rater, or of this column of grades, are final words.",
+)
+@click.option("--dry-run", is_flag=True, help="Only report; the store stays as it is.")
+@click.option(
+    "--columns",
+    metavar="NAME=COLUMN,...",
+    help="The columns of a sheet that have no usual name, as in query=term,doc=sku; grades of "
+    "several raters side by side are grade=ann+bob or grade=rater_*.",
+)
+@click.option(
+    "--transform",
+    metavar="NAME|FILE",
+    help="What grades become on the project's scale: graded-to-binary and its like, a file with "
+    "one 'from: to' a line, or '1: 0; 2: 1'.",
+)
 @options.from_
 @options.form(*FORMS)
 @options.output
@@ -30,10 +49,9 @@ def import_(
     source: str,
     store: str | None,
     project: str,
-    batch: str | None,
-    from_: str | None,
     form: str,
     output: str | None,
+    **chosen: Any,
 ) -> None:
     """Bring IN into a project: ratings, judgments, runs, queries, documents; report what is lost.
 
@@ -42,12 +60,13 @@ def import_(
 
     \b
     rankgate store import book.json --project shop --batch open --store sqlite:///judging.db
+    rankgate store import sheet.csv --project shop --columns grade=agent_* --dry-run
     """
     from rankgate.judging.store.transfer import import_file
     from rankgate.store.store import Store
 
     with Store.open(store) as found:
-        result = import_file(found, project, source, from_=from_, batch=batch)
+        result = import_file(found, project, source, **chosen)
     text = rendered(result, form, width(output))
     deliver(styled(text, form, output), output)
 

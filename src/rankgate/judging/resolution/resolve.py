@@ -12,17 +12,18 @@ from rankgate.data.column_map import mapped
 from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import scale_of
 from rankgate.declare import Count
-from rankgate.errors import InputError, UsageError
+from rankgate.errors import UsageError
 from rankgate.judging.pooling.drawing import as_drawn
 from rankgate.judging.rating.pool_tasks import pool_of
 from rankgate.judging.resolution.apply_rule import resolve as resolved
 from rankgate.judging.resolution.rules import RULES
-from rankgate.judging.transformers import TRANSFORMERS, Transformer
+from rankgate.judging.transformers import transformer_of
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import ColumnsLike, QrelsLike, RatingsLike
     from rankgate.judging.rating.pool_tasks import PoolLike
     from rankgate.judging.resolution.resolution import ResolvedJudgments
+    from rankgate.judging.transformers import Transformer
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def resolve(
         said,
         rule,
         _parameters(parameters),
-        transformer=_transformer(transform),
+        transformer=transformer_of(transform),
         scale=scale_of(scale) if scale else None,
         slots=slots,
     )
@@ -132,24 +133,3 @@ def _parameters(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
             )
         found[name.strip()] = value.strip()
     return found
-
-
-def _transformer(chosen: str | Path | Transformer | None) -> Transformer | None:
-    if chosen is None or isinstance(chosen, Transformer):
-        return chosen
-    if str(chosen) in TRANSFORMERS:
-        return TRANSFORMERS[str(chosen)]
-    place = Path(chosen)
-    if not place.is_file():
-        known = ", ".join(TRANSFORMERS)
-        raise UsageError(
-            f"{chosen} is neither a file nor one of the transformers {known}.",
-            code="unknown-choice",
-        )
-    try:
-        text = place.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"cannot be read as text: {error}.", source=str(chosen), code="invalid-syntax"
-        ) from None
-    return Transformer.parse(text, str(chosen))
