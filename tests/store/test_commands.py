@@ -7,6 +7,7 @@ import pytest
 from rankgate.data.read import contents_of
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.store.transfer import export_file, import_file
+from rankgate.store.material import projects
 from rankgate.store.people import audit, raters, secrets, tokens, users
 from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.store import Store
@@ -177,7 +178,7 @@ def test_a_sheet_with_a_column_for_each_rater(store, tmp_path):
         export_file(store, "shop", tmp_path / "out.csv")
     assert import_file(store, "shop", sheet, **how) == tried
     with store.read() as connection:
-        table = ratings.table(connection, 1).table
+        table = ratings.table(connection, projects.named(connection, "shop").id).table
     assert table.select("doc_id", "rater", "grade").rows() == [
         ("1", "agent_1_rating", 0), ("1", "agent_2_rating", 1), ("1", ratings.FINAL, 0),
         ("2", "agent_1_rating", 1), ("2", ratings.FINAL, 1),
