@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,11 +38,9 @@ def _as_server(*words):
     subprocess.run(words, check=True, capture_output=True)
 
 
-@pytest.fixture(scope="session")
-def postgresql_server():
-    pytest.importorskip("psycopg")
-    if not PROGRAMS:
-        pytest.skip("PostgreSQL's server is not installed")
+@contextmanager
+def running(*options):
+    """A server in a folder of its own, with these options; stopped in the end."""
     # a path of a socket is short, and its folder can be entered by the server's user
     with tempfile.TemporaryDirectory(prefix="rankgate-pg-") as name:
         folder, tools = Path(name), PROGRAMS[-1]
@@ -52,10 +51,20 @@ def postgresql_server():
         data = ["-D", str(folder / "data")]
         begin = ["-A", "scram-sha-256", "--no-sync", "-U", "shop"]
         _as_server(str(tools / "initdb"), *data, *begin, f"--pwfile={folder / 'password'}")
-        options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
+        words = " ".join(f"-c {each}" for each in options)
+        words = f"-c listen_addresses= -c unix_socket_directories={folder} {words}"
         control = [str(tools / "pg_ctl"), *data, "-w", "-l", str(folder / "log")]
-        _as_server(*control, "-o", options, "start")
+        _as_server(*control, "-o", words, "start")
         try:
             yield Server(folder)
         finally:
             _as_server(*control, "-m", "immediate", "stop")
+
+
+@pytest.fixture(scope="session")
+def postgresql_server():
+    pytest.importorskip("psycopg")
+    if not PROGRAMS:
+        pytest.skip("PostgreSQL's server is not installed")
+    with running("fsync=off") as server:
+        yield server
