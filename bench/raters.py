@@ -19,29 +19,48 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import quantiles
-from typing import Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
-from support.postgresql import running
-from support.serving import started
 
 from rankgate.data.scales import GRADED
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.people import sessions, users
 from rankgate.store.rating import batches
 from rankgate.store.store import Store
+from support.postgresql import running
+from support.serving import started
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 _TASK = re.compile(rb'"task": ?\{"id": ?(\d+)')
 _TICKS = os.sysconf("SC_CLK_TCK")
-_WORDS = "a light red bike with wide tyres for long rides on rough roads in any weather".split()
+_WORDS = [
+    "a",
+    "light",
+    "red",
+    "bike",
+    "with",
+    "wide",
+    "tyres",
+    "for",
+    "long",
+    "rides",
+    "on",
+    "rough",
+    "roads",
+    "in",
+    "any",
+    "weather",
+]
 
 
 @dataclass
@@ -67,17 +86,19 @@ def prepared(url: str, folder: str, raters: int, pairs: int) -> list[tuple[str, 
         asked = pl.DataFrame({"query_id": sorted({q for q, _ in rows})})
         asked = asked.with_columns(pl.lit("a red bike").alias("text"))
         queries.add(connection, made.id, asked)
-        pick = random.Random(7)
+        pick = random.Random(7)  # noqa: S311 - an example
         texts = [" ".join(pick.choices(_WORDS, k=80)) for _ in rows]
         shown = {"doc_id": [d for _, d in rows], "title": [each[:40] for each in texts],
                  "text": texts, "price": ["120"] * pairs}  # fmt: skip
         documents.add(connection, made.id, pl.DataFrame(shown))
         batch = batches.add(connection, made.id, "first", strategy="2")
-        batches.add_pairs(connection, batch, pl.DataFrame(rows, ["query_id", "doc_id"], orient="row"))
+        batches.add_pairs(
+            connection, batch, pl.DataFrame(rows, ["query_id", "doc_id"], orient="row")
+        )
         return [_signed_in(connection, made.id, f"rater{i}") for i in range(raters)]
 
 
-def _signed_in(connection: Any, project: int, name: str) -> tuple[str, str]:
+def _signed_in(connection: Connection, project: int, name: str) -> tuple[str, str]:
     user = users.add(connection, name)
     users.grant(connection, project, user.id, "rater")
     session, secret = sessions.begin(connection, user.id)
@@ -124,7 +145,7 @@ class Rater:
 async def rating(rater: Rater, measured: Measured, think: float, begin: float, end: float) -> None:
     """Rate until the end; what is sent before the beginning is not measured."""
     task = await rater.connect()
-    await asyncio.sleep(random.uniform(0, think))
+    await asyncio.sleep(random.uniform(0, think))  # noqa: S311 - no secret
     while (moment := time.perf_counter()) < end and task >= 0:
         try:
             answer = await rater.rate(task)
@@ -138,7 +159,7 @@ async def rating(rater: Rater, measured: Measured, think: float, begin: float, e
             measured.failed.append(answer[9:12].decode())
         task = rater.task_of(answer)
         if think:
-            await asyncio.sleep(max(0.0, random.uniform(0.5, 1.5) * think - took))
+            await asyncio.sleep(max(0.0, random.uniform(0.5, 1.5) * think - took))  # noqa: S311
 
 
 def processes(parent: int) -> list[int]:
@@ -160,8 +181,12 @@ def cpu(parent: int) -> float:
 
 
 async def load(
-    address: str, cookies: list[tuple[str, str]], think: float, seconds: float, looked: Any
-) -> tuple[Measured, Any, Any]:
+    address: str,
+    cookies: list[tuple[str, str]],
+    think: float,
+    seconds: float,
+    looked: Callable[[], tuple[float, ...]],
+) -> tuple[Measured, tuple[float, ...], tuple[float, ...]]:
     """All raters at once; what was measured, and what ``looked`` saw at both ends."""
     measured = Measured()
     begin = time.perf_counter() + (think + 2 if think else 2)
@@ -208,18 +233,22 @@ def measure(kind: str, raters: int, how: argparse.Namespace) -> None:
 
 
 def _print(
-    title: str, measured: Measured, seconds: float, before: tuple[float, ...], after: tuple[float, ...]
+    title: str,
+    measured: Measured,
+    seconds: float,
+    before: tuple[float, ...],
+    after: tuple[float, ...],
 ) -> None:
     count = len(measured.times)
     cuts = quantiles([1000 * each for each in measured.times], n=100)
-    server, database, generator = (b - a for a, b in zip(before, after, strict=True))
+    server, host, generator = (b - a for a, b in zip(before, after, strict=True))
     print(f"{title}: {count} ratings in {seconds:g} s, {count / seconds:.1f} a second")
     print(f"  ms: p50 {cuts[49]:.1f}, p95 {cuts[94]:.1f}, p99 {cuts[98]:.1f}, "
           f"most {1000 * max(measured.times):.1f}; failed: {len(measured.failed)} "
           f"{sorted(set(measured.failed))}")  # fmt: skip
     print(f"  CPU ms a rating: server {1000 * server / count:.2f}, "
-          f"database {1000 * database / count:.2f}, generator {1000 * generator / count:.2f}")  # fmt: skip
-    shares = [100 * each / seconds for each in (server, database, generator)]
+          f"database {1000 * host / count:.2f}, generator {1000 * generator / count:.2f}")  # fmt: skip
+    shares = [100 * each / seconds for each in (server, host, generator)]
     print(f"  of one core: server {shares[0]:.0f} %, database {shares[1]:.0f} %, "
           f"generator {shares[2]:.0f} %")  # fmt: skip
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import sqlite3
+from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
 
 from rankgate.errors import InputError, MissingExtraError, RankgateError, UsageError
 from rankgate.store.address import file_of, shown
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
+    from sqlalchemy.engine import Dialect
 
 BUSY = 20_000
 """Milliseconds that SQLite waits for another process that writes."""
+
+IDLE = 5.0
+"""Seconds after which a connection to PostgreSQL is asked whether it still is one."""
 
 Connection: TypeAlias = sa.Connection
 """A connection in a transaction, as `Store.read` and `Store.write` give it."""
@@ -41,10 +47,13 @@ def engine_of(url: URL) -> Engine:
     """
     if file_of(url) is None:
         try:
-            return sa.create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
+            engine = sa.create_engine(url, pool_size=10, max_overflow=20)
         except ImportError:
             message = "a store in PostgreSQL needs psycopg; pip install 'rankgate[postgresql]'."
             raise MissingExtraError(message) from None
+        event.listen(engine, "checkin", _used)
+        event.listen(engine, "checkout", partial(_answers, engine.dialect))
+        return engine
     engine = sa.create_engine(url, connect_args={"check_same_thread": False, "timeout": BUSY / 1e3})
     event.listen(engine, "connect", _prepared)
     event.listen(engine, "begin", _begin)
@@ -55,6 +64,20 @@ def _prepared(connection: Any, record: object) -> None:  # noqa: ARG001 - the dr
     connection.isolation_level = None  # transactions begin where we say so
     for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _used(connection: Any, record: Any) -> None:  # noqa: ARG001 - as SQLAlchemy calls it
+    record.info["used"] = monotonic()
+
+
+def _answers(dialect: Dialect, connection: Any, record: Any, taken: Any) -> None:  # noqa: ARG001
+    """Ask a connection that was not used lately whether it still is one; else the next is taken."""
+    if monotonic() - record.info.get("used", monotonic()) < IDLE:
+        return
+    try:
+        dialect.do_ping(connection)
+    except dialect.loaded_dbapi.Error as error:
+        raise DisconnectionError from error
 
 
 def _begin(connection: Connection) -> None:

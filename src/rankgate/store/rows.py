@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
@@ -21,10 +22,21 @@ PIECE = 5_000
 """Rows that are written by one call."""
 
 
+@cache
+def names(kind: Any) -> tuple[str, ...]:
+    """The fields of a frozen value, in order."""
+    return tuple(each.name for each in fields(kind))
+
+
+def columns_of(kind: type, table: Table) -> list[sa.Column[Any]]:
+    """The columns of a table that are fields of a frozen value, in their order."""
+    return [table.c[name] for name in names(kind)]
+
+
 def value_of(kind: type[T], row: Row[Any] | Mapping[str, Any]) -> T:
     """A frozen value whose fields are columns of a row."""
     columns: Any = row if isinstance(row, Mapping) else row._mapping  # noqa: SLF001 - public there
-    return kind(**{each.name: columns[each.name] for each in fields(kind)})  # type: ignore[arg-type]
+    return kind(*(columns[name] for name in names(kind)))
 
 
 def named(connection: Connection, kind: type[T], table: Table, project: int, name: str) -> T | None:
@@ -42,7 +54,12 @@ def all_of(connection: Connection, kind: type[T], table: Table, project: int) ->
 
 def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
     """An insert that may say what a conflict does (``on_conflict_do_nothing``)."""
-    made = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    return insert_of(connection.dialect.name, table)
+
+
+def insert_of(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
+    """An insert in a dialect, for statements that are built once."""
+    made = postgresql.insert if dialect == "postgresql" else sqlite.insert
     return made(table)
 
 

@@ -102,15 +102,19 @@ class Store:
         return shown(self.url)
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
+    def read(self, *, once: bool = False) -> Iterator[Connection]:
         """A transaction that reads one state of the store.
+
+        Args:
+            once: only one statement is read, which is one state by itself.
 
         Raises:
             UsageError: the database cannot be reached.
         """
         with reported(self.url), self.engine.connect() as connection:
             if self.writing is None:
-                connection.execution_options(isolation_level="REPEATABLE READ")
+                level = "AUTOCOMMIT" if once else "REPEATABLE READ"
+                connection.execution_options(isolation_level=level)
             with connection.begin():
                 yield connection
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from rankgate.errors import UsageError
-from rankgate.store.material import projects
-from rankgate.store.people import sessions, tokens, users
+from rankgate.store.people import sessions, signed_in, tokens
+from rankgate.store.people.tokens import Token
 from rankgate.store.rows import now
 from rankgate.web.asked import Who
 from rankgate.web.replies import Refused, not_found
@@ -17,7 +16,6 @@ from rankgate.web.route import ADMIN, ANYONE, SIGNED_IN
 
 if TYPE_CHECKING:
     from rankgate.store.people.sessions import Session
-    from rankgate.store.people.tokens import Token
     from rankgate.store.store import Store
     from rankgate.web.route import Route
 
@@ -40,25 +38,26 @@ def who(store: Store, project: str | None, cookie: str | None, bearer: str | Non
     """
     session: Session | None = None
     token: Token | None = None
-    with store.read() as connection:
+    if bearer is None and not cookie:
+        return Who()
+    with store.read(once=True) as connection:
         if bearer is not None:
-            token = tokens.find(connection, bearer)
-            if token is None:
-                raise Refused(401, "invalid-token", "The token is not valid, or has ended.")
-        elif cookie:
-            session = sessions.find(connection, cookie)
-        owner = token or session
-        user = users.get(connection, owner.user) if owner else None
-        if user is None or project is None:
-            return _touched(store, Who(user, session, token))
-        try:
-            found = projects.named(connection, project)
-        except UsageError:
-            return Who(user, session, token)
-        role = users.role_of(connection, found.id, user.id)
-    if token is not None and token.project not in {None, found.id}:
-        role = None
-    return _touched(store, Who(user, session, token, found if role else None, role))
+            found = signed_in.by_token(connection, bearer, project)
+        else:
+            found = signed_in.by_session(connection, cookie or "", project)
+    if found is None:
+        if bearer is not None:
+            raise Refused(401, "invalid-token", "The token is not valid, or has ended.")
+        return Who()
+    role, there = found.role, found.project
+    if isinstance(found.owner, Token):
+        token = found.owner
+        if there is not None and token.project not in {None, there.id}:
+            role = None
+    else:
+        session = found.owner
+    there = there if role else None
+    return _touched(store, Who(found.user, session, token, there, role, found.rater))
 
 
 def _touched(store: Store, found: Who) -> Who:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rankgate.store.people import audit
+from rankgate.store.people import audit, raters
 from rankgate.web.replies import not_found
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Who:
         session, token: how.
         project: of the path.
         role: in the project; None is none.
+        rater: the number of the rater that they are, once they have rated.
     """
 
     user: User | None = None
@@ -44,6 +45,7 @@ class Who:
     token: Token | None = None
     project: Project | None = None
     role: str | None = None
+    rater: int | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,10 @@ class Asked:
         """Who asks; routes for anyone do not ask for it."""
         assert self.who.user is not None
         return self.who.user
+
+    def rater(self, connection: Connection) -> int:
+        """The number of the rater that they are; ``connection`` writes."""
+        return self.who.rater or raters.of_user(connection, self.user.id).id
 
     @property
     def project(self) -> Project:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from rankgate.store.rating import batches
 from rankgate.store.rows import insert, now
 from rankgate.store.tables.columns import Moment
-from rankgate.store.tables.work import assignments, cursors, tasks
+from rankgate.store.tables.work import assignments, tasks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, TextClause
@@ -49,7 +49,7 @@ SELECT task FROM (
             ORDER BY x.priority DESC, x.place LIMIT 1 [lock]),
         (SELECT x.id FROM assignments mine JOIN tasks x ON mine.task = x.id
             WHERE mine.rater = :rater AND mine.state = 'later' AND {_ROOM}
-                AND x.batch = b.id AND x.state = 'open' ORDER BY mine.at LIMIT 1)
+                AND x.batch = b.id AND x.state = 'open' ORDER BY mine.at LIMIT 1 [lock])
     ) AS task
     FROM (
         SELECT every.*,
@@ -78,7 +78,12 @@ RETURNING task
 
 
 _LOCKED = sa.select(tasks.c.id).where(tasks.c.id == sa.bindparam("number")).with_for_update()
-_PLACE = sa.select(tasks.c.batch, tasks.c.place).where(tasks.c.id == sa.bindparam("number"))
+
+_MOVE = """
+INSERT INTO cursors (batch, rater, place) SELECT x.batch, :rater, x.place FROM tasks x
+WHERE x.id = :task
+ON CONFLICT (batch, rater) DO UPDATE SET place = excluded.place
+"""
 
 
 @cache
@@ -124,8 +129,9 @@ def take(
         task = connection.scalar(_statement(words, "now"), values)
         if task is None:
             return None
-        if claim(connection, task, rater, lease=lease, moment=moment):
-            _move(connection, task, rater)
+        begin = moment or now()  # its row is locked, or the lease is the rater's already
+        if _claimed(connection, task, rater, begin, begin + lease):
+            connection.execute(_statement(_MOVE), {"task": task, "rater": rater})
             return int(task)
     return None
 
@@ -140,21 +146,17 @@ def claim(
 ) -> bool:
     """Keep a task for a rater, or keep it longer; False if others have it, or it is done."""
     begin = moment or now()
-    values = {"task": task, "rater": rater, "now": begin, "until": begin + lease}
     if connection.dialect.name == "postgresql":  # who waited here sees the locks of who was first
         connection.execute(_LOCKED, {"number": task})
+    return _claimed(connection, task, rater, begin, begin + lease)
+
+
+def _claimed(
+    connection: Connection, task: int, rater: int, begin: datetime, until: datetime
+) -> bool:
+    values = {"task": task, "rater": rater, "now": begin, "until": until}
     found = connection.execute(_statement(_CLAIM, "now", "until"), values).first()
     return found is not None
-
-
-def _move(connection: Connection, task: int, rater: int) -> None:
-    row = connection.execute(_PLACE, {"number": task}).one()
-    made = insert(connection, cursors).values(batch=row.batch, rater=rater, place=row.place)
-    connection.execute(
-        made.on_conflict_do_update(
-            index_elements=["batch", "rater"], set_={"place": made.excluded.place}
-        )
-    )
 
 
 def release(connection: Connection, task: int, rater: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -15,12 +16,13 @@ from rankgate.data.place import Place
 from rankgate.data.ratings import Ratings
 from rankgate.errors import InputError, UsageError
 from rankgate.store.material import projects
+from rankgate.store.rating.locked import LockedTask, lock
 from rankgate.store.rating.next_task import LEASE
 from rankgate.store.rating.settling import settle
-from rankgate.store.rows import insert, now, unknown, value_of
+from rankgate.store.rows import columns_of, insert_of, now, unknown, value_of
 from rankgate.store.tables.facts import raters, ratings
 from rankgate.store.tables.material import documents, queries
-from rankgate.store.tables.work import assignments, batches, tasks
+from rankgate.store.tables.work import assignments, tasks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -28,19 +30,11 @@ if TYPE_CHECKING:
 WITHDRAWN = "withdrawn"
 """The reason of a rating that takes the rater's last one back."""
 
-_OF_TASK = (
-    sa.select(tasks, batches.c.kind, batches.c.guideline)
-    .join(batches, batches.c.id == tasks.c.batch)
-    .where(tasks.c.id == sa.bindparam("number"))
-    .with_for_update(of=tasks)
-)
 _KEY = ("project", "query", "document", "rater", "final", "training")
-_RATED_BEFORE = (
-    sa.select(ratings.c.rating_id)
-    .where(*(ratings.c[name] == sa.bindparam(name) for name in _KEY))
-    .order_by(ratings.c.id.desc())
-    .limit(1)
-)
+_GIVEN = (
+    "rating_id", *_KEY, "task", "grade", "reason", "comment", "seconds", "guideline", "at",
+    "recorded_at", "source",
+)  # fmt: skip
 _CONTENT = ("project", "task", "query", "document", "rater", "grade", "reason", "comment",
             "seconds", "final")  # fmt: skip
 
@@ -101,7 +95,7 @@ class Recorded:
 
 def rate(
     connection: Connection,
-    task: int,
+    task: int | LockedTask,
     rater: int,
     *,
     rating_id: str,
@@ -120,7 +114,7 @@ def rate(
 
     Args:
         connection: of a store, to write; it is on disk when the transaction has ended.
-        task: which task.
+        task: which task; by number, or locked already.
         rater: who.
         rating_id: made by the client, and the same in every retry.
         grade: on the project's scale; None is that the rater cannot tell.
@@ -135,21 +129,20 @@ def rate(
         UsageError: the id was used for another rating; a grade that is not on the scale; no
             grade and no reason; no such task.
     """
-    row = connection.execute(_OF_TASK, {"number": task}).first()
-    if row is None or row.document is None:
-        raise unknown("task", task)
-    _refuse_wrong(connection, row.project, grade, reason)
+    found = task if isinstance(task, LockedTask) else lock(connection, task)
+    if found.document is None:
+        raise unknown("task", found.id)
+    _refuse_wrong(connection, found.project, grade, reason)
     values = {
-        "rating_id": rating_id, "project": row.project, "task": task, "query": row.query,
-        "document": row.document, "rater": rater, "grade": grade, "reason": reason,
+        "rating_id": rating_id, "project": found.project, "task": found.id, "query": found.query,
+        "document": found.document, "rater": rater, "grade": grade, "reason": reason,
         "comment": comment, "seconds": seconds, "at": at or now(), "final": final,
-        "training": row.kind == "training",
-        "guideline": guideline or row.guideline or _current(connection, row.project),
+        "training": found.kind == "training", "guideline": guideline or found.guideline,
     }  # fmt: skip
     recorded = _add(connection, values)
     if recorded.new and not final:
-        _answer(connection, task, rater, grade, withdrawn=reason == WITHDRAWN)
-    state = settle(connection, task) if recorded.new else row.state
+        _answer(connection, found.id, rater, grade, withdrawn=reason == WITHDRAWN)
+    state = settle(connection, found.id) if recorded.new else found.state
     return Recorded(recorded.rating, recorded.new, state)
 
 
@@ -206,20 +199,28 @@ def _refuse_wrong(
         raise UsageError(f"grade {grade:g} is not on the scale ({on}).", code="grade-outside-scale")
 
 
-def _current(connection: Connection, project: int) -> str | None:
-    found = projects.guideline(connection, project)
-    return None if found is None else found.version
+@cache
+def _insertion(dialect: str) -> sa.Executable:
+    """Insert a rating that corrects the rater's last one, if there is one."""
+    given = {name: sa.bindparam(f"new_{name}", type_=ratings.c[name].type) for name in _GIVEN}
+    before = (
+        sa.select(ratings.c.rating_id)
+        .where(*(ratings.c[name] == given[name] for name in _KEY))
+        .order_by(ratings.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    made = insert_of(dialect, ratings).values(given | {"corrects": before})
+    return made.on_conflict_do_nothing(index_elements=["rating_id"]).returning(
+        *columns_of(Rating, ratings)
+    )
 
 
 def _add(connection: Connection, values: dict[str, Any]) -> Recorded:
-    """Insert a rating, or find the same; which rating of the rater it corrects is filled in."""
-    key = {name: values[name] for name in _KEY}
-    before = connection.scalar(_RATED_BEFORE, key)
-    new = {"corrects": before, "recorded_at": now(), **values}
-    made = insert(connection, ratings).values(new).on_conflict_do_nothing(
-        index_elements=["rating_id"]
-    )  # fmt: skip
-    recorded = connection.execute(made.returning(ratings)).first()
+    """Insert a rating, or find the same."""
+    new = {"recorded_at": now(), "source": "", **values}
+    filled = {f"new_{name}": new[name] for name in _GIVEN}
+    recorded = connection.execute(_insertion(connection.dialect.name), filled).first()
     if recorded is not None:
         return Recorded(value_of(Rating, recorded), new=True)
     same = ratings.c.rating_id == values["rating_id"]
@@ -234,18 +235,53 @@ def _add(connection: Connection, values: dict[str, Any]) -> Recorded:
     return Recorded(found, new=False)
 
 
+@cache
+def _answering(dialect: str) -> sa.Executable:
+    names = ("task", "rater", "state", "until", "grade", "at")
+    given = {name: sa.bindparam(f"new_{name}", type_=assignments.c[name].type) for name in names}
+    made = insert_of(dialect, assignments).values(given)
+    new = {name: made.excluded[name] for name in names[2:]}
+    return made.on_conflict_do_update(index_elements=["task", "rater"], set_=new)
+
+
 def _answer(
     connection: Connection, task: int, rater: int, grade: float | None, *, withdrawn: bool
 ) -> None:
     moment = now()
-    new = {
-        "state": "locked" if withdrawn else "answered",
-        "until": moment + LEASE if withdrawn else None,
-        "grade": grade,
-        "at": moment,
-    }
-    made = insert(connection, assignments).values(task=task, rater=rater, **new)
-    connection.execute(made.on_conflict_do_update(index_elements=["task", "rater"], set_=new))
+    values = {
+        "new_task": task, "new_rater": rater, "new_state": "locked" if withdrawn else "answered",
+        "new_until": moment + LEASE if withdrawn else None, "new_grade": grade, "new_at": moment,
+    }  # fmt: skip
+    connection.execute(_answering(connection.dialect.name), values)
+
+
+_LATELY = (
+    sa.select(ratings.c.task, ratings.c.grade, ratings.c.reason, ratings.c.comment,
+              ratings.c.seconds)
+    .where(
+        ratings.c.project == sa.bindparam("project"), ratings.c.rater == sa.bindparam("rater"),
+        ratings.c.final.is_(False),
+    )
+    .order_by(ratings.c.id.desc())
+    .limit(sa.bindparam("most"))
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the rating page needs of a rating."""
+
+    task: int | None
+    grade: float | None
+    reason: str | None
+    comment: str | None
+    seconds: float | None
+
+
+def lately(connection: Connection, project: int, rater: int, most: int) -> list[Said]:
+    """What a rater said in a project, the last first, without final words."""
+    found = connection.execute(_LATELY, {"project": project, "rater": rater, "most": most})
+    return [Said(*row) for row in found]
 
 
 def of_rater(

@@ -16,51 +16,51 @@ if TYPE_CHECKING:
 
 # statements are built once: that takes longer than running them
 _NUMBER: sa.BindParameter[int] = sa.bindparam("number")
-_RULES = (
-    sa.select(tasks.c.gold, batches.c.kind, batches.c.strategy, batches.c.most)
-    .join(batches, batches.c.id == tasks.c.batch)
-    .where(tasks.c.id == _NUMBER)
-)
-_SAID = (
-    sa.select(assignments.c.grade, assignments.c.choice)
-    .join(raters, raters.c.id == assignments.c.rater)
-    .where(
-        assignments.c.task == _NUMBER,
-        assignments.c.state == "answered",
-        raters.c.kind == "person",
-    )
-)
 _LAST_FINAL = (
     sa.select(ratings.c.grade)
-    .where(ratings.c.task == _NUMBER, ratings.c.final)
+    .where(ratings.c.task == tasks.c.id, ratings.c.final)
     .order_by(ratings.c.id.desc())
     .limit(1)
+    .correlate(tasks)
+    .scalar_subquery()
 )
+_PERSON = sa.select(raters.c.id).where(
+    raters.c.id == assignments.c.rater, raters.c.kind == "person"
+)
+_SAID = (
+    sa.select(
+        tasks.c.gold, batches.c.kind, batches.c.strategy, batches.c.most,
+        _LAST_FINAL.label("final"), assignments.c.rater, assignments.c.grade, assignments.c.choice,
+    )
+    .join(batches, batches.c.id == tasks.c.batch)
+    .outerjoin(assignments, sa.and_(
+        assignments.c.task == tasks.c.id, assignments.c.state == "answered",
+        _PERSON.correlate(assignments).exists(),
+    ))
+    .where(tasks.c.id == _NUMBER)
+)  # fmt: skip
 _COUNTED = sa.update(tasks).where(tasks.c.id == _NUMBER)
 
 
 def settle(connection: Connection, task: int) -> str:
     """Count the answers of people to a task again; its new state."""
     number = {"number": task}
-    row = connection.execute(_RULES, number).one()
     said = connection.execute(_SAID, number).all()
-    given = [grade if grade is not None else choice for grade, choice in said]
+    row = said[0]
+    given = [
+        each.choice if each.grade is None else each.grade for each in said if each.rater is not None
+    ]
     grades = [each for each in given if each not in ("", "none")]
     everybody = row.gold is not None or row.kind == "training"
     if everybody:
         state = "open"
-    elif _final(connection, task):
+    elif row.final is not None:  # somebody had the final word, and did not take it back
         state = "done"
     else:
         state = state_of(grades, len(given), row.strategy, row.most)
     counts = {"grades": len(grades), "answers": len(given), "state": state}
     connection.execute(_COUNTED, number | counts)
     return state
-
-
-def _final(connection: Connection, task: int) -> bool:
-    """Whether somebody had the final word, and did not take it back."""
-    return connection.scalar(_LAST_FINAL, {"number": task}) is not None
 
 
 def state_of(grades: Sequence[float | str], answers: int, strategy: str, most: int) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from rankgate.store.kept import runs
-from rankgate.store.material import documents, queries
+from rankgate.store.material import documents
+from rankgate.store.material.documents import Document
+from rankgate.store.material.queries import Query
 from rankgate.store.rating.batches import Batch
-from rankgate.store.rating.batches import get as batch_of
-from rankgate.store.rows import now, unknown
+from rankgate.store.rows import columns_of, names, now, unknown
 from rankgate.store.tables import material
 from rankgate.store.tables.columns import Moment
 from rankgate.store.tables.facts import raters, ratings
@@ -23,11 +25,22 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.store.kept.runs import StoredRun
-    from rankgate.store.material.documents import Document
-    from rankgate.store.material.queries import Query
 
 
-_BY_NUMBER = sa.select(tasks).where(tasks.c.id == sa.bindparam("number"))
+_OWN = ("id", "gold", "gold_why", "state", "grades", "answers", "pool")
+_OTHERS = ("other_document", "run", "other_run")
+_KINDS = ((Batch, batches), (Query, material.queries), (Document, material.documents))
+_BY_NUMBER = (
+    sa.select(
+        *(tasks.c[name] for name in (*_OWN, *_OTHERS)),
+        *(column for kind, table in _KINDS for column in columns_of(kind, table)),
+    )
+    .join(batches, batches.c.id == tasks.c.batch)
+    .join(material.queries, material.queries.c.id == tasks.c.query)
+    .outerjoin(material.documents, material.documents.c.id == tasks.c.document)
+    .where(tasks.c.id == sa.bindparam("number"))
+)
+_PARTS = tuple(accumulate((len(_OWN), len(_OTHERS), *(len(names(kind)) for kind, _ in _KINDS))))
 
 
 @dataclass(frozen=True)
@@ -92,25 +105,21 @@ def get(connection: Connection, task: int) -> Task:
     row = connection.execute(_BY_NUMBER, {"number": task}).first()
     if row is None:
         raise unknown("task", task)
-    columns = row._mapping  # noqa: SLF001 - SQLAlchemy's public name
-    kept = {name: columns[name] for name in ("id", "gold", "gold_why", "state", "grades",
-                                                  "answers", "pool")}  # fmt: skip
-    shown = [
-        None if number is None else documents.by_number(connection, number)
-        for number in (row.document, row.other_document)
-    ]
-    lists = [
-        None if number is None else runs.by_number(connection, number)
-        for number in (row.run, row.other_run)
-    ]
+    own, others, batch, query, document = (row[begin:end] for begin, end in pairwise((0, *_PARTS)))
+    other_document, *lists = others
+    run, other_run = (
+        None if number is None else runs.by_number(connection, number) for number in lists
+    )
     return Task(
-        batch=batch_of(connection, row.batch),
-        query=queries.by_number(connection, row.query),
-        document=shown[0],
-        other_document=shown[1],
-        run=lists[0],
-        other_run=lists[1],
-        **kept,
+        batch=Batch(*batch),
+        query=Query(*query),
+        document=None if document[0] is None else Document(*document),
+        other_document=None
+        if other_document is None
+        else documents.by_number(connection, other_document),
+        run=run,
+        other_run=other_run,
+        **dict(zip(_OWN, own, strict=True)),
     )
 
 

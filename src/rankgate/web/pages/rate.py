@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import statistics
-import threading
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from rankgate.store.material import projects
-from rankgate.store.people import raters
-from rankgate.store.rating import batches, next_task, preferences, ratings, tasks
+from rankgate.store.rating import batches, locked, next_task, preferences, ratings, tasks
+from rankgate.web.fresh import Fresh
 from rankgate.web.guidelines import guideline_html
 from rankgate.web.pages.task_view import REASONS, image_origins, scale_view, swapped, task_view
 from rankgate.web.replies import Done, Page, Refused, not_found
@@ -19,25 +17,23 @@ from rankgate.web.replies import Done, Page, Refused, not_found
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.store.rating.ratings import Rating
+    from rankgate.store.rating.locked import LockedTask
+    from rankgate.store.rating.ratings import Said
     from rankgate.store.rating.tasks import Progress, Task
     from rankgate.web.asked import Asked
 
 _PACE = 20
 """How many of the last ratings the pace is measured by."""
 
-_FRESH = 2.0
-"""Seconds for which the progress of a project is kept."""
-
-_kept: dict[tuple[str, int], tuple[float, Progress]] = {}
-_lock = threading.Lock()
+_progresses: Fresh[Progress] = Fresh()
+_scales: Fresh[list[dict[str, Any]]] = Fresh()
 
 
 def page(asked: Asked) -> Page:
     """The next task, or one that the rater wants to see again."""
     number, wanted = asked.values["task"], asked.values["batch"]
     with asked.store.write() as connection:
-        rater = raters.of_user(connection, asked.user.id).id
+        rater = asked.rater(connection)
         if number is None:
             number = _taken(connection, asked, rater, wanted)
         elif _known(connection, asked, number).state == "open":
@@ -56,7 +52,7 @@ def state(
 ) -> dict[str, Any]:
     """What the page shows: the task, the scale, how far the rater is."""
     task = None if number is None else _known(connection, asked, number)
-    lately = ratings.of_rater(connection, asked.project.id, rater, most=_PACE)
+    lately = ratings.lately(connection, asked.project.id, rater, _PACE)
     mine = None if task is None else _standing(lately, task)
     view = None
     if task is not None:
@@ -66,27 +62,22 @@ def state(
         "heading": asked.project.title,
         "task": view,
         "batch": batch,
-        "scale": scale_view(connection, asked.project.id),
+        "scale": _scales.get(asked, lambda: scale_view(connection, asked.project.id)),
         "reasons": [{"reason": key, "label": label} for key, label in REASONS],
         "progress": _progress(connection, asked, rater, lately),
     }
 
 
-def _standing(lately: list[Rating], task: Task) -> Rating | None:
-    last = next((each for each in lately if each.task == task.id and not each.final), None)
+def _standing(lately: list[Said], task: Task) -> Said | None:
+    last = next((each for each in lately if each.task == task.id), None)
     return None if last is None or last.reason == ratings.WITHDRAWN else last
 
 
 def _progress(
-    connection: Connection, asked: Asked, rater: int, lately: list[Rating]
+    connection: Connection, asked: Asked, rater: int, lately: list[Said]
 ) -> dict[str, Any]:
     project = asked.project.id
-    with _lock:
-        at, found = _kept.get((asked.store.name, project), (0.0, None))
-    if found is None or time.monotonic() - at > _FRESH:
-        found = tasks.progress(connection, project)
-        with _lock:
-            _kept[asked.store.name, project] = (time.monotonic(), found)
+    found = _progresses.get(asked, lambda: tasks.progress(connection, project))
     seconds = [each.seconds for each in lately if each.seconds is not None and each.seconds < 600]
     pace = statistics.median(seconds) if seconds else None
     return {
@@ -115,7 +106,7 @@ def _taken(connection: Connection, asked: Asked, rater: int, batch: int | None) 
 def query_page(asked: Asked) -> Page:
     """All documents of one query that the rater has yet to grade, on one page."""
     with asked.store.write() as connection:
-        rater = raters.of_user(connection, asked.user.id).id
+        rater = asked.rater(connection)
         number = _taken(connection, asked, rater, asked.values["batch"])
         first = None if number is None else _known(connection, asked, number)
         numbers = []
@@ -134,8 +125,10 @@ def rate(asked: Asked) -> Done:
     """Record a rating, and give the next task: one request, one transaction."""
     given = asked.values
     with asked.store.write() as connection:
-        task = _known(connection, asked, given["task"])
-        rater = raters.of_user(connection, asked.user.id).id
+        task = locked.lock(connection, given["task"])
+        if task.project != asked.project.id:
+            raise not_found("task")
+        rater = asked.rater(connection)
         values = {
             "reason": given["why"] or given["reason"] if given["grade"] is None else None,
             "comment": given["comment"],
@@ -143,22 +136,23 @@ def rate(asked: Asked) -> Done:
             "at": given["at"],
         }
         identity = given["rating_id"] or str(uuid4())
-        if task.batch.kind in {"documents", "lists"}:
+        if task.kind in {"documents", "lists"}:
             new = _preferred(connection, task, rater, identity, given, values)
         elif values["reason"] == ratings.WITHDRAWN:
             raise Refused(400, "invalid-value", "This reason has another meaning; choose another.")
         else:
             new = ratings.rate(
-                connection, task.id, rater, rating_id=identity, grade=given["grade"], **values
+                connection, task, rater, rating_id=identity, grade=given["grade"], **values
             ).new
         number = _taken(connection, asked, rater, given["batch"])
+        shown = state(connection, asked, rater, number, given["batch"])
     feedback = _feedback(task, given["grade"])
-    return _went_on(asked, rater, number, {"rating_id": identity, "new": new, **feedback})
+    return _went_on(asked, {"rating_id": identity, "new": new, **feedback, **shown})
 
 
 def _preferred(
     connection: Connection,
-    task: Task,
+    task: LockedTask,
     rater: int,
     identity: str,
     given: Mapping[str, Any],
@@ -168,7 +162,7 @@ def _preferred(
     reason = values["reason"] if choice == "none" else None
     _, new = preferences.prefer(
         connection, task.id, rater, preference_id=identity, choice=choice,
-        swapped=swapped(task, rater), **(values | {"reason": reason}),
+        swapped=swapped(task.id, task.kind, rater), **(values | {"reason": reason}),
     )  # fmt: skip
     return new
 
@@ -177,19 +171,17 @@ def _seconds(value: float | None) -> float | None:
     return None if value is None else min(max(value, 0.0), 86_400.0)
 
 
-def _feedback(task: Task, grade: float | None) -> dict[str, Any]:
+def _feedback(task: LockedTask, grade: float | None) -> dict[str, Any]:
     """In a training: the known grade, and why."""
-    if task.batch.kind != "training" or task.gold is None:
+    if task.kind != "training" or task.gold is None:
         return {"feedback": None}
     right = grade == task.gold
     known = {"grade": task.gold, "why": task.gold_why, "yours": grade, "right": right}
     return {"feedback": known}
 
 
-def _went_on(asked: Asked, rater: int, number: int | None, data: dict[str, Any]) -> Done:
+def _went_on(asked: Asked, data: dict[str, Any]) -> Done:
     batch = asked.values.get("batch")
-    with asked.store.read() as connection:
-        data |= state(connection, asked, rater, number, batch)
     to = asked.at("rate", "query") if asked.values.get("list") else asked.at("rate")
     to += "" if batch is None else f"?batch={batch}"
     return Done(to, data, "_task.html", {"rating_id": str(uuid4())})
@@ -200,26 +192,28 @@ def withdraw(asked: Asked) -> Done:
     given = asked.values
     with asked.store.write() as connection:
         task = _known(connection, asked, given["task"])
-        rater = raters.of_user(connection, asked.user.id).id
+        rater = asked.rater(connection)
         identity = given["rating_id"] or str(uuid4())
         ratings.withdraw(connection, task.id, rater, rating_id=identity)
-    return _went_on(asked, rater, task.id, {"rating_id": identity, "feedback": None})
+        shown = state(connection, asked, rater, task.id, given["batch"])
+    return _went_on(asked, {"rating_id": identity, "feedback": None, **shown})
 
 
 def later(asked: Asked) -> Done:
     """Put a task off until all others are done."""
     with asked.store.write() as connection:
         task = _known(connection, asked, asked.values["task"])
-        rater = raters.of_user(connection, asked.user.id).id
+        rater = asked.rater(connection)
         next_task.put_off(connection, task.id, rater)
         number = _taken(connection, asked, rater, asked.values["batch"])
-    return _went_on(asked, rater, number, {"feedback": None})
+        shown = state(connection, asked, rater, number, asked.values["batch"])
+    return _went_on(asked, {"feedback": None, **shown})
 
 
 def history(asked: Asked) -> Page:
     """What the rater said, the last first, to be looked at and changed."""
     with asked.store.write() as connection:
-        rater = raters.of_user(connection, asked.user.id).id
+        rater = asked.rater(connection)
     with asked.store.read() as connection:
         found = ratings.of_rater(connection, asked.project.id, rater, before=asked.values["before"])
         queries, documents = {}, {}

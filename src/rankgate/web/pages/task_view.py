@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankgate.store.kept.runs import StoredRun
     from rankgate.store.material.documents import Document
     from rankgate.store.material.projects import Project
-    from rankgate.store.rating.ratings import Rating
+    from rankgate.store.rating.ratings import Said
     from rankgate.store.rating.tasks import Task
     from rankgate.store.store import Store
 
@@ -65,12 +65,12 @@ def task_view(
     project: Project,
     task: Task,
     rater: int,
-    mine: Rating | None = None,
+    mine: Said | None = None,
 ) -> dict[str, Any]:
     """What the page and programs get of a task."""
     query = task.query
     words = {each.lower() for each in _WORD.findall(query.text or "") if len(each) > 1}
-    turned = swapped(task, rater)
+    turned = swapped(task.id, task.batch.kind, rater)
     sides = [
         document_view(document, words, project.settings)
         if document is not None
@@ -98,10 +98,10 @@ def task_view(
     return shown
 
 
-def swapped(task: Task, rater: int) -> bool:
+def swapped(task: int, kind: str, rater: int) -> bool:
     """Whether a rater sees the second of two on the left: by chance, and always the same."""
-    two = task.batch.kind in {"documents", "lists"}
-    return two and bool(crc32(f"{task.id} {rater}".encode()) & 1)
+    two = kind in {"documents", "lists"}
+    return two and bool(crc32(f"{task} {rater}".encode()) & 1)
 
 
 def _listed(store: Store, run: StoredRun | None, query_id: str) -> list[str]:
