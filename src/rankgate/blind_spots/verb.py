@@ -119,7 +119,7 @@ def blindspots(
 
 def _lists(scorer: Scorer, run: RunLike) -> pl.DataFrame:
     """The rankings with what is known of each document; relevant is a grade above 0."""
-    found = tops(read_run(run), scorer.index, scorer.how, _DEEP)
+    found = tops(scorer.index.ranked(read_run(run)), scorer.index, scorer.how, _DEEP)
     relevant = (pl.col("grade") > 0).fill_null(value=False).alias("relevant")
     return found.select("query_id", "rank", "doc_id", "grade", relevant)
 

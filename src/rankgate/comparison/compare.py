@@ -20,8 +20,6 @@ from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.run_names import refuse_baseline_again, systems_apart
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgate.comparison.inference import Correction, Interval, Method, SignedRanks, Zeros
     from rankgate.data.inputs import (
         ColumnsLike,
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
         RunsLike,
         ScoresLike,
         TableLike,
+        TagsLike,
     )
     from rankgate.data.logs.interactions import LogLike
     from rankgate.metrics.declare import Metric
@@ -62,7 +61,7 @@ def compare(
     relative: bool = Test.relative,
     unequal: str = "refuse",
     slices: Sequence[str] = (),
-    tags: pl.DataFrame | None = None,
+    tags: TagsLike | None = None,
     depth: int = DEPTH,
     overrides: Overrides | Sequence[str] = (),
     extra: Sequence[Metric] = (),
@@ -114,7 +113,9 @@ def compare(
             Fieller's interval; the margin is such a share too.
         unequal: what queries are that only one system ran: refuse, zero or drop.
         slices: show results for each value of these tags, too.
-        tags: a table with query_id and columns of tags (head or tail, intent).
+        tags: a table with query_id and columns of tags (head or tail, intent); a file of features,
+            whose tag feature_7 is the quarter of the queries by the mean of feature 7; or
+            ids:PATTERN, a regular expression whose named groups are tags of the ids that fit.
         depth: the depth to which lists are compared.
         overrides: axes of the convention that are chosen otherwise.
         extra: metrics that can be named in addition to the built-in ones.
@@ -184,7 +185,7 @@ def compare(
     if not isinstance(scores, list | tuple) or scores:
         refuse_with_scores(convention, overrides, depth, inputs)
         found = given_scores(scores, metrics_of(metrics), directions=direction, unequal=unequal,
-                             extra=extra, tags=tags)  # fmt: skip
+                             extra=extra, tags=tags, slices=slices)  # fmt: skip
         chosen_names = [] if baseline is None else [str(baseline), *_listed(candidates)]
         return _compared(systems_apart(found.named(chosen_names), [], names), rules)
     if direction:
@@ -205,6 +206,7 @@ def compare(
         extra=extra,
         depth=depth,
         tags=tags,
+        slices=slices,
         context=inputs,
     )
     others = list(parts.named(candidates))

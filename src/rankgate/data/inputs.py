@@ -76,6 +76,9 @@ scores, items with their scores as libraries return them, or a file."""
 RunsLike: TypeAlias = "RunLike | Sequence[RunLike] | Mapping[str, RunLike]"
 """A run, several, or ``{name: run}``."""
 
+TagsLike: TypeAlias = "Source | Frame"
+"""Tags of queries: a file, a frame, or ``ids:PATTERN`` for tags in the ids of queries."""
+
 RatingsLike: TypeAlias = "Source | Ratings | Frame"
 """The grades of single raters."""
 

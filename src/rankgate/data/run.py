@@ -71,6 +71,8 @@ class Run:
         place: where the rows come from.
         ordered: whether the order of rows is a ranking, as in a file that a system wrote; rows
             of a matrix, a frame or a dictionary of scores are in any order.
+        by_row: whether rows are those of the judgments' file in its order, as models write their
+            scores; ids are then numbers of rows until `of_rows` replaces them.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Run:
     queries: pl.DataFrame | None = None
     place: Place = field(default=Place("run"))
     ordered: bool = True
+    by_row: bool = False
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -154,6 +157,28 @@ class Run:
             return use(self.batches)
         except ScatteredError:  # a query came back after others
             return use(lambda rule: [self.whole(rule)])
+
+    def of_rows(self, judged: pl.DataFrame) -> Run:
+        """The run with the ids of judgments, where it has one score for each of their rows.
+
+        Args:
+            judged: ``query_id`` and ``doc_id``, in the order of the judgments' file.
+
+        Raises:
+            InputError: more scores than rows, or fewer; a file without numbers.
+        """
+        if not self.by_row:
+            return self
+        scores = self.table["score"]
+        if len(scores) != len(judged):
+            problem = (
+                f"{len(scores)} scores, and the judgments have {len(judged)} rows; a model's "
+                "scores need one line for each row of the file that it scored."
+            )
+            raise InputError(problem, source=self.place.label, code="wrong-shape")
+        frame = judged.select("query_id", "doc_id").with_columns(scores)
+        found = replace(self, pieces=lambda: frame.iter_slices(_PIECE), by_row=False)
+        return replace(found, ordered=False)
 
     def together(self) -> Run:
         """The same run with the rows of each query together, in memory."""

@@ -130,7 +130,7 @@ def evaluate(
     framed = ColumnMap.of(columns)
     lists = _lists(together, rules, inputs, catalogue, framed.of_frames if framed else None)
     leaving = lists.leaving if lists else None
-    scored = []
+    scored, readable = [], [judgments.ranked(run) for run in readable]
     for run in readable:
         if on_progress:
             on_progress(run.name)

@@ -11,8 +11,8 @@ import polars as pl
 
 from rankgate.data import read_qrels, read_run
 from rankgate.data.comparison import LISTS, QUERIES, ScoredRun
-from rankgate.data.dataframes import polars_frame
 from rankgate.data.formats.run_meta import ASKED
+from rankgate.data.formats.tags import tags_of
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics, is_of_lists, known_metrics
 from rankgate.metrics.names import DEFAULT_METRICS
@@ -23,7 +23,7 @@ from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run, Scores
-    from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.data.inputs import QrelsLike, RunLike, TagsLike
     from rankgate.evaluation.context import Context
     from rankgate.evaluation.lists.builder import ListBuilder
     from rankgate.metrics.declare import Metric
@@ -69,12 +69,14 @@ class Scorer:
         overrides: Overrides | Sequence[str] = (),
         extra: Sequence[Metric] = (),
         depth: int = DEPTH,
-        tags: pl.DataFrame | None = None,
+        tags: TagsLike | None = None,
+        slices: Sequence[str] = (),
         context: Context | None = None,
     ) -> Scorer:
         """From what ``evaluate`` takes; metrics of lists only where there is a context.
 
         Where metrics of lists are asked for and none of rankings, the usual ones are scored too.
+        ``slices`` are the tags that are needed, where a file has more.
 
         Raises:
             InputError: judgments that cannot be read.
@@ -95,10 +97,9 @@ class Scorer:
             depth = max(depth, builder.depth or 1)
         _refuse_no_means(chosen)
         judgments = read_qrels(qrels)
-        known = None if tags is None else polars_frame(tags, "tags")
-        return cls(
-            judgments, JudgmentIndex.of(judgments), chosen, rules, depth, known, builder, asked
-        )
+        index = JudgmentIndex.of(judgments)
+        known = None if tags is None else tags_of(tags, index.query_ids, slices)
+        return cls(judgments, index, chosen, rules, depth, known, builder, asked)
 
     def scored(self, run: RunLike, name: str | None = None) -> ScoredRun:
         """Score a run.
@@ -106,7 +107,7 @@ class Scorer:
         Raises:
             InputError: a run that cannot be read, or has no judged query.
         """
-        given = read_run(run, name).in_memory()
+        given = self.index.ranked(read_run(run, name)).in_memory()
         ranked = given if self.builder is None else self.builder.ranked(given)
         scores = score(self.index, ranked, list(self.metrics), self.how)
         lists = tops(ranked, self.index, self.how, self.depth)

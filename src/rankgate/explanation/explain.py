@@ -106,6 +106,7 @@ def explain(
     judgments, rankings = read_qrels(qrels), read_run(run)
     rankings = replace(rankings, name=name) if name else rankings
     index = JudgmentIndex.of(judgments)
+    rankings = index.ranked(rankings)
     _refuse_unknown(query, index, judgments)
     scores = score(index, rankings, chosen, rules)
     mine, nothing = pl.col("query_id") == query, pl.DataFrame(schema=SCHEMA)

@@ -130,7 +130,8 @@ def hold(
 ) -> tuple[CachedSource | CachedLists, str]:
     """A run ready to be scored again and again, and the name of the judgments."""
     judgments = read_qrels(qrels)
-    index, rankings = JudgmentIndex.of(judgments), read_run(run)
+    index = JudgmentIndex.of(judgments)
+    rankings = index.ranked(read_run(run))
     if not (is_of_lists(metric) or (context and context.drop_seen)):
         return CachedSource(RunSource(rankings, index)), judgments.name
     # what metrics on lists need is loaded where one is asked for

@@ -17,8 +17,7 @@ from rankgate.comparison.list_metrics import ComparedLists, with_wholes
 from rankgate.comparison.pairs import Rules, compared
 from rankgate.data import read_run
 from rankgate.data.column_map import mapped
-from rankgate.data.dataframes import polars_frame
-from rankgate.data.formats.tags import tags_from
+from rankgate.data.formats.tags import IDS
 from rankgate.declare import Range
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import EVERY, Context
@@ -47,7 +46,14 @@ if TYPE_CHECKING:
     from rankgate.comparison.inference import Interval
     from rankgate.data import Run
     from rankgate.data.comparison import ScoredRun
-    from rankgate.data.inputs import ColumnsLike, QrelsLike, RunLike, ScoresLike, TableLike
+    from rankgate.data.inputs import (
+        ColumnsLike,
+        QrelsLike,
+        RunLike,
+        ScoresLike,
+        TableLike,
+        TagsLike,
+    )
     from rankgate.data.logs.interactions import LogLike
     from rankgate.data.logs.user_items import Meetings
     from rankgate.gating.policy import Policy
@@ -62,7 +68,7 @@ def gate(
     candidate: RunLike | None = None,
     policy: str | Path | Policy | None = None,
     *,
-    tags: str | Path | pl.DataFrame | None = None,
+    tags: TagsLike | None = None,
     noise: Sequence[Any] = (),
     train: LogLike | None = None,
     items: TableLike | None = None,
@@ -96,7 +102,8 @@ def gate(
         candidate: a run.
         policy: the rules, in TOML. Without it: ``rankgate.toml``, or
             ``[tool.rankgate]`` of ``pyproject.toml``; else nDCG@10 may lose no more than 0.02.
-        tags: CSV, JSONL or a frame with ``query_id`` and columns of tags, for rules on slices.
+        tags: CSV, JSONL or a frame with ``query_id`` and columns of tags, for rules on slices; or
+            as `compare` takes them.
         noise: further runs of the baseline's system, from which the noise floor is measured.
         train: the log that systems learned from; it and what follows are for metrics of lists,
             and what is not given is the policy's.
@@ -187,6 +194,7 @@ def gate(
         extra=extra,
         depth=rules.depth,
         tags=_tags(tags, rules),
+        slices=rules.slices,
         context=given,
     )
     every = (*scorer.metrics, *(scorer.builder.metrics.items() if scorer.builder else ()))
@@ -268,10 +276,11 @@ def _policy(policy: str | Path | Policy | None, folder: Path) -> Policy:
     return read(place) if place else default()
 
 
-def _tags(tags: str | Path | pl.DataFrame | None, rules: Policy) -> pl.DataFrame | None:
-    if tags is not None:
-        return tags_from(tags) if isinstance(tags, str | Path) else polars_frame(tags, "tags")
-    return tags_from(rules.folder / rules["tags"]) if rules["tags"] else None
+def _tags(tags: TagsLike | None, rules: Policy) -> TagsLike | None:
+    if tags is not None or not rules["tags"]:
+        return tags
+    named: str = rules["tags"]
+    return named if named.startswith(IDS) else rules.folder / named
 
 
 def _with_activity(systems: Sequence[ScoredRun], rules: Policy, given: Context) -> list[ScoredRun]:

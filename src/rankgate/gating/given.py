@@ -14,9 +14,8 @@ from rankgate.gating.evidence import Inputs
 from rankgate.scoring.run_names import systems_apart
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgate.comparison.inference import Interval
+    from rankgate.data.inputs import TagsLike
     from rankgate.gating.policy import Policy
     from rankgate.gating.verdict import Verdict
     from rankgate.metrics.declare import Metric
@@ -34,7 +33,7 @@ def gate_scores(
     *,
     interval: Interval,
     direction: Mapping[str, str] | None = None,
-    tags: pl.DataFrame | None = None,
+    tags: TagsLike | None = None,
     extra: Sequence[Metric] = (),
     today: str = "",
     redraws: int = 0,
@@ -63,7 +62,13 @@ def gate_scores(
         problem = "no rule of the policy looks at a metric; give judgments and runs."
         raise UsageError(problem, code="unsupported-rule")
     found = given_scores(
-        scores, ruled, directions=direction, unequal=rules["unequal"], extra=extra, tags=tags
+        scores,
+        ruled,
+        directions=direction,
+        unequal=rules["unequal"],
+        extra=extra,
+        tags=tags,
+        slices=rules.slices,
     )
     asked = [str(each) for each in systems if each is not None]
     both = found.named(asked)

@@ -15,7 +15,6 @@ from rankgate.console.output import print_result
 from rankgate.console.places import deliver
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
-from rankgate.data.formats.tags import tags_from
 from rankgate.errors import UsageError
 from rankgate.evaluation.commands.list_options import context
 from rankgate.present.forms.documents import text
@@ -97,7 +96,7 @@ def command(
             qrels,
             baseline,
             list(candidates),
-            tags=tags_from(tags) if tags else None,
+            tags=tags,
             on_progress=progress,
             **chosen,
         )

@@ -14,6 +14,7 @@ from rankgate.comparison.pairs import UNEQUAL
 from rankgate.comparison.scores.cells import Cell, ScoreFile, read_scores
 from rankgate.comparison.scores.metric_names import MetricNames, NamedMetric
 from rankgate.data.comparison import GIVEN, LISTS, QUERIES, SCORES, ScoredRun
+from rankgate.data.formats.tags import tags_of
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.scored_system import DEPTH
@@ -22,6 +23,7 @@ from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.run_names import refuse_baseline_again
 
 if TYPE_CHECKING:
+    from rankgate.data.inputs import TagsLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -99,7 +101,8 @@ def given_scores(
     directions: Mapping[str, str] | None = None,
     unequal: str = "refuse",
     extra: Sequence[Metric] = (),
-    tags: pl.DataFrame | None = None,
+    tags: TagsLike | None = None,
+    slices: Sequence[str] = (),
 ) -> GivenScores:
     """Read score tables.
 
@@ -113,7 +116,8 @@ def given_scores(
         directions: by name, higher or lower, for metrics that rankgate does not know.
         unequal: refuse, zero or drop.
         extra: user-defined metrics.
-        tags: ``query_id`` and columns of tags.
+        tags: ``query_id`` and columns of tags, or where they are.
+        slices: the tags that are needed, where a file has more.
 
     Raises:
         InputError: tables that cannot be read, two values of one query, a value outside of its
@@ -134,8 +138,8 @@ def given_scores(
     labels, chosen = _chosen(values, names, asked, files[0].label)
     _refuse_best(labels, chosen, unequal)
     systems = {
-        name: _scored(name, own, labels, files, unequal=unequal, tags=tags, chosen=chosen,
-                      every=values)
+        name: _scored(name, own, labels, files, unequal=unequal, tags=tags, slices=slices,
+                      chosen=chosen, every=values)
         for name, own in values.items()
     }  # fmt: skip
     ranges = {
@@ -247,7 +251,8 @@ def _scored(
     files: Sequence[ScoreFile],
     *,
     unequal: str,
-    tags: pl.DataFrame | None,
+    tags: TagsLike | None,
+    slices: Sequence[str],
     chosen: Sequence[NamedMetric],
     every: _Values,
 ) -> ScoredRun:
@@ -269,7 +274,8 @@ def _scored(
         *(pl.lit(None, dtype=QUERIES[each]).alias(each) for each in list(QUERIES)[2:]),
     )
     if tags is not None:
-        queries_table = queries_table.join(tags, on="query_id", how="left", maintain_order="left")
+        known = tags_of(tags, ids, slices)
+        queries_table = queries_table.join(known, on="query_id", how="left", maintain_order="left")
     return ScoredRun(
         name=name, tag=None, sha256=digest,
         qrels=", ".join(dict.fromkeys(Path(each.label).name for each in files)),

@@ -62,6 +62,7 @@ TABLE = (
     ("govuk", "govuk", "comma"),
     ("svmlight", "letor.svmlight", "labels"),
     ("quepid-ltr", "quepid.ltr", "labels"),
+    ("model-scores", "letor.model_scores", "numbers"),
     ("tsv", "tables.csv:TSV", "header"),
     ("csv", "tables.csv", "header"),
     ("topics", "trec.topics", "text"),
@@ -78,6 +79,7 @@ A file that is not listed works too, but is found later and slower: list what yo
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
 _SEPARATORS = re.compile(rb"[,;|\t]")
 _LABELS = re.compile(rb"\b(?:qid|query):|^\S+[ \t]+\d+:")
+_NUMBERS = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[ \t]*(?:\r?\n|$)")
 _JSON = re.compile(rb"\{|\[\s*[\[{\"\]\n]")  # what no id begins with; [7] could be one
 _HEAD, _LONG = 1 << 16, 1 << 23  # bytes of a beginning
 _LOOKED_AT = 1 << 12
@@ -190,9 +192,9 @@ def _beginnings(head: bytes) -> tuple[str, ...]:
     """How a file begins, the most particular first.
 
     ``binary``: with bytes that text seldom has; ``json``: with a brace or a bracket; ``labels``: a
-    ``qid:`` or ``query:`` is in the first lines, or ``1:`` begins the second word; ``comma``: a
-    comma is in the first line; ``header``: a comma, semicolon, bar or tab is; ``text``: anything
-    else.
+    ``qid:`` or ``query:`` is in the first lines, or ``1:`` begins the second word; ``numbers``: a
+    number is all that the first line holds; ``comma``: a comma is in the first line; ``header``: a
+    comma, semicolon, bar or tab is; ``text``: anything else.
     """
     text = head.removeprefix(BOM).lstrip()
     if b"\x00" in head[:_LOOKED_AT] or text.startswith((b"PAR1", b"ARROW1")):
@@ -204,6 +206,7 @@ def _beginnings(head: bytes) -> tuple[str, ...]:
         "binary": bool(re.search(_CONTROL, head[:_LOOKED_AT])),
         "json": text.startswith(b"["),
         "labels": bool(_LABELS.search(text[:_LOOKED_AT])),
+        "numbers": bool(_NUMBERS.match(text)),
         "comma": b"," in first,
         "header": bool(_SEPARATORS.search(first)),
         "text": True,

@@ -6,7 +6,6 @@ import click
 
 from rankgate.console import options
 from rankgate.console.output import print_result
-from rankgate.data.formats.tags import tags_from
 from rankgate.gating.saved import baselines as service
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.write import FORMS
@@ -58,7 +57,7 @@ def save(
         metrics,
         convention,
         depth=depth,
-        tags=tags_from(tags) if tags else None,
+        tags=tags,
         force=force,
     )
     print_result(service.SavedBaselines.of(result), "text")

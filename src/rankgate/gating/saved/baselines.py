@@ -28,6 +28,7 @@ from rankgate.scoring.chosen import chosen_convention, refuse_mixed
 
 if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
+    from rankgate.data.inputs import TagsLike
     from rankgate.scoring import Convention
 
 FOLDER = Path("rankgate/baselines")
@@ -145,7 +146,7 @@ def save(
     how: str | Convention = "trec",
     *,
     depth: int | None = None,
-    tags: pl.DataFrame | None = None,
+    tags: TagsLike | None = None,
     folder: Path = FOLDER,
     force: bool = False,
 ) -> Saved:
@@ -181,6 +182,7 @@ def save(
         how,
         depth=depth or policy.depth,
         tags=tags,
+        slices=policy.slices,
         context=Context() if lists else None,
     )
     return write(Baseline(name, scorer.scored(system)), path, before)

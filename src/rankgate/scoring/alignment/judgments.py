@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 
     from rankgate.data.inputs import QrelsLike
     from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Run
 
     Codes = NDArray[np.int64]
     Flags = NDArray[np.bool_]
+
+_Ranked = TypeVar("_Ranked", bound="Run | MatrixInput")
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,16 @@ class JudgmentIndex:
     def by_subtopic(self) -> Qrels:
         """The same by subtopic, if they were read so."""
         return read_qrels(self.given, subtopics=True)
+
+    def ranked(self, run: _Ranked) -> _Ranked:
+        """Rankings by ids; scores of a model have those of the judgments' rows, in their order.
+
+        Raises:
+            InputError: as ``Run.of_rows``.
+        """
+        if isinstance(run, MatrixInput) or not run.by_row:
+            return run
+        return cast("_Ranked", run.of_rows(self.by_subtopic.table))
 
     @cached_property
     def doc_ids(self) -> pl.Series:

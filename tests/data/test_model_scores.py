@@ -1,0 +1,128 @@
+"""Scores of models, a number a line: they become a run where they meet the file of features."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate.data import contents_of, read_run
+from rankgate.data.formats.registry import detected
+from rankgate.data.formats.tags import tags_of
+from rankgate.data.streams.source import source
+from rankgate.errors import InputError, UsageError
+from support.wording import raises
+
+FEATURES = "3 qid:1 1:0.5 # a\n0 qid:1 1:1 # b\n\n2 qid:2 1:4 2:1 # a\n0 qid:2 2:3 # c\n"
+
+
+@pytest.fixture
+def ltr(tmp_path):
+    (tmp_path / "test.letor").write_text(FEATURES)
+    (tmp_path / "model.txt").write_text("-1\n2.5e-1\r\n7\n\n.5")
+    return str(tmp_path / "test.letor"), str(tmp_path / "model.txt")
+
+
+def test_scores_are_of_the_rows_of_the_file_of_features(ltr):
+    result = rankgate.evaluate(*ltr, ["RR", "P@1"])
+    assert result.runs[0].per_query("RR") == {"1": 1 / 2, "2": 1.0}
+    assert detected(source(ltr[1]))[0].name == "model-scores"
+
+
+def test_every_verb_takes_them(ltr, run):
+    qrels, model = ltr
+    explained = rankgate.explain(qrels, model, "1", "RR")
+    assert explained.value == 1 / 2
+    new = {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 2.0, "c": 1.0}}
+    compared = rankgate.compare(qrels, model, new, ["RR"])
+    assert compared.only.metrics["delta"].to_list() == [0.25]
+    for words in (["explain", qrels, model, "--query", "1", "-m", "RR"],
+                  ["reconcile", qrels, model, "-m", "RR", "--value", "0.75"],
+                  ["eval", qrels, model, "-m", "RR", "--bounds"]):  # fmt: skip
+        assert run(*words).code == 0
+
+
+def test_ranklib_writes_query_and_document_too(ltr, tmp_path):
+    (tmp_path / "r.txt").write_text("1\t0\t-1\n1\t1\t0.25\n2\t0\t7\n2\t1\t0.5\n")
+    found = rankgate.evaluate(ltr[0], f"model-scores:{tmp_path / 'r.txt'}", ["RR"])
+    assert found.runs[0].means["RR"] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line"),
+    [
+        ("1\n2\n3\n", "wrong-shape", None),
+        ("1\n2\n3\n4\n5\n", "wrong-shape", None),
+        ("1\nx\n3\n4\n", "not-a-number", 2),
+        ("1\n2\nnan\n4\n", "not-a-number", 3),
+        ("1\n2 3\n3\n4\n", "not-a-number", 2),
+    ],
+)
+def test_what_does_not_fit_is_refused(ltr, tmp_path, text, code, line):
+    (tmp_path / "bad.txt").write_text(text)
+    with raises(code, InputError) as error:
+        rankgate.evaluate(ltr[0], str(tmp_path / "bad.txt"), ["RR"])
+    assert error.value.line == line
+
+
+def test_alone_they_have_no_ids(ltr):
+    with raises("no-ids", InputError):
+        contents_of(ltr[1])
+    assert read_run(ltr[1]).by_row
+
+
+def test_lightgbm_has_the_same_numbers(shared, tmp_path):
+    """Features of its own example; scores and values are those of LightGBM 4.7.0 in
+    ``lightgbm.json``: 5 trees, whose equal scores stay in the order of rows."""
+    known = json.loads((Path(__file__).parent / "lightgbm.json").read_text())
+    (tmp_path / "rank.test").write_bytes(
+        gzip.decompress((shared / "lightgbm-lambdarank/rank.test.gz").read_bytes())
+    )
+    sizes = (shared / "lightgbm-lambdarank/rank.test.query").read_bytes()
+    (tmp_path / "rank.test.query").write_bytes(sizes)
+    np.savetxt(tmp_path / "model.txt", known["scores"], fmt="%.17g")
+    found = rankgate.evaluate(
+        str(tmp_path / "rank.test"),
+        str(tmp_path / "model.txt"),
+        [f"nDCG(gain='exp')@{k}" for k in (1, 3, 5, 10)],
+        overrides={"ties": "file_order"},
+    )
+    for k, value in known["ndcg"].items():
+        assert found.runs[0].means[f"nDCG(gain='exp')@{k}"] == pytest.approx(value, abs=1e-12)
+
+
+def test_tags_of_features_are_quarters_of_queries_by_their_means(tmp_path):
+    rows = "".join(f"1 qid:{q} 1:{q} 2:5\n0 qid:{q} 1:{q + 2} 2:5\n" for q in range(1, 9))
+    (tmp_path / "x").write_text(rows)
+    wanted = ["feature_1", "feature_2", "other"]
+    table = tags_of(tmp_path / "x", pl.Series([]), wanted).sort("query_id")
+    assert table["feature_1"].to_list() == [
+        *["1: 2 to 3"] * 2, *["2: 4 to 5"] * 2, *["3: 6 to 7"] * 2, *["4: 8 to 9"] * 2
+    ]  # fmt: skip
+    assert table["feature_2"].unique().to_list() == ["1: 5"]
+    for words in (["intent"], ["feature_3"]):
+        with raises("missing-column", InputError):
+            tags_of(tmp_path / "x", pl.Series([]), words)
+
+
+def test_slices_by_feature(ltr, run):
+    ended = run("compare", ltr[0], ltr[1], ltr[0].replace("test.letor", "b.txt"), "-m", "RR",
+                "--tags", ltr[0], "--slice", "feature_1")  # fmt: skip
+    assert ended.code == 2  # there is no b.txt
+    (source(ltr[1]).path.parent / "b.txt").write_text("2\n1\n2\n1\n")
+    ended = run("compare", ltr[0], ltr[1], ltr[0].replace("test.letor", "b.txt"), "-m", "RR",
+                "--tags", ltr[0], "--slice", "feature_1", "--format", "json")  # fmt: skip
+    assert "1: 0.75" in ended.out
+    assert "2: 2" in ended.out
+
+
+def test_tags_in_the_ids_of_queries():
+    ids = pl.Series("query_id", ["106_1", "106_12", "x"])
+    table = tags_of(r"ids:(?P<topic>\d+)_(?P<turn>\d+)", ids)
+    assert table.rows() == [("106_1", "106", "1"), ("106_12", "106", "12"), ("x", None, None)]
+    for pattern in ("ids:(", r"ids:\d+"):
+        with raises("invalid-syntax", UsageError):
+            tags_of(pattern, ids)
