@@ -39,3 +39,18 @@ def test_the_output_of_trec_eval_is_reproduced(web, capsys):
     theirs = stored.decode().splitlines()
     assert ours == theirs
     assert len(theirs) == 4_707
+
+
+@pytest.mark.parametrize("year", ["2009", "2010"])
+@pytest.mark.parametrize("order", ["rank", "traditional"])
+def test_the_output_of_ndeval_is_reproduced(shared, run, year, order):
+    place = shared / "web-diversity-2009-2010" / year
+    words = [place / f"{year}.diversity.qrels.gz", place / "runs" / f"indri.wt{year}.txt.gz"]
+    done = run("ndeval", *(["-traditional"] if order == "traditional" else []), *map(str, words))
+    assert done.out == (place / "expected" / f"indri.wt{year}.ndeval.{order}.csv").read_text()
+
+
+def test_the_output_of_gdeval_is_reproduced(web, run):
+    qrels, runs, place = web
+    stored = (place / "expected" / "indri.wt2010.gdeval20.csv").read_text()
+    assert run("gdeval", str(qrels), str(runs)).out == stored

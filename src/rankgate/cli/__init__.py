@@ -32,6 +32,8 @@ SECTIONS = {
         "metrics": "List the metrics, or show one metric's details.",
         "trec_eval": "Run as trec_eval: same options, same output.",
         "cwl_eval": "Run as cwl_eval: utility, cost and depth of models of users.",
+        "ndeval": "Run as ndeval: novelty and diversity, same options, same output.",
+        "gdeval": "Run as gdeval: nDCG and ERR of the TREC web track, same output.",
     },
     "Compare and decide": {
         "compare": "Compare systems query by query, with intervals and tests.",
@@ -92,6 +94,8 @@ _HOMES = {
     "metrics": "rankgate.evaluation.commands.metrics",
     "trec_eval": "rankgate.evaluation.commands.trec_eval",
     "cwl_eval": "rankgate.evaluation.commands.cwl_eval",
+    "ndeval": "rankgate.evaluation.commands.ndeval",
+    "gdeval": "rankgate.evaluation.commands.gdeval",
     "compare": "rankgate.comparison.commands.compare",
     "rank-similarity": "rankgate.comparison.commands.rank_similarity",
     "blindspots": "rankgate.blind_spots.command",

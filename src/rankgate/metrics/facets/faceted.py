@@ -84,18 +84,21 @@ def ideal_gains(pool: Flags, alpha: float, depth: int) -> Floats:
     """The gains of the greedy ideal ranking, ``(T, min(D, depth))``.
 
     At each rank is the document that adds most, of equals the first: the best ranking of all
-    is too dear to find (Clarke et al. 2008).
+    is too dear to find (Clarke et al. 2008). Sums run in the order of the subtopics, as those of
+    ndeval do: with another rounding other documents would be equals.
     """
     rows = np.arange(len(pool))
-    worth = np.ones((len(pool), pool.shape[2]))  # of another document on each subtopic
-    left = pool.astype(np.float64)
+    left = np.ascontiguousarray(np.moveaxis(pool, -1, 0), np.float64)  # (S, T, D)
+    worth = np.ones(left.shape[:2])  # of another document on each subtopic
     out = np.zeros((len(pool), min(pool.shape[1], depth)))
     for place in range(out.shape[1]):
-        added = np.einsum("tds,ts->td", left, worth)
+        added = np.zeros(left.shape[1:])
+        for subtopic, each in zip(left, worth, strict=True):
+            added += subtopic * each[:, None]
         best = added.argmax(axis=1)
         out[:, place] = added[rows, best]
-        worth = np.where(left[rows, best] > 0, worth * (1 - alpha), worth)
-        left[rows, best] = 0
+        worth = np.where(left[:, rows, best] > 0, worth * (1 - alpha), worth)
+        left[:, rows, best] = 0
     return out
 
 

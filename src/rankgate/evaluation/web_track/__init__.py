@@ -1,0 +1,1 @@
+"""The programs of the TREC web track: ndeval and gdeval."""
