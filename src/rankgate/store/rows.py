@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from datetime import UTC, datetime
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
@@ -22,10 +20,10 @@ PIECE = 5_000
 """Rows that are written by one call."""
 
 
-@cache
 def names(kind: Any) -> tuple[str, ...]:
     """The fields of a frozen value, in order."""
-    return tuple(each.name for each in fields(kind))
+    found: tuple[str, ...] = kind.__match_args__  # quicker than dataclasses.fields
+    return found
 
 
 def columns_of(kind: type, table: Table) -> list[sa.Column[Any]]:

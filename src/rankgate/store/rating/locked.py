@@ -30,7 +30,7 @@ _BY_NUMBER = (
     )
     .join(batches, batches.c.id == tasks.c.batch)
     .where(tasks.c.id == sa.bindparam("number"))
-    .with_for_update(of=tasks)
+    .with_for_update(of=tasks, key_share=True)
 )  # fmt: skip
 
 
@@ -69,4 +69,4 @@ def lock(connection: Connection, task: int) -> LockedTask:
     row = connection.execute(_BY_NUMBER, {"number": task}).first()
     if row is None:
         raise unknown("task", task)
-    return LockedTask(*row)
+    return value_of(LockedTask, row._mapping)  # noqa: SLF001 - SQLAlchemy's public name

@@ -159,13 +159,26 @@ def left_for(connection: Connection, batch: int, rater: int) -> int:
     return connection.scalar(sa.select(sa.func.count()).where(here)) or 0
 
 
-def done_by(
-    connection: Connection, project: int, batch: int | None = None, rater: int | None = None
-) -> dict[int, int]:
-    """How many tasks each rater, or one, has answered, by the rater's number."""
+_DONE = (
+    sa.select(sa.func.count())
+    .select_from(assignments.join(tasks, tasks.c.id == assignments.c.task))
+    .where(
+        assignments.c.rater == sa.bindparam("rater"),
+        assignments.c.state == "answered",
+        tasks.c.project == sa.bindparam("project"),
+    )
+)
+
+
+def done(connection: Connection, project: int, rater: int) -> int:
+    """How many tasks of a project a rater has answered."""
+    return connection.scalar(_DONE, {"project": project, "rater": rater}) or 0
+
+
+def done_by(connection: Connection, project: int, batch: int | None = None) -> dict[int, int]:
+    """How many tasks each rater has answered, by the rater's number."""
     here = tasks.c.project == project
     here = here if batch is None else sa.and_(here, tasks.c.batch == batch)
-    here = here if rater is None else sa.and_(here, assignments.c.rater == rater)
     chosen = (
         sa.select(assignments.c.rater, sa.func.count())
         .join(tasks, tasks.c.id == assignments.c.task)

@@ -83,7 +83,7 @@ def _progress(
     return {
         "done": found.total - found.open,
         "total": found.total,
-        "mine": tasks.done_by(connection, project, rater=rater).get(rater, 0),
+        "mine": tasks.done(connection, project, rater),
         "pace": pace,
         "left": None if pace is None else pace * found.open,
         "last": next((each.task for each in lately if each.task is not None), None),
