@@ -172,11 +172,11 @@ def processes(parent: int) -> list[int]:
 
 
 def cpu(parent: int) -> float:
-    """Seconds of processor time of a process and its children."""
+    """Seconds of processor time of a process and its children, ended ones among them."""
     total = 0.0
     for each in processes(parent):
         words = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-        total += sum(map(int, words[11:13])) / _TICKS
+        total += sum(map(int, words[11:15])) / _TICKS
     return total
 
 
@@ -246,8 +246,9 @@ def _print(
     print(f"  ms: p50 {cuts[49]:.1f}, p95 {cuts[94]:.1f}, p99 {cuts[98]:.1f}, "
           f"most {1000 * max(measured.times):.1f}; failed: {len(measured.failed)} "
           f"{sorted(set(measured.failed))}")  # fmt: skip
-    print(f"  CPU ms a rating: server {1000 * server / count:.2f}, "
-          f"database {1000 * host / count:.2f}, generator {1000 * generator / count:.2f}")  # fmt: skip
+    each = [1000 * spent / count for spent in (server, host, generator)]
+    print(f"  CPU ms a rating: server {each[0]:.2f}, database {each[1]:.2f}, "
+          f"generator {each[2]:.2f}")  # fmt: skip
     shares = [100 * each / seconds for each in (server, host, generator)]
     print(f"  of one core: server {shares[0]:.0f} %, database {shares[1]:.0f} %, "
           f"generator {shares[2]:.0f} %")  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -22,7 +22,7 @@ _CURRENT = (
     .correlate(tasks)
     .scalar_subquery()
 )
-_BY_NUMBER = (
+_BY_NUMBER: sa.Select[Any] = (
     sa.select(
         tasks.c.id, tasks.c.project, tasks.c.query, tasks.c.document, tasks.c.subject,
         tasks.c.state, tasks.c.gold, tasks.c.gold_why, batches.c.kind,
@@ -69,4 +69,4 @@ def lock(connection: Connection, task: int) -> LockedTask:
     row = connection.execute(_BY_NUMBER, {"number": task}).first()
     if row is None:
         raise unknown("task", task)
-    return value_of(LockedTask, row._mapping)  # noqa: SLF001 - SQLAlchemy's public name
+    return value_of(LockedTask, row)
