@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import socket
 import time
+from multiprocessing import get_context
 
 import polars as pl
 import pytest
@@ -13,7 +14,7 @@ from rankgate.store.material import documents, projects, queries
 from rankgate.store.people import users
 from rankgate.store.rating import batches
 from rankgate.web.guidelines import guideline_html
-from rankgate.web.limits import Buckets
+from rankgate.web.limits import Buckets, SharedBuckets
 from support.serving import Visitor, served
 
 SCRIPT = '<script>alert(1)</script><img src=x onerror=alert(2)>\u202e" onclick="alert(3)'
@@ -212,6 +213,25 @@ def test_requests_are_counted_by_client():
     assert buckets.wait("bob") == 0
     moment[0] = 2.0
     assert [buckets.wait("ann") for _ in range(3)] == [0, 0, 1]
+
+
+def test_processes_count_requests_together():
+    shared = SharedBuckets(60)
+    assert [shared.wait("ann") for _ in range(40)] == [0] * 40
+    other = get_context("spawn").Process(target=shared.wait, args=("ann",))
+    other.start()
+    other.join(60)
+    waits = [shared.wait("ann") for _ in range(30)]
+    assert shared.wait("bob") == 0
+    passed = waits.index(1)
+    assert 19 <= passed < 30  # one was counted over there; time goes on and fills the bucket
+
+
+def test_shared_counts_forget_who_asked_least_lately():
+    shared = SharedBuckets(60, slots=8)
+    for number in range(100):
+        assert shared.wait(f"client {number}") == 0
+    assert [shared.wait("ann") for _ in range(61)][-1] == 1
 
 
 def test_many_requests_are_refused(team):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+from pathlib import Path
 
 import pytest
+import urllib3
 
 from rankgate.errors import UsageError
 from rankgate.store.people import audit, users
 from rankgate.store.store import Store
 from rankgate.web.first import first_link
-from rankgate.web.server import configured, is_local, listening
+from rankgate.web.server import configured, is_local, listening, trusted_proxies
 from support.serving import Visitor, started
 
 
@@ -51,6 +55,30 @@ def test_the_first_start_makes_the_admin_once(tmp_path):
     assert "invitation.accept" in log
     assert "rgi_" not in log
     assert "correct horse" not in log
+
+
+def test_several_processes_serve_one_store(tmp_path):
+    with started(tmp_path / "judging.db", "--workers", "2") as (process, address, link):
+        mia = Visitor(address)
+        assert mia.accept(link, "mia").status == 303
+        workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(workers[-1]), signal.SIGKILL)  # resource tracker first, then the servers
+        for _ in range(30):
+            try:
+                assert mia.get("/projects").status == 200
+            except urllib3.exceptions.HTTPError:
+                continue  # its connection was to the one that died
+
+
+def test_who_may_say_where_a_request_comes_from():
+    assert trusted_proxies((), behind_proxy=False) == ()
+    assert trusted_proxies((), behind_proxy=True) == ("127.0.0.1", "::1")
+    assert trusted_proxies(("10.0.0.0/24",), behind_proxy=True) == ("10.0.0.0/24",)
+    for given, behind, code in ((("10.0.0.1",), False, "missing-input"),
+                                (("proxy",), True, "invalid-address")):  # fmt: skip
+        with pytest.raises(UsageError) as refused:
+            trusted_proxies(given, behind_proxy=behind)
+        assert refused.value.code == code
 
 
 def test_an_unused_link_ends_with_the_next_start(tmp_path):

@@ -149,6 +149,10 @@ class Store:
         """Close all connections."""
         self.engine.dispose()
 
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        """Another process opens it again."""
+        return type(self).open, (self.url.render_as_string(hide_password=False),)
+
     def __enter__(self) -> Self:
         return self
 

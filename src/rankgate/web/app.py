@@ -21,11 +21,17 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from rankgate.web.config import Config
+    from rankgate.web.limits import SharedBuckets
 
 
-def create(config: Config) -> Starlette:
-    """The application of a store."""
-    buckets = Buckets(config.per_minute)
+def create(config: Config, shared: SharedBuckets | None = None) -> Starlette:
+    """The application of a store.
+
+    Args:
+        config: the settings.
+        shared: counts requests together with other processes.
+    """
+    buckets = shared or Buckets(config.per_minute)
     named = {each.name: each for each in ROUTES}
     mounted = []
     for route in ROUTES:
@@ -51,7 +57,10 @@ def create(config: Config) -> Starlette:
 
 
 class _Hosts:
-    """Answers by its own names only, so that a foreign name cannot be made to point here."""
+    """Answers by its own names only, so that a foreign name cannot be made to point here.
+
+    A proxy may send paths with its own path in front, or without.
+    """
 
     def __init__(self, app: ASGIApp, config: Config) -> None:
         self.app, self.config = app, config
@@ -64,4 +73,7 @@ class _Hosts:
                 wrong = PlainTextResponse("This server does not answer by this name.", 421)
                 await secured(wrong, self.config)(scope, receive, send)
                 return
+        base = self.config.base
+        if base and scope["type"] == "http" and scope["path"].startswith(f"{base}{base}/"):
+            scope = {**scope, "path": scope["path"].removeprefix(base)}
         await self.app(scope, receive, send)

@@ -19,9 +19,14 @@ from rankgate.errors import UsageError
 @click.option("--key", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="Key of the certificate (PEM).")  # fmt: skip
 @click.option("--behind-proxy", is_flag=True, help="A proxy in front of it does TLS.")
+@click.option("--proxy", "proxies", multiple=True, metavar="ADDRESS",
+              help="Address or network of the proxy, whose X-Forwarded headers are believed "
+              "[default: this machine]; may be given several times.")  # fmt: skip
 @click.option("--base", default="", help="Path under which the proxy serves it, as /judging.")
 @click.option("--name", "names", multiple=True, metavar="HOST",
               help="Host name that it answers by; may be given several times.")  # fmt: skip
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 64),
+              help="Processes that serve, about one a core.")  # fmt: skip
 def command(
     store: str | None,
     host: str,
@@ -29,8 +34,10 @@ def command(
     certificate: Path | None,
     key: Path | None,
     behind_proxy: bool,
+    proxies: tuple[str, ...],
     base: str,
     names: tuple[str, ...],
+    workers: int,
 ) -> None:
     """Serve the pages where people rate together, and the REST API.
 
@@ -42,10 +49,11 @@ def command(
     rankgate serve --store postgresql://rankgate@db/judging --host 0.0.0.0 --behind-proxy
     """
     from rankgate.web.first import first_link, opened
-    from rankgate.web.server import configured, listening, serve
+    from rankgate.web.server import configured, listening, serve, trusted_proxies
 
     if (certificate is None) != (key is None):
         raise UsageError("--certificate and --key go together.", code="missing-input")
+    trusted = trusted_proxies(proxies, behind_proxy=behind_proxy)
     with opened(store) as found:
         config = configured(
             found, host, certificate=certificate, behind_proxy=behind_proxy, base=base, names=names
@@ -57,4 +65,4 @@ def command(
         click.echo(f"{found.name} is served at {address} (end with Ctrl+C)", err=True)
         if link := first_link(found):
             click.echo(f"Become its admin, once, within a day: {address}{link}", err=True)
-        serve(config, place, certificate=certificate, key=key, behind_proxy=behind_proxy)
+        serve(config, place, certificate=certificate, key=key, proxies=trusted, workers=workers)

@@ -30,14 +30,21 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from rankgate.web.config import Config
-    from rankgate.web.limits import Buckets
+    from rankgate.web.limits import Buckets, SharedBuckets
 
 _LOG = logging.getLogger("rankgate.web")
 
 SESSION, FORM = "rankgate_session", "rankgate_form"
 """The cookies: of who is signed in, and of forms before that."""
 
-_STATUS = {"rating-conflict": 409, "name-taken": 409, "store-locked": 503, "scale-in-use": 409}
+_SMALL = 16_384
+"""Bytes of a request that is read before it is known who asks."""
+
+_STATUS = {
+    "rating-conflict": 409, "name-taken": 409, "scale-in-use": 409, "store-locked": 503,
+    "cannot-connect": 503, "cannot-write": 503, "store-refused": 503,
+}  # fmt: skip
+"""Codes of HTTP; those of a database that does not answer let clients send again."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ class Endpoint:
     route: Route
     routes: Mapping[str, Route]
     config: Config
-    buckets: Buckets
+    buckets: Buckets | SharedBuckets
     json: bool
 
     async def __call__(self, request: Request) -> Response:
@@ -64,6 +71,9 @@ class Endpoint:
         sent: dict[str, Any] = {}
         who = Who()
         try:
+            if self.route.method == "GET" or _is_small(request):  # one turn in a thread, not two
+                sent = await self._sent(request)
+                return await to_thread.run_sync(partial(self._both, request, sent, as_json=as_json))
             who = await to_thread.run_sync(self._who, request)
             sent = await self._sent(request)
             return await to_thread.run_sync(
@@ -79,6 +89,16 @@ class Endpoint:
                 500, "own-fault", "This is a fault of rankgate; what you sent was not carried out."
             )
             return self._refused(request, who, fault, as_json=as_json)
+
+    def _both(self, request: Request, sent: dict[str, Any], *, as_json: bool) -> Response:
+        who = Who()
+        try:
+            who = self._who(request)
+            return self._answer(request, who, sent, as_json=as_json)
+        except Refused as refused:
+            return self._refused(request, who, refused, as_json=as_json)
+        except RankgateError as error:
+            return self._refused(request, who, _refusal(error), as_json=as_json)
 
     def _who(self, request: Request) -> Who:
         cookie = request.cookies.get(SESSION)
@@ -127,7 +147,7 @@ class Endpoint:
             path=request.path_params,
             values=checked(self.route.fields, sent, strict=as_json and not sent.get("_form")),
             address=_address(request),
-            origin=f"{request.url.scheme}://{request.headers.get('host', '')}",
+            origin=f"{self._scheme(request)}://{request.headers.get('host', '')}",
             form_word=form_word,
         )
         return self._response(request, asked.who, self.route.handler(asked), as_json=as_json)
@@ -188,6 +208,9 @@ class Endpoint:
             "done": done.title if done else "",
         }
 
+    def _scheme(self, request: Request) -> str:
+        return "https" if self.config.secure else request.url.scheme
+
     def _cookie(self, response: Response, name: str, value: str | None) -> None:
         path = self.config.base or "/"
         if value is None:
@@ -216,6 +239,12 @@ class Endpoint:
 def _refusal(error: RankgateError) -> Refused:
     status = _STATUS.get(error.code, 404 if error.code.startswith("unknown-") else 400)
     return Refused(status, error.code, str(error))
+
+
+def _is_small(request: Request) -> bool:
+    """Whether so little is sent that it may be read before it is known who asks."""
+    length = request.headers.get("content-length", "")
+    return length.isdecimal() and int(length) <= _SMALL
 
 
 def _is_json(request: Request) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.errors import MissingExtraError, UsageError
 from rankgate.web.config import Config
+from rankgate.web.limits import SharedBuckets
 
 if TYPE_CHECKING:
     from rankgate.store.store import Store
@@ -54,6 +56,23 @@ def configured(
     return Config(store, base, secure=bool(certificate) or behind_proxy, hosts=hosts)
 
 
+def trusted_proxies(addresses: tuple[str, ...], *, behind_proxy: bool) -> tuple[str, ...]:
+    """Addresses and networks whose ``X-Forwarded-*`` headers are believed.
+
+    Raises:
+        UsageError: an address that is not one; some, without a proxy.
+    """
+    if addresses and not behind_proxy:
+        raise UsageError("--proxy goes with --behind-proxy.", code="missing-input")
+    for each in addresses:
+        try:
+            ipaddress.ip_network(each, strict=False)
+        except ValueError:
+            problem = f"--proxy {each!r} is not an address or a network, as in 10.0.0.0/24."
+            raise UsageError(problem, code="invalid-address") from None
+    return addresses or (("127.0.0.1", "::1") if behind_proxy else ())
+
+
 def listening(host: str, port: int) -> socket.socket:
     """A socket that listens; port 0 is any that is free.
 
@@ -75,26 +94,39 @@ def serve(
     *,
     certificate: Path | None = None,
     key: Path | None = None,
-    behind_proxy: bool = False,
+    proxies: tuple[str, ...] = (),
+    workers: int = 1,
 ) -> None:
     """Serve until interrupted.
+
+    Args:
+        config: the settings.
+        place: where it listens.
+        certificate: a file for TLS.
+        key: of the certificate.
+        proxies: addresses, or networks, whose ``X-Forwarded-*`` headers are believed.
+        workers: processes that serve; if one dies, another is started.
 
     Raises:
         MissingExtraError: the extra ``serve`` is not installed.
     """
     try:
         import uvicorn
+        from uvicorn.supervisors import Multiprocess
 
         from rankgate.web.app import create
     except ImportError:
         message = "the server needs more packages; pip install 'rankgate[serve]'."
         raise MissingExtraError(message) from None
     settings = uvicorn.Config(
-        create(config),
+        partial(create, config, SharedBuckets(config.per_minute) if workers > 1 else None),
+        factory=True,
+        workers=workers,
         access_log=False,  # paths of invitations are secrets
         log_level="warning",
         server_header=False,
-        proxy_headers=behind_proxy,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
         root_path=config.base,
         ssl_certfile=certificate,
         ssl_keyfile=key,
@@ -106,4 +138,7 @@ def serve(
         ws="none",
         lifespan="off",
     )
-    uvicorn.Server(settings).run(sockets=[place])
+    if workers > 1:
+        Multiprocess(settings, sockets=[place]).run()
+    else:
+        uvicorn.Server(settings).run(sockets=[place])
