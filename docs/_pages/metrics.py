@@ -26,7 +26,8 @@ _FAMILIES = {
     "Of rankings": (CATALOGUE, "Judgments and a run; one value a query, then their mean."),
     "Of rankings that should serve several subtopics": (
         FACET_METRICS,
-        "Judgments by subtopic, as of TREC's diversity tasks.",
+        "Judgments by subtopic, as of TREC's diversity tasks; a column subtopic_weight says what "
+        "each weighs among those of its query.",
     ),
     "Of preferences": (
         PREFERENCE_METRICS,

@@ -26,11 +26,14 @@ SUBTOPICS = pl.DataFrame(
         "doc_id": ["a", "a", "b", "a"],
         "grade": [1.0, 2.0, 0.0, -2.0],
         "subtopic": ["01", "2", "2", None],
+        "subtopic_weight": [0.25, 0.75, 0.75, 0.0],
         "inclusion": [0.25, 0.25, None, 1 / 3],
         "stratum": ["top", None, "rest, or so", "top"],
     }
 )
-DRAWN = SUBTOPICS.drop("subtopic").unique(["query_id", "doc_id"], maintain_order=True)
+DRAWN = SUBTOPICS.drop("subtopic", "subtopic_weight").unique(
+    ["query_id", "doc_id"], maintain_order=True
+)
 
 
 def written(name, table):
@@ -40,7 +43,9 @@ def written(name, table):
 
 
 @pytest.mark.parametrize("name", TABLES)
-@pytest.mark.parametrize("table", [SUBTOPICS, DRAWN, SUBTOPICS.drop("inclusion", "stratum")])
+@pytest.mark.parametrize(
+    "table", [SUBTOPICS, DRAWN, SUBTOPICS.drop("inclusion", "stratum", "subtopic_weight")]
+)
 def test_tables_carry_them(name, table):
     data, losses = written(name, table)
     back = contents_of(InputFile(None, data), name)
@@ -60,7 +65,7 @@ def test_other_formats_tell_what_they_drop(name, table, tmp_path):
     lost = {each for loss in result.losses for each in loss.examples}
     flat = "subtopic" in table.columns and "subtopic" not in named(name).columns
     held = () if flat else named(name).columns
-    assert lost & {*OPTIONAL} == {"inclusion", "stratum"} - {*held}
+    assert lost & {*OPTIONAL} == ({*OPTIONAL} - {"subtopic"}) & {*table.columns} - {*held}
     assert any("by subtopic" in loss.what for loss in result.losses) == flat
 
 

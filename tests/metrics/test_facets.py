@@ -80,7 +80,8 @@ documents = st.lists(st.sets(st.integers(0, 2), min_size=1), min_size=1, max_siz
 
 @given(documents)
 def test_the_greedy_ideal_starts_with_the_best_and_gains_fall(pool):
-    result = ideal_gains(block([[]], [pool]).pool, 0.5, 10)[0]
+    seen = block([[]], [pool])
+    result = ideal_gains(seen.pool, 0.5, 10, seen.worth)[0]
     assert result[0] == max(map(len, pool))
     assert (np.diff(result) <= 1e-12).all()
 
@@ -88,7 +89,8 @@ def test_the_greedy_ideal_starts_with_the_best_and_gains_fall(pool):
 @given(documents)
 def test_the_first_of_any_order_adds_what_it_answers(pool):
     for order in permutations(pool):
-        added = gains(block([order], [pool]).covers, 0.5)[0]
+        seen = block([order], [pool])
+        added = gains(seen.covers, 0.5, seen.worth)[0]
         assert added[0] == len(order[0])
 
 
@@ -211,3 +213,76 @@ def test_a_metric_that_intents_do_not_allow_is_refused(of):
     metric = parse(f"IA(of='{of}')", FACET_METRICS)
     with pytest.raises(UsageError):
         metric.kernel(GRADED, **metric.bound())
+
+
+# intents 0 and 1 of q weigh 1 : 3; of another query, whose weights are not used, 1 alone
+WEIGHED = pl.DataFrame(
+    [
+        ("q", "a", 1, "0", 0.2),
+        ("q", "b", 1, "1", 0.6),
+        ("q", "c", 0, "2", 0.2),
+        ("p", "a", 2, "0", 9),
+    ],
+    schema=["query_id", "doc_id", "grade", "subtopic", "subtopic_weight"],
+    orient="row",
+)  # fmt: skip
+BOTH = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}, "p": {"a": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("IA(of='RR')", 1 / 4 * 1 + 3 / 4 * 1 / 3),
+        ("P_IA@2", 1 / 4 * 1 / 2),
+        ("AP_IA", 1 / 4 * 1 + 3 / 4 * 1 / 3),
+        ("ERR_IA(norm='none')@3", 0.5 * (1 / 4 + 3 / 4 * 1 / 3)),
+        ("alpha_DCG(norm='none')@3", 2 * (1 / 4 + 3 / 4 / log2(4))),
+        ("alpha_nDCG@3", (1 / 4 + 3 / 4 / 2) / (3 / 4 + 1 / 4 / log2(3))),
+        ("NRBP(p=0.8)", (1 - 0.4) * (1 / 4 + 3 / 4 * 0.64)),
+        ("Dsharp(of='CG@1',gamma=0.5)", 0.5 * 1 / 2 + 0.5 * 1 / 4),
+        ("StRecall@1", 1 / 2),
+    ],
+)
+def test_intents_weigh_what_the_judgments_say(name, value):
+    found = evaluate(WEIGHED, BOTH, [name]).runs[0].per_query(name)
+    assert found["q"] == pytest.approx(value)
+    even = WEIGHED.with_columns(pl.lit(0.3).alias("subtopic_weight"))
+    plain = evaluate(WEIGHED.drop("subtopic_weight"), BOTH, [name]).runs[0].per_query(name)
+    assert evaluate(even, BOTH, [name]).runs[0].per_query(name) == pytest.approx(plain)
+    assert plain["p"] == pytest.approx(found["p"])
+
+
+def test_intents_that_weigh_nothing_have_no_value():
+    nothing = replace(TOLD, weights=np.zeros((1, 3)))
+    for metric in FACET_METRICS:
+        bound = (metric @ 5).bound() if metric.at else metric.bound()
+        value = metric.kernel(nothing, **bound)[0]
+        counted = metric.name in {"StRecall", "Dsharp"}  # they count intents
+        assert np.isnan(value) != counted, metric.name
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"subtopic_weight": -1.0}, "not-a-number"),
+        ({"subtopic_weight": None}, "not-a-number"),
+        ({"doc_id": "z", "subtopic_weight": 0.5}, "contradicting-weights"),
+    ],
+)
+def test_weights_that_cannot_be_used_are_refused(change, code):
+    row = dict(WEIGHED.row(1, named=True)) | change
+    rows = WEIGHED.head(2).extend(pl.DataFrame([row | {"doc_id": "z"}], schema=WEIGHED.schema))
+    with raises(code, InputError):
+        evaluate(rows, BOTH, ["IA(of='RR')"])
+
+
+def test_weights_without_subtopics_are_refused():
+    with raises("no-subtopics", InputError):
+        evaluate(WEIGHED.unique("doc_id").drop("subtopic"), BOTH, ["P@1"])
+
+
+def test_weights_are_read_from_a_file(tmp_path):
+    path = tmp_path / "judgments.csv"
+    WEIGHED.rename({"subtopic_weight": "intent_probability"}).write_csv(path)
+    found = evaluate(path, BOTH, ["IA(of='RR')"]).runs[0].per_query("IA(of='RR')")
+    assert found["q"] == pytest.approx(1 / 2)

@@ -33,7 +33,8 @@ Kind = Literal["qrels", "run", "ratings", "any"]
 _SHORT = {"query": "query_id", "doc": "doc_id", "document": "doc_id"}
 _BOTH = ("query_id", "doc_id")
 _JUDGED = (
-    "grade", "rater", "subtopic", "inclusion", "stratum", "at", "seconds", "comment", "reason",
+    "grade", "rater", "subtopic", "subtopic_weight", "inclusion", "stratum", "at", "seconds",
+    "comment", "reason",
 )  # fmt: skip
 _RANKED = ("score", "rank")
 _OURS = (*_BOTH, *_JUDGED, *_RANKED)

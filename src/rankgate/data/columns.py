@@ -30,6 +30,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "score": ("score", "sim", "similarity", "prediction"),
     "rank": ("rank", "position"),
     "subtopic": ("subtopic", "subtopic_id"),
+    "subtopic_weight": ("subtopic_weight", "intent_weight", "intent_probability"),
     "inclusion": ("inclusion",),
     "stratum": ("stratum",),
     "rater": ("rater", "judge", "assessor", "annotator", "user_email", "rater_id"),

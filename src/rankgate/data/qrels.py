@@ -18,9 +18,15 @@ from rankgate.errors import InputError
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 """The columns every set of judgments has."""
 
-OPTIONAL = {"subtopic": pl.String, "inclusion": pl.Float64, "stratum": pl.String}
-"""The columns that some have: what of a query the grade is about; the probability with which the
-document was drawn to be judged, and from which stratum."""
+OPTIONAL = {
+    "subtopic": pl.String,
+    "subtopic_weight": pl.Float64,
+    "inclusion": pl.Float64,
+    "stratum": pl.String,
+}
+"""The columns that some have: what of a query the grade is about, and what that weighs among the
+subtopics of the query; the probability with which the document was drawn to be judged, and from
+which stratum."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Qrels:
 
     Raises:
         InputError: no rows, a missing id or grade, a grade that is not finite, a probability
-            that is not between 0 and 1.
+            that is not between 0 and 1, a subtopic without one weight.
         DuplicateError: a document judged twice for one query, or for one subtopic of it.
     """
 
@@ -67,6 +73,8 @@ class Qrels:
         refuse_duplicates(keyed, pairs_of(keyed), word="judged", place=self.place)
         if "inclusion" in self.table.columns:
             _refuse_improbable(self.table["inclusion"], self.place)
+        if "subtopic_weight" in self.table.columns:
+            _refuse_weights(self.table, self.place)
 
     @property
     def by_subtopic(self) -> bool:
@@ -107,6 +115,32 @@ def _refuse_improbable(column: pl.Series, place: Place) -> None:
         row = int(wrong.arg_max() or 0)
         problem = f"probability {column[row]} of being drawn is not above 0 and at most 1."
         raise InputError(problem, source=place.label, line=place.line(row), code="not-a-number")
+
+
+def _refuse_weights(table: pl.DataFrame, place: Place) -> None:
+    """Check that every subtopic has one weight, a number from 0 on."""
+    weight = table["subtopic_weight"]
+    wrong = ~((weight >= 0) & weight.is_finite()).fill_null(value=False)
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        problem = f"subtopic_weight {weight[row]} is not a number from 0 on; every row needs one."
+        raise InputError(problem, source=place.label, line=place.line(row), code="not-a-number")
+    if "subtopic" not in table.columns:
+        problem = "weights of subtopics, and no column of subtopics; add one, or drop the weights."
+        raise InputError(problem, source=place.label, code="no-subtopics")
+    own = pl.col("subtopic_weight") == pl.col("subtopic_weight").first().over(
+        "query_id", "subtopic"
+    )
+    differs = table.select(~own).to_series()
+    if differs.any():
+        row = int(differs.arg_max() or 0)
+        query, subtopic = table["query_id"][row], table["subtopic"][row]
+        raise InputError(
+            f"subtopic '{subtopic}' of query '{query}' has two weights; give it one.",
+            source=place.label,
+            line=place.line(row),
+            code="contradicting-weights",
+        )
 
 
 def refuse_holes(table: pl.DataFrame, number: str, place: Place, first_row: int = 0) -> None:

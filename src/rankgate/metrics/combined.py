@@ -17,6 +17,8 @@ from rankgate.metrics.views import RANKING
 def intent_aware(faceted: Faceted, *, of: str = "nDCG@10", rel: float = 1) -> Floats:
     """A metric of rankings on the judgments of each intent, mean over the intents of a query.
 
+    The mean is weighted where the judgments say what intents weigh (``subtopic_weight``).
+
     Args:
         faceted: the block.
         of: the metric, by its name; one that needs judged documents without relevance, such as
@@ -39,7 +41,7 @@ def intent_aware(faceted: Faceted, *, of: str = "nDCG@10", rel: float = 1) -> Fl
         if some.any():
             rows = _judged(faceted, faceted.grades[:, :, s], faceted.pool_grades[:, :, s])
             values[:, s] = np.where(some, np.nan_to_num(metric.compute(rows)), 0)
-    return _over(values.sum(axis=-1), known.sum(axis=-1))
+    return _over((values * faceted.worth).sum(axis=-1), known.sum(axis=-1))
 
 
 def d_sharp(
@@ -51,7 +53,9 @@ def d_sharp(
 ) -> Floats:
     """Intent recall and a metric on global gains: the grades added over intents.
 
-        D# = γ · I-rec + (1 − γ) · D-metric,   gain = 1/S · Σ_s gradeₛ
+        D# = γ · I-rec + (1 − γ) · D-metric,   gain = Σ_s P(s) · gradeₛ
+
+    P(s) is the weight of the intent (``subtopic_weight``) over that of all; without weights 1/S.
 
     Args:
         faceted: the block.
@@ -68,8 +72,11 @@ def d_sharp(
     """
     metric = _metric(of)
     faceted = faceted.at_level(rel)
-    count = np.maximum(faceted.subtopics, 1)[:, None]
-    rows = _judged(faceted, faceted.grades.sum(-1) / count, faceted.pool_grades.sum(-1) / count)
+    count, worth = np.maximum(faceted.subtopics, 1)[:, None], faceted.worth[:, None]
+    grades, pool = (
+        (each * worth).sum(-1) / count for each in (faceted.grades, faceted.pool_grades)
+    )
+    rows = _judged(faceted, grades, pool)
     cutoff = dict(metric.given).get("cutoff", PAD)
     found = (faceted.covers & (faceted.rank <= cutoff)[:, :, None]).any(axis=1).sum(axis=-1)
     value = gamma * found / count[:, 0] + (1 - gamma) * np.nan_to_num(metric.compute(rows))
@@ -133,7 +140,7 @@ IntentAware = FacetMetric(
     "IA",
     intent_aware,
     title="A metric of rankings, mean over the intents of a query.",
-    formula="IA(of=M) = 1/S · Σ_s M on the judgments of intent s",
+    formula="IA(of=M) = Σ_s P(s) · M on the judgments of intent s,   P(s) = 1/S without weights",
     at=None,
     source="Agrawal et al., WSDM 2009, doi:10.1145/1498759.1498766",
     sees="grades and ranks, for each intent by itself",
@@ -143,9 +150,9 @@ DSharp = FacetMetric(
     "Dsharp",
     d_sharp,
     title="Intent recall and a metric on the gains of all intents together.",
-    formula="Dsharp(of=M) = γ · I-rec + (1 − γ) · M on gain = 1/S · Σ_s gradeₛ",
+    formula="Dsharp(of=M) = γ · I-rec + (1 − γ) · M on gain = Σ_s P(s) · gradeₛ",
     at=None,
     source="Sakai & Song, SIGIR 2011, doi:10.1145/2009916.2010055",
     sees="grades of all intents, ranks, and how many intents are answered",
-    blind_to="which intents are rare or frequent: all weigh the same; unjudged documents",
+    blind_to="which intents are rare or frequent, where no weights are given; unjudged documents",
 )

@@ -28,12 +28,14 @@ class Faceted:
         pool_grades: ``(T, D, S)``, the same of all relevant documents judged, in the order in
             which equals go into the ideal ranking; 0 in the padding.
         level: the grade from which a document answers a subtopic.
+        weights: ``(T, S)``, what each subtopic weighs; None where all weigh the same.
     """
 
     rank: Ranks
     grades: Grades
     pool_grades: Grades
     level: float = 1
+    weights: Floats | None = None
 
     def __post_init__(self) -> None:
         for each in (self.rank, self.grades, self.pool_grades):
@@ -59,6 +61,21 @@ class Faceted:
         found: Counts = np.count_nonzero(self.pool.any(axis=1), axis=-1)
         return found
 
+    @property
+    def worth(self) -> Floats:
+        """What each subtopic with a relevant document weighs, ``(T, S)``, 1 on average.
+
+        NaN for a query whose subtopics with a relevant document weigh nothing together.
+        """
+        known: Flags = np.any(self.pool, axis=1)
+        if self.weights is None:
+            return np.ones(known.shape)
+        own = np.where(known, self.weights, 0.0)
+        whole, count = own.sum(axis=-1, keepdims=True), known.sum(axis=-1, keepdims=True)
+        out: Floats = np.where(count > 0, np.nan, 0.0) + np.zeros(known.shape)
+        np.divide(own * count, whole, out=out, where=whole > 0)
+        return out
+
     def _answers(self, grades: Grades) -> Flags:
         answers: Flags = (grades >= self.level) & (grades > 0)
         return answers
@@ -70,17 +87,17 @@ class Faceted:
         return counts
 
 
-def gains(covers: Flags, alpha: float) -> Floats:
+def gains(covers: Flags, alpha: float, worth: Floats) -> Floats:
     """What each document adds, ``(T, J, S) -> (T, J)``.
 
-    Σ_s covers(i, s) · (1 − α)^(how often s was answered above)
+    Σ_s worth(s) · covers(i, s) · (1 − α)^(how often s was answered above)
     """
     before = np.cumsum(covers, axis=1, dtype=np.float64) - covers
-    added: Floats = np.where(covers, (1 - alpha) ** before, 0).sum(axis=-1)
+    added: Floats = np.where(covers, worth[:, None] * (1 - alpha) ** before, 0).sum(axis=-1)
     return added
 
 
-def ideal_gains(pool: Flags, alpha: float, depth: int) -> Floats:
+def ideal_gains(pool: Flags, alpha: float, depth: int, weights: Floats) -> Floats:
     """The gains of the greedy ideal ranking, ``(T, min(D, depth))``.
 
     At each rank is the document that adds most, of equals the first: the best ranking of all
@@ -89,7 +106,7 @@ def ideal_gains(pool: Flags, alpha: float, depth: int) -> Floats:
     """
     rows = np.arange(len(pool))
     left = np.ascontiguousarray(np.moveaxis(pool, -1, 0), np.float64)  # (S, T, D)
-    worth = np.ones(left.shape[:2])  # of another document on each subtopic
+    worth = weights.T.copy()  # of another document on each subtopic
     out = np.zeros((len(pool), min(pool.shape[1], depth)))
     for place in range(out.shape[1]):
         added = np.zeros(left.shape[1:])

@@ -20,8 +20,8 @@ def precision_ia(faceted: Faceted, *, cutoff: Cutoff, rel: float = 1) -> Floats:
     array([0.75])
     """
     faceted = faceted.at_level(rel)
-    found = (faceted.covers & _inside(faceted, cutoff)).sum(axis=(1, 2))
-    return _mean(found / cutoff, faceted)
+    found = (faceted.covers & _inside(faceted, cutoff)).sum(axis=1) * faceted.worth
+    return _mean(found.sum(axis=-1) / cutoff, faceted)
 
 
 def average_precision_ia(
@@ -39,7 +39,8 @@ def average_precision_ia(
     covers = faceted.covers & _inside(faceted, cutoff)
     rank = np.where(faceted.rank < PAD, faceted.rank, 1)[:, :, None]
     precise = np.where(covers, np.cumsum(covers, axis=1) / rank, 0).sum(axis=1)
-    return _mean((precise / np.maximum(faceted.relevant, 1)).sum(axis=-1), faceted)
+    each = precise / np.maximum(faceted.relevant, 1) * faceted.worth
+    return _mean(each.sum(axis=-1), faceted)
 
 
 def subtopic_recall(faceted: Faceted, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:

@@ -129,7 +129,9 @@ def nrbp(faceted: Faceted, *, alpha: Alpha = 0.5, p: Alpha = 0.5, rel: float = 1
     array([0.75])
     """
     faceted = faceted.at_level(rel)
-    gained = (gains(faceted.covers, alpha) * _weights(faceted.rank, "geometric", None, p)).sum(-1)
+    gained = (
+        gains(faceted.covers, alpha, faceted.worth) * _weights(faceted.rank, "geometric", None, p)
+    ).sum(-1)
     count = faceted.subtopics
     return np.where(count > 0, gained * (1 - (1 - alpha) * p) / np.maximum(count, 1), np.nan)
 
@@ -158,7 +160,9 @@ def _weights(rank: Ranks, kind: Kind, cutoff: int | None, p: float = 0.5) -> Flo
 
 
 def _normed(faceted: Faceted, kind: Kind, cutoff: int | None, alpha: float, norm: Norm) -> Floats:
-    gained = (gains(faceted.covers, alpha) * _weights(faceted.rank, kind, cutoff)).sum(axis=-1)
+    gained = (
+        gains(faceted.covers, alpha, faceted.worth) * _weights(faceted.rank, kind, cutoff)
+    ).sum(axis=-1)
     count = faceted.subtopics
     if norm == "none":
         return np.where(count > 0, gained, np.nan)
@@ -171,8 +175,10 @@ def _normed(faceted: Faceted, kind: Kind, cutoff: int | None, alpha: float, norm
 def _over_ideal(
     faceted: Faceted, kind: Kind, cutoff: int | None, alpha: float, p: float = 0.5
 ) -> Floats:
-    gained = (gains(faceted.covers, alpha) * _weights(faceted.rank, kind, cutoff, p)).sum(axis=-1)
-    best = ideal_gains(faceted.pool, alpha, cutoff or _DEEP)
+    gained = (
+        gains(faceted.covers, alpha, faceted.worth) * _weights(faceted.rank, kind, cutoff, p)
+    ).sum(axis=-1)
+    best = ideal_gains(faceted.pool, alpha, cutoff or _DEEP, faceted.worth)
     ranks = np.arange(1, best.shape[1] + 1, dtype=np.int32)
     ideal = (best * _weights(ranks, kind, None, p)).sum(axis=-1)
     out: Floats = np.full(len(gained), np.nan)

@@ -56,12 +56,14 @@ class Subtopics:
         starts: ``(T + 1,)``, where those of each query begin.
         grades: ``(r, S)``, how well each answers each subtopic, numbered by query.
         place: ``(n,)``, for each judgment of the index its place among these; -1 for none.
+        weights: ``(T, S)``, what each subtopic weighs; None where all weigh the same.
     """
 
     judgment: Codes
     starts: Codes
     grades: NDArray[np.float32]
     place: Codes
+    weights: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,9 @@ def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
             code="no-subtopics",
         )
     subtopic = pl.col("subtopic").fill_null("")
-    relevant = qrels.table.filter(pl.col("grade") > 0).select(*_PAIR, "grade", subtopic=subtopic)
+    weighed = [name for name in ("subtopic_weight",) if name in qrels.table.columns]
+    positive = qrels.table.filter(pl.col("grade") > 0)
+    relevant = positive.select(*_PAIR, "grade", *weighed, subtopic=subtopic)
     owner = np.repeat(np.arange(len(index.query_ids)), np.diff(index.offsets))
     known = pl.DataFrame(
         [
@@ -71,7 +73,17 @@ def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
     place[judgment] = np.arange(len(judgment))
     starts = np.zeros(len(index.query_ids) + 1, np.int64)
     np.cumsum(np.bincount(rows["t"].to_numpy(), minlength=len(starts) - 1), out=starts[1:])
-    return replace(index, subtopics=Subtopics(judgment, starts, grades, place))
+    weights = _weights(numbered.join(known, on=_PAIR), (len(starts) - 1, grades.shape[1]))
+    return replace(index, subtopics=Subtopics(judgment, starts, grades, place, weights))
+
+
+def _weights(rows: pl.DataFrame, shape: tuple[int, int]) -> NDArray[np.float64] | None:
+    """What each subtopic of a query weighs, ``(T, S)``; None where the judgments do not say."""
+    if "subtopic_weight" not in rows.columns:
+        return None
+    out = np.zeros(shape)
+    out[rows["t"].to_numpy(), rows["s"].to_numpy()] = rows["subtopic_weight"].to_numpy()
+    return out
 
 
 def subtopic_blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[Codes, Faceted]]:
@@ -99,7 +111,8 @@ def subtopic_blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[Co
             np.cumsum(pooled[chosen]) - pooled[chosen], pooled[chosen]
         )
         pool, _, _ = _padded(whose, found.grades[first[whose] + inside], len(chosen))
-        yield chosen, Faceted(ranks, grades, pool)
+        weights = None if found.weights is None else found.weights[aligned.codes[chosen]]
+        yield chosen, Faceted(ranks, grades, pool, weights=weights)
 
 
 def _padded(owner: Codes, grades: Grades, T: int) -> tuple[Grades, Codes, Codes]:

@@ -183,9 +183,10 @@ FORMAT = Format(
         "(query_id, qid, query, topic; doc_id, docid, docno, corpus-id; grade, rating, relevance; "
         "score, sim; rank); other columns are passed over. Commas, tabs, semicolons or bars "
         "separate them; a byte order mark and Windows line ends are fine. An empty grade means "
-        "that the pair is unrated, not that its grade is 0. Judgments may have subtopic, inclusion "
-        "(the probability of being drawn to be judged) and stratum. Of a run latency_ms and state "
-        "(ok, zero, failed, not_run) say how long each query took and how it ended."
+        "that the pair is unrated, not that its grade is 0. Judgments may have subtopic with "
+        "subtopic_weight (what it weighs among those of its query), inclusion (the probability of "
+        "being drawn to be judged) and stratum. Of a run latency_ms and state (ok, zero, failed, "
+        "not_run) say how long each query took and how it ended."
     ),
 )
 TSV = replace(

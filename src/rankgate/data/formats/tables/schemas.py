@@ -123,7 +123,7 @@ def _pairs(names: Sequence[str], ids: dict[str, str], part: str | None) -> Table
         return TableSchema("ratings", ids | rated, numbers, frozenset({*_RATED, "scale"}))
     if part == "qrels" or (part is None and graded(names)):
         found = ids | named(names, ("grade", *OPTIONAL))
-        numbers = frozenset({"grade", "inclusion"} & set(found))
+        numbers = frozenset({"grade", "inclusion", "subtopic_weight"} & set(found))
         return TableSchema("qrels", found, numbers, frozenset({"doc_id", "grade", *OPTIONAL}))
     scored = named(names, ("score",)) or named(names, ("rank",))
     if scored or part == "runs":
