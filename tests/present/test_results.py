@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import rankgate
+from online import arms
 from online.logs import event, honest, written
 from rankgate import online
 from rankgate.engines.engine_kinds import engines
@@ -100,6 +101,7 @@ KINDS = (
     "kpi_table",
     "click_judgments",
     "simulation",
+    "experiment",
     "engine_check",
     "engine_comparison",
     "engine_kinds",
@@ -188,6 +190,7 @@ def made(folder, ratings):
         "diagnosis": lambda: online.doctor(user_log(folder)),
         "kpi_table": lambda: online.kpi(user_log(folder)),
         "click_judgments": lambda: online.judgments(user_log(folder), min_examined=1),
+        "experiment": lambda: online.ab(arms.log(users=300), ["search_ctr"], control="old"),
         "simulation": lambda: online.simulate(QRELS, [OLD], searches=20),
         "engine_check": lambda: rankgate.check_engine(lambda _, **__: ["<script>", "b"]),
         "engine_comparison": lambda: rankgate.compare_engines(

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankgate.online.clicks.judge import judgments
     from rankgate.online.events.ingest import ingest
+    from rankgate.online.experiments.ab import ab
     from rankgate.online.faults.diagnose import doctor
     from rankgate.online.indicators.compute import kpi
     from rankgate.online.simulation.simulate import simulate
 
-__all__ = ["doctor", "ingest", "judgments", "kpi", "simulate"]
+__all__ = ["ab", "doctor", "ingest", "judgments", "kpi", "simulate"]
 
 _HOMES = {
+    "ab": "rankgate.online.experiments.ab",
     "doctor": "rankgate.online.faults.diagnose",
     "judgments": "rankgate.online.clicks.judge",
     "kpi": "rankgate.online.indicators.compute",

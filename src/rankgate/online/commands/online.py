@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import click
 
-from rankgate.online.commands import doctor, ingest, judgments, kpi, simulate
+from rankgate.online.commands import ab, doctor, ingest, judgments, kpi, simulate
 
 
 @click.group("online", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Read logs of users; find their faults; compute KPIs and judgments from clicks.
+    """Read logs of users; find their faults; compute KPIs, judgments, experiments.
 
     \b
     rankgate online doctor log.ndjson
     rankgate online ingest log.ndjson -o events
     rankgate online kpi events --by day
     rankgate online judgments events -o qrels.csv
+    rankgate online ab events -m search_ctr --control old
     rankgate online simulate qrels.txt old.run new.run -o events.parquet
     """
 
 
-for each in (ingest, doctor, kpi, judgments, simulate):
+for each in (ingest, doctor, kpi, judgments, simulate, ab):
     command.add_command(each.command)

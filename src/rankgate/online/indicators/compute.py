@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,9 +80,7 @@ def kpi(
         blocked = {} if despite or not found else _blocked(chosen, found)
         kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
         given = [each for each in chosen if each.name not in blocked]
-        known = [each for each in given if not each.needs or set(each.needs) & kinds]
-        if not ({"add_to_cart", "purchase"} & kinds or success):
-            known = [each for each in known if each.name not in _OF_GOALS]
+        known = [each for each in given if has_events(each, kinds, success)]
         built = KpiTables(base, success, bands="band" in by)
         values = [frame for each in ("all", *by) for frame in _divided(built, known, each)]
         values.append(_unknown([each.name for each in given if each not in known]))
@@ -100,6 +98,13 @@ def kpi(
     subjects = {subject for each in chosen for subject in each.made_of}
     findings = tuple(f for f in (found.findings if found else ()) if set(f.spoils) & subjects)
     return KpiTable(table, findings, blocked, excluded, **head)
+
+
+def has_events(each: Kpi, kinds: Container[str], success: Sequence[str] = ()) -> bool:
+    """Whether a log with events of some kinds has what a KPI needs."""
+    if each.name in _OF_GOALS and not success:
+        return any(kind in kinds for kind in ("add_to_cart", "purchase"))
+    return not each.needs or any(kind in kinds for kind in each.needs)
 
 
 def _blocked(chosen: Iterable[Kpi], found: Diagnosis) -> dict[str, tuple[str, ...]]:

@@ -1,0 +1,306 @@
+"""All figures of an experiment: metrics with corrections, guardrails, days, segments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.online.experiments.estimate import Method, estimate
+from rankgate.online.experiments.experiment import (
+    AGAINST_ITSELF,
+    DAILY,
+    METRICS,
+    SEGMENTS,
+)
+from rankgate.online.experiments.finding import ExperimentFinding
+from rankgate.stats.corrections import Correction, correct
+from rankgate.stats.experiments.posterior import posterior
+
+if TYPE_CHECKING:
+    from rankgate.online.experiments.effect import Effect
+    from rankgate.online.experiments.measure import Measure
+    from rankgate.online.experiments.units import Units
+
+TUNED_TO = 10_000
+"""Units at which daily intervals are narrowest, unless a plan says another number."""
+
+_DAYS = 90  # at most; a longer experiment shows the last ones
+_FEW = 100  # units of an arm in a segment
+_ALARM = 0.01
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is compared, and how.
+
+    Attributes:
+        control: the arm that others are compared with.
+        treatments: these others.
+        measures: what is compared.
+        method: how differences are computed.
+        margins: of guardrails by name the relative loss that is allowed.
+        correction: of p-values of metrics that are no guardrails.
+        power: of detectable differences.
+        prior: standard deviation of relative effects, for the Bayesian view.
+        halves: how often the control is compared with itself.
+        why: by name of a measure why it has no figures.
+    """
+
+    control: str
+    treatments: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    method: Method = field(default_factory=Method)
+    margins: Mapping[str, float] = field(default_factory=dict)
+    correction: Correction = "holm"
+    power: float = 0.8
+    prior: float = 0.1
+    halves: int = 0
+    why: Mapping[str, str] = field(default_factory=dict)
+
+
+def metrics_of(units: Units, design: Design) -> pl.DataFrame:
+    """One row for each measure and arm; see `Experiment.metrics`."""
+    rows = [_row(units, each, arm, design) for arm in design.treatments for each in design.measures]
+    family = [row for row in rows if row["role"] == "success"]
+    raw = np.array([np.nan if row["p_raw"] is None else row["p_raw"] for row in family], float)
+    tests = int((~np.isnan(raw)).sum())
+    for row, p in zip(family, correct(raw, design.correction), strict=True):
+        row["p_value"] = None if np.isnan(p) else float(p)
+        row["correction"] = f"{design.correction} over {tests} test{'s' * (tests != 1)}"
+        row["status"] = _status(row, 1 - design.method.level)
+    return pl.DataFrame(rows, schema=METRICS)
+
+
+def _row(units: Units, measure: Measure, arm: str, design: Design) -> dict[str, Any]:
+    margin = design.margins.get(measure.name)
+    row: dict[str, Any] = {
+        **dict.fromkeys(METRICS), "metric": measure.name, "variant": arm, "margin": margin,
+        "role": "success" if margin is None else "guardrail", "better": measure.better,
+        "level": design.method.level, "kind": "quantile" if measure.quantile else "mean",
+        "status": "inconclusive",
+    }  # fmt: skip
+    if why := design.why.get(measure.name):
+        return {**row, "why": why}
+    values = units.of(measure).group_by("variant").agg(pl.col("unit").n_unique())
+    counts = dict(values.iter_rows())
+    row |= {"n_control": counts.get(design.control, 0), "n": counts.get(arm, 0)}
+    if min(row["n_control"], row["n"]) < 2:
+        return {**row, "why": "an arm has fewer than two units with a value"}
+    found = estimate(units, measure, design.control, arm, design.method)
+    row |= {
+        name: _known(getattr(found, name))
+        for name in ("control", "treatment", "delta", "low", "high", "relative", "relative_low",
+                     "relative_high", "method", "explained")
+    }  # fmt: skip
+    row |= {"p_raw": _known(found.p_value), "kind": _kind(measure, found.method)}
+    if not np.isfinite(found.se):
+        return {**row, "why": "there are too few values for an interval"}
+    row["mde"] = found.mde(1 - design.method.level, design.power)
+    row |= _view(found, measure, design.prior)
+    if margin is not None:
+        row["status"] = guarded(units, measure, arm, design, margin)
+    return row
+
+
+def _kind(measure: Measure, method: str) -> str:
+    if measure.quantile is not None:
+        return "quantile"
+    if method.startswith("delta"):
+        return "ratio"
+    return "proportion" if method.startswith("z") else "mean"
+
+
+def _view(found: Effect, measure: Measure, prior: float) -> dict[str, Any]:
+    """The Bayesian view: a normal prior of relative effects around 0."""
+    if not found.control or not found.se > 0:
+        return {}
+    sign = -1.0 if measure.better == "down" else 1.0
+    after = posterior(sign * found.delta, found.se, prior * abs(found.control))
+    return {"chance_better": after.better, "expected_loss": after.loss}
+
+
+def guarded(units: Units, measure: Measure, arm: str, design: Design, margin: float) -> str:
+    """Whether a loss of more than the margin is excluded, one-sided at 1 − level.
+
+    Pass where the bound of the relative difference lies above −margin, fail where that from the
+    other side lies below it; both for the direction in which the measure is better.
+    """
+    alpha = 1 - design.method.level
+    wide = replace(design.method, level=1 - 2 * alpha)
+    found = estimate(units, measure, design.control, arm, wide)
+    worst, best = found.relative_low, found.relative_high
+    if measure.better == "down":
+        worst, best = -found.relative_high, -found.relative_low
+    if not (np.isfinite(worst) and np.isfinite(best)):
+        return "inconclusive"
+    return "pass" if worst > -margin else "fail" if best < -margin else "inconclusive"
+
+
+def _status(row: Mapping[str, Any], alpha: float) -> str:
+    if row["why"] or row["p_value"] is None:
+        return "inconclusive"
+    if row["p_value"] > alpha:
+        return "undecided"
+    if not row["better"]:
+        return "differs"
+    return "better" if (row["delta"] > 0) == (row["better"] == "up") else "worse"
+
+
+def _known(value: Any) -> Any:  # noqa: ANN401 - a number, a word
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def daily_of(units: Units, design: Design) -> pl.DataFrame:
+    """Differences at the end of each day, with intervals that hold on all of them."""
+    method = design.method
+    if method.tuned_to is None:
+        method = replace(method, tuned_to=TUNED_TO)
+    method = replace(method, resamples=0)
+    rows = []
+    for day in units.days[-_DAYS:]:
+        until = units.until(day)
+        for measure in design.measures:
+            if measure.name in design.why:
+                continue
+            for arm in design.treatments:
+                found = estimate(until, measure, design.control, arm, method)
+                if np.isfinite(found.se):
+                    rows.append((measure.name, arm, str(day), found.n, found.delta, found.low,
+                                 found.high))  # fmt: skip
+    return pl.DataFrame(rows, schema=DAILY, orient="row")
+
+
+def segments_of(units: Units, design: Design) -> pl.DataFrame:
+    """Differences within segments; p is corrected by Benjamini-Hochberg over all of them.
+
+    ``p_differ`` is that of Cochran's Q: Σ (delta − weighted mean)² / se² against chi-squared.
+    """
+    rows: list[dict[str, Any]] = []
+    method = replace(design.method, resamples=0)
+    for segment in units.segments:
+        for measure in design.measures:
+            if measure.name in design.why:
+                continue
+            for arm in design.treatments:
+                rows += _within(units, measure, (segment, arm), design.control, method)
+    corrected = correct(np.array([row["p_raw"] for row in rows], float), "bh")
+    for row, p in zip(rows, corrected, strict=True):
+        row["p_value"] = float(p)
+    return pl.DataFrame(rows, schema=SEGMENTS)
+
+
+def _within(
+    units: Units, measure: Measure, place: tuple[str, str], control: str, method: Method
+) -> list[dict[str, Any]]:
+    from scipy.special import chdtrc
+
+    segment, arm = place
+    rows, effects = [], []
+    for value in units.arms[segment].drop_nulls().unique().sort():
+        chosen = units.among(pl.col(segment) == value)
+        if min(chosen.counts.get(control, 0), chosen.counts.get(arm, 0)) < _FEW:
+            continue
+        found = estimate(chosen, measure, control, arm, method)
+        if np.isfinite(found.se) and found.se > 0:
+            effects.append(found)
+            rows.append({
+                "metric": measure.name, "variant": arm, "segment": segment, "value": str(value),
+                "n": found.n, "delta": found.delta, "low": found.low, "high": found.high,
+                "p_raw": found.p_value,
+            })  # fmt: skip
+    if len(rows) > 1:
+        weights = np.array([1 / each.se**2 for each in effects])
+        deltas = np.array([each.delta for each in effects])
+        q = float(weights @ (deltas - weights @ deltas / weights.sum()) ** 2)
+        for row in rows:
+            row["p_differ"] = float(chdtrc(len(rows) - 1, q))
+    return rows
+
+
+def against_itself(units: Units, design: Design, seed: int) -> pl.DataFrame:
+    """Compare random halves of the control: significant as often as the level says, if all is well.
+
+    The halves are drawn anew each time; what they share makes the count vary more than that of
+    independent tests.
+    """
+    if not design.halves:
+        return pl.DataFrame(schema=AGAINST_ITSELF)
+    own = units.among(pl.col("variant") == design.control)
+    random = np.random.default_rng(seed)
+    method = replace(design.method, tuned_to=None, resamples=0)
+    rows: dict[str, int] = dict.fromkeys(
+        (each.name for each in design.measures if each.name not in design.why), 0
+    )
+    for _ in range(design.halves):
+        halves = pl.Series(random.permutation(len(own.arms)) % 2).cast(pl.String)
+        split = replace(own, arms=own.arms.with_columns(variant=halves))
+        for each in design.measures:
+            if each.name in rows:
+                p = estimate(split, each, "0", "1", method).p_value
+                rows[each.name] += bool(p < 1 - design.method.level)
+    table = [(name, design.halves, count, count / design.halves) for name, count in rows.items()]
+    return pl.DataFrame(table, schema=AGAINST_ITSELF, orient="row")
+
+
+def doubts(units: Units, design: Design) -> Iterable[ExperimentFinding]:
+    """What makes single measures doubtful: one unit with much influence, effects that fade."""
+    for measure in design.measures:
+        if measure.name in design.why:
+            continue
+        for arm in design.treatments:
+            if measure.quantile is None:
+                yield from _one_unit(units, measure, arm, design)
+            yield from _fading(units, measure, arm, design)
+
+
+def _one_unit(
+    units: Units, measure: Measure, arm: str, design: Design
+) -> Iterable[ExperimentFinding]:
+    rows = units.of(measure, design.method.cap)
+    rows = rows.filter(pl.col("variant").is_in([design.control, arm]))
+    if len(rows) < 2 * _FEW:
+        return
+    plain = replace(design.method, resamples=0, tuned_to=None)
+    largest = rows.sort(pl.col("value").abs(), descending=True)["unit"][0]
+    whole = estimate(units, measure, design.control, arm, plain)
+    rest = estimate(units.among(pl.col("unit") != largest), measure, design.control, arm, plain)
+    if not whole.se > 0 or abs(whole.delta - rest.delta) < whole.se / 2:
+        return
+    text = (
+        f"{measure.name}: without unit {largest} the difference of {arm} is {rest.delta:+.4g} "
+        f"instead of {whole.delta:+.4g}; cut off large values with --winsorise 0.999"
+    )
+    yield ExperimentFinding("one-unit", "warn", text, measure.name)
+
+
+def _fading(
+    units: Units, measure: Measure, arm: str, design: Design
+) -> Iterable[ExperimentFinding]:
+    """Differences of the first and of the second half of the days."""
+    from scipy.special import ndtr
+
+    days = sorted(units.rows[measure.name]["day"].drop_nulls().unique().to_list())
+    if len(days) < 4:
+        return
+    middle = days[len(days) // 2]
+    method = replace(design.method, resamples=0, tuned_to=None)
+    halves = []
+    for chosen in (pl.col("day") < middle, pl.col("day") >= middle):
+        rows = {measure.name: units.rows[measure.name].filter(chosen)}
+        part = replace(units, rows=rows)
+        halves.append(estimate(part, measure, design.control, arm, method))
+    first, second = halves
+    error = float(np.hypot(first.se, second.se))
+    if not error > 0:
+        return
+    p = float(2 * ndtr(-abs(second.delta - first.delta) / error))
+    if p < _ALARM:
+        text = (
+            f"{measure.name}: the difference of {arm} is {first.delta:+.4g} before {middle} and "
+            f"{second.delta:+.4g} from then on (p = {p:.2g}): it may be one of novelty; run longer"
+        )
+        yield ExperimentFinding("changing-effect", "warn", text, measure.name)

@@ -1,0 +1,81 @@
+"""Charts of experiments: intervals of metrics, and differences day by day."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.errors import UsageError
+from rankgate.present.charts.backend import altair
+from rankgate.present.charts.parts import in_columns, panel, rule, table
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.style import BLUE
+
+if TYPE_CHECKING:
+    from rankgate.online.experiments.experiment import Experiment
+
+_ROW = 30
+_SIZE = {"width": 300, "height": 160}
+_PANELS = 4
+
+
+def intervals(result: Experiment) -> Picture:
+    """The relative difference of each metric with its interval."""
+    known = result.metrics.filter(pl.col("relative_low").is_not_null())
+    if known.is_empty():
+        raise UsageError("no metric has an interval.", code="nothing-to-draw")
+    several = known["variant"].n_unique() > 1
+    rows = [
+        {"metric": row["metric"] + (f" ({row['variant']})" if several else ""),
+         "relative": row["relative"], "low": row["relative_low"], "high": row["relative_high"]}
+        for row in known.iter_rows(named=True)
+    ]  # fmt: skip
+    alt = altair()
+    y = alt.Y("metric:N", sort=[row["metric"] for row in rows], title=None,
+              axis=alt.Axis(labelLimit=220))  # fmt: skip
+    base = alt.Chart(table(rows))
+    axis = alt.Axis(format="+.1%")
+    lines = base.mark_rule(color=BLUE, strokeWidth=2).encode(
+        x=alt.X("low:Q", axis=axis, title="relative difference"), x2="high:Q", y=y
+    )
+    points = base.mark_point(filled=True, color=BLUE, size=60).encode(
+        x="relative:Q", y=y, tooltip=["metric:N", "relative:Q", "low:Q", "high:Q"]
+    )
+    drawn = (rule("zero", 0.0, along="x") + lines + points).properties(
+        width=420, height=max(_ROW * len(rows), 60)
+    )
+    about = "Points are relative differences to the control, lines their intervals."
+    return _picture("experiment", ("Differences of metrics", about), result, rows, drawn)
+
+
+def days(result: Experiment) -> Picture:
+    """The difference at the end of each day, with intervals that hold on all days."""
+    if result.daily.is_empty():
+        raise UsageError("the experiment has no days.", code="nothing-to-draw")
+    rows = result.daily.to_dicts()
+    names = result.daily.select("metric", "variant").unique(maintain_order=True).rows()[:_PANELS]
+    alt = altair()
+    panels = []
+    for metric, variant in names:
+        own = [row for row in rows if (row["metric"], row["variant"]) == (metric, variant)]
+        base = alt.Chart(table(own))
+        x = alt.X("day:T", title=None, axis=alt.Axis(format="%d %b", tickCount=6))
+        band = base.mark_area(color=BLUE, opacity=0.2).encode(
+            x=x, y=alt.Y("low:Q", title="difference"), y2="high:Q"
+        )
+        line = base.mark_line(color=BLUE).encode(x=x, y="delta:Q", tooltip=["day:T", "delta:Q"])
+        title = f"{metric} ({variant})"
+        panels.append((band + line + rule("zero", 0.0)).properties(**_SIZE, **panel(title)))
+    about = "The interval holds on all days together: one may stop on any of them."
+    chosen = [row for row in rows if (row["metric"], row["variant"]) in names]
+    return _picture("experiment-days", ("Differences by day", about), result, chosen,
+                    in_columns(panels, 2))  # fmt: skip
+
+
+def _picture(
+    kind: str, words: tuple[str, str], result: Experiment, rows: list[dict[str, Any]], drawn: Any
+) -> Picture:
+    units = result.variants["units"].sum()
+    return Picture(kind, *words, f"{units:,} units", {"name": "experiment", "hash": ""},
+                   tuple(rows), drawn)  # fmt: skip

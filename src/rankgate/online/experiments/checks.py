@@ -1,0 +1,181 @@
+"""Checks of an experiment before any figure of it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.online.experiments.finding import ExperimentFinding
+from rankgate.stats.experiments.sample_ratio import SampleRatio, sample_ratio
+
+if TYPE_CHECKING:
+    from rankgate.online.experiments.units import Units
+
+BLOCKS, WARNS = 0.001, 0.01
+"""P-values below which a sample-ratio mismatch blocks, and warns (Fabijan and others, KDD 2019)."""
+
+_FEW = 100
+_GAP = timedelta(days=2)
+_CHANGE = float(np.log(2))
+_EXPECTED, _SURE = 30, 5.0
+
+
+def ratio_of(units: Units, planned: Mapping[str, float]) -> SampleRatio:
+    """The test of units per arm against planned shares."""
+    return sample_ratio([units.counts.get(name, 0) for name in planned], list(planned.values()))
+
+
+def checked(
+    units: Units, planned: Mapping[str, float], ratio: SampleRatio, tolerated: float = 0.0
+) -> tuple[ExperimentFinding, ...]:
+    """Every fault of the assignment and of the log.
+
+    Args:
+        units: who was in which arm.
+        planned: by arm the planned share.
+        ratio: the test of the shares.
+        tolerated: the share of units in several arms up to which they are only left out.
+    """
+    found = [
+        *_arms(units, planned), *_ratio(units, planned, ratio), *_crossed(units, tolerated),
+        *_twice(units), *_logging(units),
+    ]  # fmt: skip
+    return tuple(sorted(found, key=lambda each: each.severity != "block"))
+
+
+def _arms(units: Units, planned: Mapping[str, float]) -> Iterable[ExperimentFinding]:
+    for name in planned:
+        count = units.counts.get(name, 0)
+        if count == 0:
+            text = f"the arm {name} has no units; start it, or take it out of the plan"
+            yield ExperimentFinding("empty-arm", "block", text, name)
+        elif count < _FEW:
+            text = f"the arm {name} has {count} units; normal theory needs {_FEW} or more"
+            yield ExperimentFinding("few-units", "warn", text, name)
+
+
+def _ratio(
+    units: Units, planned: Mapping[str, float], ratio: SampleRatio
+) -> Iterable[ExperimentFinding]:
+    if ratio.p_value >= WARNS:
+        return
+    total = sum(planned.values())
+    shown = ", ".join(
+        f"{name} {units.counts.get(name, 0):,} ({share / total:.0%} planned)"
+        for name, share in planned.items()
+    )
+    blocks = ratio.p_value < BLOCKS
+    text = (
+        f"sample-ratio mismatch: {shown}; p = {ratio.p_value:.2g}; find out which units are lost "
+        f"or assigned twice{' before comparing arms' * blocks}"
+    )
+    yield ExperimentFinding("sample-ratio", "block" if blocks else "warn", text)
+
+
+def _crossed(units: Units, tolerated: float) -> Iterable[ExperimentFinding]:
+    if not units.crossed:
+        return
+    share = units.crossed / (units.crossed + len(units.arms))
+    text = f"{units.crossed:,} units ({share:.2%}) were in several arms, and are left out"
+    blocks = share > tolerated
+    if blocks:
+        text += "; assign each unit once, or tolerate a share of them"
+    yield ExperimentFinding("several-arms", "block" if blocks else "warn", text)
+
+
+def _twice(units: Units) -> Iterable[ExperimentFinding]:
+    """Gaps: days on which no unit, or no unit of one arm, had any event."""
+    if units.logged is None or units.logged.is_empty():
+        return
+    by_arm = {
+        str(name): sorted(rows["day"].unique().to_list())
+        for (name,), rows in units.logged.group_by("variant")
+    }
+    days = sorted({each for known in by_arm.values() for each in known})
+    for before, after in pairwise(days):
+        if after - before > _GAP:
+            yield ExperimentFinding("started-twice", "block", _gap("no arm", before, after))
+    for name, known in sorted(by_arm.items()):
+        for before, after in pairwise(known):
+            missing = [each for each in days if before < each < after]
+            if len(missing) >= _GAP.days:
+                yield ExperimentFinding(
+                    "started-twice", "block", _gap(f"the arm {name}", before, after), name
+                )
+
+
+def _gap(what: str, before: date, after: date) -> str:
+    subject = f"{what} has" if what != "no arm" else "no arm has"
+    return (
+        f"{subject} {'any ' if what == 'no arm' else 'no '}events between {before} and {after}: "
+        "the experiment seems to have been started twice; say its first day with --start"
+    )
+
+
+def _logging(units: Units) -> Iterable[ExperimentFinding]:
+    """Arms that log something less, or more, from a day on, which the other arms do not."""
+    if units.logged is None or units.logged.is_empty():
+        return
+    for (what,), rows in units.logged.group_by("what", maintain_order=True):
+        for name in rows["variant"].unique().sort():
+            own = pl.col("variant") == name
+            at = _change(
+                _series(rows.filter(own)), _series(rows.filter(~own)), sorted(rows["day"].unique())
+            )
+            if at is not None:
+                text = (
+                    f"what the arm {name} logs changed on {at}: {what} a unit, against the other "
+                    "arms; take the days before or after it alone"
+                )
+                yield ExperimentFinding("logging-changed", "block", text, str(name))
+                break
+
+
+def _series(rows: pl.DataFrame) -> dict[date, tuple[float, float]]:
+    grouped = rows.group_by("day").agg(pl.col("count").sum(), pl.col("units").sum())
+    return {day: (count, units) for day, count, units in grouped.iter_rows()}
+
+
+def _change(
+    own: Mapping[date, tuple[float, float]],
+    other: Mapping[date, tuple[float, float]],
+    days: list[date],
+) -> date | None:
+    """The day from which an arm logs twice, or half, what it did, against the other arms.
+
+    With the counts c1 before and c2 from a day on, and E1, E2 those that the other arms' rates
+    would give, the day is the one with the largest
+
+        G² = 2 (c1 log(c1/E1) + c2 log(c2/E2) − (c1 + c2) log((c1 + c2)/(E1 + E2)));
+
+    a fourth of it is compared with chi-squared, as counts of users vary more than Poisson's.
+    """
+    best, found = 4 * _SURE**2, None
+    for place in range(1, len(days)):
+        parts = []
+        for chosen in (days[:place], days[place:]):
+            (count, units), (others, their) = _sum(own, chosen), _sum(other, chosen)
+            parts.append((count, units * others / their if their else 0.0))
+        (first, usual), (second, expected) = parts
+        if min(usual, expected) < _EXPECTED:
+            continue
+        change = np.log((second + 0.5) / expected) - np.log((first + 0.5) / usual)
+        total = _term(first + second, usual + expected)
+        deviance = 2 * (_term(first, usual) + _term(second, expected) - total)
+        if abs(change) > _CHANGE and deviance > best:
+            best, found = deviance, days[place]
+    return found
+
+
+def _term(count: float, expected: float) -> float:
+    return count * float(np.log(count / expected)) if count else 0.0
+
+
+def _sum(series: Mapping[date, tuple[float, float]], days: list[date]) -> tuple[float, float]:
+    chosen = [series.get(each, (0.0, 0.0)) for each in days]
+    return sum(each[0] for each in chosen), sum(each[1] for each in chosen)

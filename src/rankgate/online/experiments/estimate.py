@@ -1,0 +1,84 @@
+"""One measure of two arms, from their units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.online.experiments.effect import Effect, always_valid, simple
+from rankgate.online.experiments.means import Relative, compared
+from rankgate.online.experiments.moments import moments
+from rankgate.online.experiments.resampling import bootstrapped
+from rankgate.stats.experiments.quantiles import QuantileEstimate, quantile
+
+if TYPE_CHECKING:
+    from rankgate.online.experiments.measure import Measure
+    from rankgate.online.experiments.units import Units
+
+
+@dataclass(frozen=True)
+class Method:
+    """How differences are computed.
+
+    Attributes:
+        level: of intervals.
+        relative: how relative intervals are made.
+        tuned_to: the units at which always-valid intervals are narrowest; None for intervals that
+            hold at one look.
+        cap: the quantile at which values of units are cut off; None for none.
+        resamples: of units, for intervals by the bootstrap; 0 for none.
+        seed: of these.
+    """
+
+    level: float = 0.95
+    relative: Relative = "log"
+    tuned_to: int | None = None
+    cap: float | None = None
+    resamples: int = 0
+    seed: int = 0
+
+
+def estimate(
+    units: Units, measure: Measure, control: str, treatment: str, method: Method
+) -> Effect:
+    """Compare one measure of two arms.
+
+    Args:
+        units: with values of the measure.
+        measure: what is compared.
+        control: the name of an arm.
+        treatment: that of the other one.
+        method: how.
+    """
+    rows = units.of(measure, method.cap)
+    arms = [rows.filter(pl.col("variant") == name) for name in (control, treatment)]
+    if method.resamples:
+        found = bootstrapped(arms, measure, method.resamples, method.level, method.seed)
+    elif measure.quantile is not None:
+        own, other = (_quantile(each, measure.quantile) for each in arms)
+        found = simple(
+            own.value, other.value, (own.se, other.se), (own.clusters, other.clusters),
+            method.level, "order-statistics",
+        )  # fmt: skip
+    else:
+        first, second = (moments(_means(each)) for each in arms)
+        found = compared(first, second, method.level, method.relative)
+    if method.tuned_to is None or not np.isfinite(found.se):
+        return found
+    return always_valid(found, method.level, method.tuned_to)
+
+
+def _means(rows: pl.DataFrame) -> pl.DataFrame:
+    """The sums of units; a denominator that is 1 for every unit makes a mean of a ratio."""
+    if "per" in rows.columns and (rows["per"] == 1).all() and "before_per" not in rows.columns:
+        return rows.drop("per")
+    return rows
+
+
+def _quantile(rows: pl.DataFrame, share: float) -> QuantileEstimate:
+    return quantile(
+        rows["value"].to_numpy(), share, rows["unit"].rank("dense").to_numpy().astype(np.int64)
+    )

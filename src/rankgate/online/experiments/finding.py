@@ -1,0 +1,23 @@
+"""Something that makes an experiment's figures doubtful, or forbids them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class ExperimentFinding:
+    """A fault of an experiment.
+
+    Attributes:
+        code: which check found it.
+        severity: ``block``: no figure is given and no rule decided; ``warn``: with a warning.
+        text: what is wrong and what to do.
+        subject: the measure or the arm; empty for the whole experiment.
+    """
+
+    code: str
+    severity: Literal["block", "warn"]
+    text: str
+    subject: str = ""

@@ -1,0 +1,70 @@
+"""What an experiment compares: a KPI of the catalogue, or columns of a table of units."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from rankgate.errors import UsageError
+from rankgate.online.indicators.catalogue import KPIS
+from rankgate.online.indicators.kpi import Kpi
+
+Kind = Literal["mean", "ratio", "proportion", "quantile"]
+"""How arms are compared; whether a mean is a proportion is seen from its values."""
+
+_QUANTILE = re.compile(r"p(\d+(?:\.\d+)?)\((.+)\)")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure that is compared.
+
+    Attributes:
+        name: as it was asked for.
+        value: the column that is averaged or summed.
+        per: the column of the denominator; empty for a mean over units.
+        quantile: which quantile of the values, instead of the mean.
+        better: ``up`` or ``down``; empty where neither is.
+        unit: what the value is in.
+        kpi: the KPI of the catalogue; None for columns of a table.
+    """
+
+    name: str
+    value: str
+    per: str = ""
+    quantile: float | None = None
+    better: str = "up"
+    unit: str = ""
+    kpi: Kpi | None = None
+
+
+def of_column(words: str, down: tuple[str, ...] = ()) -> Measure:
+    """The measure that words name: ``spend``, ``spend/visit`` (a ratio of sums) or ``p95(ms)``.
+
+    >>> of_column("spend/visit").per, of_column("p95(ms)").quantile
+    ('visit', 0.95)
+
+    Raises:
+        UsageError: a quantile that is not between 0 and 100.
+    """
+    better = "down" if words in down else "up"
+    if found := _QUANTILE.fullmatch(words):
+        share = float(found[1]) / 100
+        if not 0 < share < 1:
+            raise UsageError(f"{words}: say a quantile between p1 and p99.", code="invalid-syntax")
+        return Measure(words, found[2], quantile=share, better=better)
+    value, slash, per = words.partition("/")
+    return Measure(words, value.strip(), per.strip() if slash else "", better=better)
+
+
+def of_kpi(name: str) -> Measure:
+    """The measure of a KPI of the catalogue.
+
+    Raises:
+        UsageError: no such KPI.
+    """
+    kpi = KPIS.named(name)
+    return Measure(
+        name, name, "rows", quantile=kpi.quantile, better=kpi.better, unit=kpi.unit, kpi=kpi
+    )

@@ -1,0 +1,101 @@
+"""Resample units: intervals by the bootstrap, and tests of an arm against itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.online.experiments.effect import Effect, simple
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rankgate.online.experiments.measure import Measure
+
+    Floats = NDArray[np.float64]
+
+_CELLS = 20_000_000  # weights at one time
+
+
+def bootstrapped(
+    arms: Sequence[pl.DataFrame], measure: Measure, resamples: int, level: float, seed: int
+) -> Effect:
+    """Compare two arms by the percentile bootstrap over units.
+
+    Each unit's weight in a resample is drawn from Poisson(1); all values of a unit have the weight
+    of the unit.
+
+    Args:
+        arms: of the control and the treatment ``unit``, ``value`` and, of ratios, ``per``.
+        measure: what is compared.
+        resamples: how many.
+        level: of intervals.
+        seed: of the weights.
+    """
+    random = np.random.default_rng(seed)
+    drawn, values, counts = [], [], []
+    for rows in arms:
+        _, place = np.unique(rows["unit"].to_numpy(), return_inverse=True)
+        counts.append(int(place.max()) + 1 if len(place) else 0)
+        value = rows["value"].to_numpy()
+        per = rows["per"].to_numpy() if "per" in rows.columns else np.ones(len(value))
+        statistic = _Statistic(value, per, place, measure.quantile)
+        values.append(statistic(np.ones((1, counts[-1])))[0] if counts[-1] else np.nan)
+        drawn.append(_draws(statistic, counts[-1], resamples, random))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        difference, relative = drawn[1] - drawn[0], drawn[1] / drawn[0] - 1
+    errors = (float(drawn[0].std(ddof=1)), float(drawn[1].std(ddof=1)))
+    found = simple(values[0], values[1], errors, (counts[0], counts[1]), level, "bootstrap")
+    ends = ((1 - level) / 2, (1 + level) / 2)
+    low, high = np.quantile(difference, ends)
+    relative_low, relative_high = np.nanquantile(relative, ends)
+    return replace(
+        found, low=float(low), high=float(high), relative_low=float(relative_low),
+        relative_high=float(relative_high),
+    )  # fmt: skip
+
+
+class _Statistic:
+    """A mean, ratio or quantile of rows under weights of their units."""
+
+    def __init__(
+        self, value: Floats, per: Floats, place: NDArray[np.intp], share: float | None
+    ) -> None:
+        self.share, self.place = share, place
+        if share is None:
+            units = int(place.max()) + 1 if len(place) else 0
+            self.sums = np.stack(
+                [np.bincount(place, each, minlength=units) for each in (value, per)]
+            )
+        else:
+            self.order = np.argsort(value, kind="stable")
+            self.sorted = value[self.order]
+
+    def __call__(self, weights: Floats) -> Floats:
+        """(S,) the statistic under (S, units) weights."""
+        if self.share is None:
+            above, below = weights @ self.sums[0], weights @ self.sums[1]
+            return np.asarray(above / below)
+        found = []
+        for each in weights:
+            running = np.cumsum(each[self.place][self.order])
+            at = np.searchsorted(running, self.share * running[-1])
+            found.append(self.sorted[min(at, len(self.sorted) - 1)])
+        return np.asarray(found)
+
+
+def _draws(
+    statistic: _Statistic, units: int, resamples: int, random: np.random.Generator
+) -> Floats:
+    if not units:
+        return np.full(resamples, np.nan)
+    size = max(1, min(resamples, _CELLS // units))
+    parts = []
+    for begin in range(0, resamples, size):
+        count = min(size, resamples - begin)
+        parts.append(statistic(random.poisson(1.0, (count, units)).astype(float)))
+    return np.concatenate(parts)

@@ -1,0 +1,1 @@
+"""Statistics of controlled experiments: numbers of arms in, estimates and bounds out."""

@@ -1,0 +1,387 @@
+"""Experiments against published values, other libraries and closed forms."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from online.arms import START, log
+from rankgate import online
+from rankgate.errors import InputError, UsageError
+from rankgate.online.experiments.effect import always_valid
+from rankgate.online.experiments.means import compared
+from rankgate.online.experiments.moments import Moments
+from support.wording import raises
+
+pytest.importorskip("tea_tasting", reason="the extra ab is not installed")
+
+OLD_NEW = {"variant": "arm", "control": "old"}
+
+
+def row(result, metric, variant=None):
+    rows = result.metrics.filter(pl.col("metric") == metric)
+    if variant:
+        rows = rows.filter(pl.col("variant") == variant)
+    return rows.row(0, named=True)
+
+
+def codes(result, severity=None):
+    return {each.code for each in result.findings if severity in {None, each.severity}}
+
+
+@pytest.fixture(scope="module")
+def cats(shared):
+    data = str(shared / "cookie-cats-abtest" / "cookie_cats.csv.gz")
+    metrics = ["retention_1", "retention_7", "sum_game_rounds", "p95(sum_game_rounds)"]
+    return online.ab(data, metrics, variant="version", unit="userid", correction="none")
+
+
+@pytest.fixture(scope="module")
+def mails(shared):
+    data = str(shared / "hillstrom" / "hillstrom.csv.gz")
+    metrics = ["visit", "conversion", "spend", "spend/visit"]
+    return online.ab(data, metrics, variant="segment", control="No E-Mail", correction="none")
+
+
+def test_cookie_cats(cats, shared):
+    expected = json.loads((shared / "cookie-cats-abtest" / "expected.json").read_text())
+    for name in ("retention_1", "retention_7"):
+        found, known = row(cats, name), expected[name]
+        assert found["control"] == pytest.approx(known["rate_control"])
+        assert found["treatment"] == pytest.approx(known["rate_treatment"])
+        assert found["p_raw"] == pytest.approx(known["p_two_sided"])
+        assert [found["low"], found["high"]] == pytest.approx(known["ci95_unpooled"])
+        assert found["relative"] == pytest.approx(known["rel_diff"])
+        assert found["kind"] == "proportion"
+    rounds = row(cats, "sum_game_rounds")
+    assert rounds["p_raw"] == pytest.approx(0.3759243841)
+    assert rounds["delta"] == pytest.approx(-1.1574884540)
+    high = row(cats, "p95(sum_game_rounds)")
+    assert (high["control"], high["treatment"]) == (222, 220)
+    assert stats.norm.isf(high["p_raw"] / 2) == pytest.approx(0.501895, abs=1e-6)
+
+
+def test_the_sample_ratio_is_warned_of_before_any_figure(cats):
+    assert cats.srm["p_value"] == pytest.approx(0.0086079878)
+    assert codes(cats, "warn") == {"sample-ratio", "one-unit"}
+    assert cats.status == 0
+    text = str(cats)
+    assert text.index("0.0086") < text.index("19.02%")
+    assert "0.00155" in text
+    assert "18.20%" in text
+
+
+def test_one_player_makes_the_difference(cats):
+    text = next(each.text for each in cats.findings if each.code == "one-unit")
+    assert "-0.04334" in text
+    assert "-1.157" in text
+
+
+def test_hillstrom(mails):
+    visit, conversion, spend, ratio = (
+        row(mails, name, "Womens E-Mail")
+        for name in ("visit", "conversion", "spend", "spend/visit")
+    )
+    assert visit["control"] == pytest.approx(0.1061672768)
+    assert visit["treatment"] == pytest.approx(0.1514003834)
+    assert stats.norm.isf(visit["p_raw"] / 2) == pytest.approx(13.949180655)
+    assert conversion["delta"] > 0
+    assert spend["p_raw"] == pytest.approx(0.0011293971)
+    assert [spend["low"], spend["high"]] == pytest.approx([0.1689567899, 0.6798676420])
+    assert spend["relative"] == pytest.approx(0.6501518639)
+    ends = [spend["relative_low"], spend["relative_high"]]
+    assert ends == pytest.approx([0.2180303839, 1.2355773795])
+    assert (ratio["control"], ratio["treatment"]) == pytest.approx((6.148687003, 7.114919704))
+    assert ratio["p_raw"] == pytest.approx(0.333217448, rel=2e-5)
+    assert ratio["kind"] == "ratio"
+    mens = row(mails, "spend/visit", "Mens E-Mail")
+    assert mens["delta"] == pytest.approx(1.635516901)
+    assert mens["p_raw"] == pytest.approx(0.097555310, rel=1e-4)
+    assert mails.srm["p_value"] == pytest.approx(0.9036929576)
+
+
+def test_a_weak_covariate_gains_nothing(shared):
+    data = str(shared / "hillstrom" / "hillstrom.csv.gz")
+    found = online.ab(
+        pl.read_csv(data, infer_schema_length=None).filter(pl.col("segment") != "Mens E-Mail"),
+        ["spend"], variant="segment", control="No E-Mail", covariates={"spend": "history"},
+    )  # fmt: skip
+    spend = row(found, "spend")
+    assert spend["delta"] == pytest.approx(0.4227009232)
+    assert spend["p_raw"] == pytest.approx(0.0011802047)
+    assert spend["explained"] == pytest.approx(0.00038, abs=5e-6)
+
+
+def test_the_guide_of_tea_tasting():
+    import tea_tasting as tt
+
+    data = tt.make_users_data(rng=42)
+    found = online.ab(data, ["orders", "orders/sessions"], variant="variant", unit="user",
+                      control="0", correction="none")  # fmt: skip
+    orders, ratio = row(found, "orders"), row(found, "orders/sessions")
+    assert orders["control"] == pytest.approx(0.5304003954522986)
+    assert orders["treatment"] == pytest.approx(0.5730905412240769)
+    assert [orders["low"], orders["high"]] == pytest.approx([-0.0108002016, 0.0961804931])
+    assert orders["relative_low"] == pytest.approx(-0.0195152940)
+    assert orders["p_raw"] == pytest.approx(0.1177317800)
+    assert ratio["p_raw"] == pytest.approx(0.0762375998)
+    more = tt.make_users_data(rng=42, covariates=True)
+    adjusted = online.ab(
+        more, ["sessions", "orders", "revenue"], variant="variant", unit="user", control="0",
+        correction="none",
+        covariates={each: f"{each}_covariate" for each in ("sessions", "orders", "revenue")},
+    ).metrics["p_raw"]  # fmt: skip
+    assert adjusted.to_list() == pytest.approx([0.603, 0.00733, 0.00674], rel=2e-3)
+
+
+def growthbook(total, squares, n):
+    return Moments(
+        n, {"value": total / n}, {("value", "value"): (squares - total**2 / n) / (n - 1)}
+    )
+
+
+def test_growthbook():
+    one = growthbook(1396.87, 52377.9767, 3407), growthbook(2422.7, 134698.29, 3461)
+    found = compared(*one, relative="delta")
+    assert found.relative == pytest.approx(0.70732, abs=5e-6)
+    ends = [found.relative_low, found.relative_high, found.low, found.high]
+    assert ends == pytest.approx([-0.03526, 1.44989, 0.04538, 0.53462], abs=6e-6)
+    assert found.p_value == pytest.approx(0.02016, abs=5e-6)
+    two = growthbook(1396.87, 52377.9767, 3000), growthbook(2422.7, 134698.29, 3461)
+    watched = always_valid(compared(*two, relative="delta"), 0.95, 1000)
+    assert watched.relative == pytest.approx(0.50336, abs=5e-6)
+    ends = [watched.relative_low, watched.relative_high]
+    assert ends == pytest.approx([-0.5584405051, 1.5651626768])
+    assert watched.p_value == 1
+
+
+def test_the_bootstrap_agrees_with_the_delta_method():
+    random = np.random.default_rng(3)
+    n = 2000
+    visits = random.poisson(3, n) + 1
+    data = pl.DataFrame({"arm": ["old", "new"] * (n // 2), "visits": visits,
+                         "spend": visits * random.gamma(2, 1, n)})  # fmt: skip
+    plain = row(online.ab(data, ["spend/visits"], **OLD_NEW), "spend/visits")
+    drawn = row(online.ab(data, ["spend/visits"], bootstrap=2000, **OLD_NEW), "spend/visits")
+    width = plain["high"] - plain["low"]
+    assert drawn["high"] - drawn["low"] == pytest.approx(width, rel=0.06)
+    assert drawn["delta"] == pytest.approx(plain["delta"])
+    assert drawn["method"] == "bootstrap"
+    quantiles = online.ab(data, ["p90(spend)"], bootstrap=400, **OLD_NEW)
+    order = row(online.ab(data, ["p90(spend)"], **OLD_NEW), "p90(spend)")
+    found = row(quantiles, "p90(spend)")
+    assert found["high"] - found["low"] == pytest.approx(order["high"] - order["low"], rel=0.35)
+
+
+def test_rows_of_one_user_are_one_unit():
+    random = np.random.default_rng(4)
+    users = 400
+    level = random.normal(0, 1, users)
+    data = pl.DataFrame({"user": np.repeat(np.arange(users), 8), "y": np.repeat(level, 8),
+                         "one": 1.0})  # fmt: skip
+    data = data.with_columns(arm=pl.when(pl.col("user") % 2 == 0).then(pl.lit("old")).otherwise(
+        pl.lit("new")))  # fmt: skip
+    found = row(online.ab(data, ["y/one"], unit="user", **OLD_NEW), "y/one")
+    truth = stats.ttest_ind(level[1::2], level[::2], equal_var=False)
+    assert found["p_raw"] == pytest.approx(truth.pvalue, rel=1e-6)
+    assert found["n"] == 200
+
+
+def test_kpis_of_events_are_those_of_kpi():
+    data = log(effect=0.1)
+    found = online.ab(data, ["search_ctr", "clicks_per_search"], control="old")
+    table = online.kpi(data, ["search_ctr", "clicks_per_search"], by=["variant"]).values
+    for name in ("search_ctr", "clicks_per_search"):
+        values = table.filter(pl.col("kpi") == name, pl.col("by") == "variant")
+        known = dict(values.select("slice", "value").iter_rows())
+        figures = row(found, name)
+        assert (figures["control"], figures["treatment"]) == pytest.approx(
+            (known["old"], known["new"])
+        )
+    assert found.period == ("2026-03-01", "2026-03-08")
+    assert found.daily["day"].n_unique() == 8
+    assert found.status == 0
+
+
+def test_cuped_of_events_uses_what_was_before():
+    data = log(users=1200, before=20, effect=0.05, seed=5)
+    plain = row(online.ab(data, ["search_ctr"], control="old"), "search_ctr")
+    adjusted = row(online.ab(data, ["search_ctr"], control="old", cuped=True), "search_ctr")
+    assert 0.02 < adjusted["explained"] < 0.4
+    assert adjusted["mde"] == pytest.approx(plain["mde"] * (1 - adjusted["explained"]) ** 0.5)
+
+
+def test_sequential_intervals_are_wider():
+    data = log(effect=0.1)
+    plain = row(online.ab(data, ["search_ctr"], control="old"), "search_ctr")
+    found = row(online.ab(data, ["search_ctr"], control="old", sequential=True), "search_ctr")
+    assert found["low"] < plain["low"]
+    assert found["high"] > plain["high"]
+    assert found["p_raw"] > plain["p_raw"]
+
+
+def test_guardrails_have_directions():
+    data = log(users=2000, slower=1.3)
+    found = online.ab(data, control="old", guardrails={"latency_p95": 0.05, "search_ctr": 0.3})
+    assert row(found, "latency_p95")["status"] == "fail"
+    assert row(found, "search_ctr")["status"] == "pass"
+    few = online.ab(log(users=120), control="old", guardrails={"search_ctr": 0.01})
+    assert row(few, "search_ctr")["status"] == "inconclusive"
+
+
+def test_corrections_are_those_of_statsmodels(shared):
+    from statsmodels.stats.multitest import multipletests
+
+    data = str(shared / "hillstrom" / "hillstrom.csv.gz")
+    found = online.ab(data, ["visit", "conversion", "spend"], variant="segment",
+                      control="No E-Mail")  # fmt: skip
+    known = multipletests(found.metrics["p_raw"].to_list(), method="holm")[1]
+    assert found.metrics["p_value"].to_list() == pytest.approx(list(known))
+
+
+def test_segments_say_whether_they_differ():
+    random = np.random.default_rng(6)
+    n = 8000
+    data = pl.DataFrame(
+        {
+            "arm": random.choice(["old", "new"], n),
+            "os": random.choice(["ios", "web", "rare"], n, p=[0.5, 0.49, 0.01]),
+        }
+    )
+    lift = ((data["arm"] == "new") & (data["os"] == "ios")).to_numpy() * 0.4
+    data = data.with_columns(y=random.normal(0, 1, n) + lift)
+    found = online.ab(data, ["y"], segments=["os"], **OLD_NEW).segments
+    assert found["value"].to_list() == ["ios", "web"]
+    assert found["p_differ"][0] < 1e-6
+    own = [data.filter(os="ios", arm=arm)["y"].to_numpy() for arm in ("new", "old")]
+    truth = stats.ttest_ind(*own, equal_var=False)
+    assert found["p_raw"][0] == pytest.approx(truth.pvalue)
+
+
+def test_random_halves_of_the_control_differ_as_often_as_the_level_says():
+    random = np.random.default_rng(7)
+    data = pl.DataFrame(
+        {"arm": random.choice(["old", "new"], 2000), "y": random.normal(0, 1, 2000)}
+    )
+    found = online.ab(data, ["y"], halves=400, **OLD_NEW).against_itself.row(0, named=True)
+    assert found["rejected"] == pytest.approx(20, abs=14)
+
+
+# what must never look like a result
+
+
+def test_a_sample_ratio_below_a_thousandth_blocks():
+    data = pl.DataFrame({"arm": ["old"] * 6000 + ["new"] * 5500, "y": np.arange(11_500.0)})
+    found = online.ab(data, ["y"], **OLD_NEW)
+    assert codes(found, "block") == {"sample-ratio"}
+    assert found.metrics.is_empty()
+    assert found.status == 3
+    planned = online.ab(data, ["y"], split={"old": 0.522, "new": 0.478}, **OLD_NEW)
+    assert planned.status == 0
+    anyway = online.ab(data, ["y"], despite=True, **OLD_NEW)
+    assert row(anyway, "y")["delta"] == pytest.approx(5750)
+    assert anyway.status == 3
+
+
+def test_an_arm_without_units_blocks():
+    data = pl.DataFrame({"arm": ["old"] * 500, "y": np.arange(500.0)})
+    found = online.ab(data, ["y"], split={"old": 0.5, "new": 0.5}, **OLD_NEW)
+    assert "empty-arm" in codes(found, "block")
+    assert found.status == 3
+    assert online.ab(data, ["y"], split={"old": 0.5, "new": 0.5}, despite=True,
+                     **OLD_NEW).metrics.is_empty()  # fmt: skip
+
+
+def test_units_in_two_arms_block():
+    data = pl.DataFrame({"u": [*range(400), 0, 1], "arm": ["old", "new"] * 201, "y": 1.0})
+    data = data.with_columns(arm=pl.when(pl.int_range(402) == 400).then(pl.lit("new"))
+                             .when(pl.int_range(402) == 401).then(pl.lit("old"))
+                             .otherwise("arm"))  # fmt: skip
+    found = online.ab(data, ["y"], unit="u", **OLD_NEW)
+    assert codes(found, "block") == {"several-arms"}
+    assert found.variants["units"].sum() == 398
+    tolerated = online.ab(data, ["y"], unit="u", crossed=0.01, **OLD_NEW)
+    assert tolerated.status == 0
+    assert "several-arms" in codes(tolerated, "warn")
+
+
+def test_an_experiment_that_was_started_twice_blocks():
+    data = log(users=800, days=12)
+    day = pl.col("at").dt.date()
+    gap = data.filter((day < START.date().replace(day=4)) | (day > START.date().replace(day=8)))
+    assert "started-twice" in codes(online.ab(gap, ["search_ctr"], control="old"), "block")
+    half = data.filter((pl.col("variant") == "old") | (day < START.date().replace(day=4))
+                       | (day > START.date().replace(day=8)))  # fmt: skip
+    assert "started-twice" in codes(online.ab(half, ["search_ctr"], control="old"), "block")
+
+
+@pytest.mark.parametrize("kind", ["click", "impression"])
+def test_an_arm_whose_logging_changed_blocks(kind):
+    data = log(users=1500, days=10, seed=8)
+    lost = (pl.col("variant") == "new") & (pl.col("kind") == kind)
+    lost &= pl.col("at").dt.day() >= 6
+    found = online.ab(data.filter(~lost), ["search_ctr"], control="old")
+    assert "logging-changed" in codes(found, "block")
+    assert "2026-03-06" in next(each.text for each in found.findings if each.severity == "block")
+    assert found.status == 3
+
+
+def test_a_steady_effect_is_no_change_of_logging():
+    for seed in range(3):
+        found = online.ab(log(users=1500, effect=0.35, seed=seed), ["search_ctr"], control="old")
+        assert codes(found) <= {"changing-effect"}
+
+
+def test_a_kpi_without_values_is_null():
+    found = row(online.ab(log(), ["conversion_rate"], control="old"), "conversion_rate")
+    assert found["status"] == "inconclusive"
+    assert found["delta"] is None
+    assert found["why"]
+
+
+def test_bad_input(shared, tmp_path):
+    data = str(shared / "cookie-cats-abtest" / "cookie_cats.csv.gz")
+    one = pl.DataFrame({"arm": ["old"] * 3, "y": [1.0, 2.0, 3.0]})
+    with raises("missing-column", InputError):
+        online.ab(data, ["nothing"], variant="version")
+    with raises("missing-column", InputError):
+        online.ab(data, ["retention_1"], variant="arm")
+    with raises("wrong-type", InputError):
+        online.ab(data, ["version"], variant="version")
+    with raises("unknown-arm", UsageError):
+        online.ab(data, ["retention_1"], variant="version", control="gate_50")
+    with raises("unplanned-arm", UsageError):
+        online.ab(data, ["retention_1"], variant="version", split={"gate_30": 1, "x": 1})
+    with raises("one-arm", UsageError):
+        online.ab(one, ["y"], variant="arm")
+    with raises("missing-metric", UsageError):
+        online.ab(one, variant="arm")
+    with raises("invalid-day", UsageError):
+        online.ab(one, ["y"], variant="arm", start="March")
+    with raises("unknown-unit", UsageError):
+        online.ab(log(), ["search_ctr"], unit="browser")
+    with raises("unknown-KPI", UsageError):
+        online.ab(log(), ["serach_ctr"])
+    with raises("no-units", InputError):
+        online.ab(log().with_columns(variant=pl.lit(None, pl.String)), ["search_ctr"])
+    (tmp_path / "bad.csv").write_bytes(b"\xff\xfe\x00")
+    with raises("missing-column", InputError):
+        online.ab(str(tmp_path / "bad.csv"), ["y"], variant="arm")
+    with raises("missing-unit", InputError):
+        online.ab(one.with_columns(u=pl.Series([1, None, 3])), ["y"], variant="arm", unit="u")
+
+
+def test_the_command(run, tmp_path):
+    log(effect=0.1).write_parquet(tmp_path / "log.parquet")
+    path = str(tmp_path / "log.parquet")
+    done = run("online", "ab", path, "-m", "search_ctr", "--control", "old", "--format", "json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["metrics"][0]["metric"] == "search_ctr"
+    split = ("--split", "old=0.9", "--split", "new=0.1")
+    assert run("online", "ab", path, "-m", "search_ctr", *split).code == 3
+    assert run("online", "ab", path).code == 2
+    page = tmp_path / "page.html"
+    assert run("online", "ab", path, "-m", "search_ctr", "-o", str(page)).code == 0
+    assert page.read_text().count("<svg") == 2

@@ -1,0 +1,124 @@
+"""Statistics of experiments against published values and closed forms."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankgate.stats.experiments.always_valid import (
+    half_width,
+    likelihood_half_width,
+    likelihood_ratio,
+    p_value,
+)
+from rankgate.stats.experiments.group_sequential import (
+    constant_bounds,
+    false_rejections,
+    spending_bounds,
+)
+from rankgate.stats.experiments.posterior import posterior
+from rankgate.stats.experiments.quantiles import quantile
+from rankgate.stats.experiments.sample_ratio import sample_ratio
+
+FIFTHS = [0.2, 0.4, 0.6, 0.8, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("spending", "expected"),  # ldbounds; spotify-confidence 4.1.0
+    [
+        ("obrien-fleming", [4.8769, 3.3570, 2.6803, 2.2898, 2.0310]),
+        ("pocock", [2.4380, 2.4268, 2.4102, 2.3966, 2.3860]),
+        (1, [2.5758, 2.4920, 2.4108, 2.3391, 2.2755]),
+        (2, [3.0902, 2.7141, 2.4728, 2.2799, 2.1140]),
+        (3, [3.5401, 2.9743, 2.6045, 2.3064, 2.0455]),
+    ],
+)
+def test_alpha_spending(spending, expected):
+    assert spending_bounds(FIFTHS, spending=spending) == pytest.approx(expected, abs=6e-5)
+
+
+def test_classical_bounds():
+    looks = (2, 3, 5)  # Jennison and Turnbull
+    pocock = [constant_bounds(k) for k in looks]
+    assert pocock == pytest.approx([2.1783, 2.2895, 2.4132], abs=1e-4)
+    obrien = [constant_bounds(k, shape="obrien-fleming") for k in looks]
+    assert obrien == pytest.approx([1.9774, 2.0040, 2.0401], abs=1e-4)
+
+
+def test_naive_peeking():
+    z = stats.norm.ppf(0.975)  # Armitage, McPherson and Rowe 1969
+    shares = [false_rejections([z] * looks) for looks in (1, 2, 5, 10)]
+    assert shares == pytest.approx([0.05, 0.0831, 0.1417, 0.1934], abs=1e-4)
+
+
+def test_mixture_likelihood_ratio():
+    ratios = [likelihood_ratio(0.1, 2, n, 0.01) for n in (100, 1000, 10_000)]
+    assert ratios == pytest.approx([0.88745344, 3.27872163, 6.1757e9], rel=1e-5)
+
+
+def test_the_interval_ends_where_the_likelihood_ratio_rejects():
+    for n in (100, 1000, 10_000):
+        edge = likelihood_half_width(2, n, 0.01, 0.05)
+        assert likelihood_ratio(edge, 2, n, 0.01) == pytest.approx(20)
+
+
+def test_the_always_valid_p_value_is_alpha_at_the_end_of_the_interval():
+    edge = float(half_width(0.3, 800, 0.05, 5000))
+    assert p_value(edge, 0.3, 800, 0.05, 5000) == pytest.approx(0.05)
+    assert p_value(0.0, 0.3, 800, 0.05, 5000) == 1.0
+
+
+def test_always_valid_intervals_are_narrowest_where_they_are_tuned():
+    n = np.geomspace(100, 1e7, 400)
+    width = half_width(1 / np.sqrt(n), n, 0.05, 1e4) * np.sqrt(n)
+    assert n[np.argmin(width)] == pytest.approx(1e4, rel=0.05)
+    assert (width > stats.norm.ppf(0.975)).all()
+
+
+def test_sample_ratio():
+    assert sample_ratio([44_700, 45_489], [1, 1]).p_value == pytest.approx(0.0086079878)
+    arms = sample_ratio([21_306, 21_387, 21_307], [1, 1, 1])
+    assert arms.p_value == pytest.approx(0.9036929576)
+    few = sample_ratio([40, 70], [1, 2])
+    assert few.p_value == pytest.approx(stats.binomtest(40, 110, 1 / 3).pvalue)
+    assert few.method == "binomial"
+    many = sample_ratio([900, 100], [0.9, 0.1])
+    assert many.p_value == 1.0
+
+
+def test_posterior_by_simulation():
+    found = posterior(0.4, 0.3, 0.5)
+    random = np.random.default_rng(0)
+    truth = random.normal(0, 0.5, 2_000_000)
+    seen = truth + random.normal(0, 0.3, len(truth))
+    kept = truth[np.abs(seen - 0.4) < 0.01]
+    assert found.mean == pytest.approx(kept.mean(), abs=0.01)
+    assert found.sd == pytest.approx(kept.std(), abs=0.01)
+    assert found.better == pytest.approx((kept > 0).mean(), abs=0.01)
+    assert found.loss == pytest.approx(np.maximum(-kept, 0).mean(), abs=0.003)
+
+
+def test_the_error_of_a_quantile_is_that_of_repeated_samples():
+    random = np.random.default_rng(1)
+    found = [quantile(random.exponential(1, 2000), 0.95) for _ in range(400)]
+    spread = np.std([each.value for each in found])
+    assert np.mean([each.se for each in found]) == pytest.approx(spread, rel=0.1)
+
+
+def test_clusters_widen_the_error_of_a_quantile():
+    random = np.random.default_rng(2)
+    user = np.repeat(np.arange(300), 10)
+
+    def drawn():
+        return np.exp(np.repeat(random.normal(0, 1, 300), 10) + random.normal(0, 0.3, 3000))
+
+    found = [quantile(drawn(), 0.9, user) for _ in range(300)]
+    spread = np.std([each.value for each in found])
+    assert np.mean([each.se for each in found]) == pytest.approx(spread, rel=0.12)
+    assert found[0].clusters == 300
+    assert found[0].se > 2 * quantile(drawn(), 0.9).se
+
+
+def test_too_few_values_for_a_quantile():
+    assert np.isnan(quantile(np.arange(5.0), 0.95).se)
+    assert np.isnan(quantile(np.empty(0), 0.95).value)
+    assert quantile(np.array([3.0]), 0.5).value == 3.0
