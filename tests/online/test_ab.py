@@ -341,7 +341,7 @@ def test_a_kpi_without_values_is_null():
     assert found["why"]
 
 
-def test_bad_input(shared, tmp_path):
+def test_bad_input(shared):
     data = str(shared / "cookie-cats-abtest" / "cookie_cats.csv.gz")
     one = pl.DataFrame({"arm": ["old"] * 3, "y": [1.0, 2.0, 3.0]})
     with raises("missing-column", InputError):
@@ -366,9 +366,6 @@ def test_bad_input(shared, tmp_path):
         online.ab(log(), ["serach_ctr"])
     with raises("no-units", InputError):
         online.ab(log().with_columns(variant=pl.lit(None, pl.String)), ["search_ctr"])
-    (tmp_path / "bad.csv").write_bytes(b"\xff\xfe\x00")
-    with raises("missing-column", InputError):
-        online.ab(str(tmp_path / "bad.csv"), ["y"], variant="arm")
     with raises("missing-unit", InputError):
         online.ab(one.with_columns(u=pl.Series([1, None, 3])), ["y"], variant="arm", unit="u")
 
