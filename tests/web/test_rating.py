@@ -121,7 +121,7 @@ def test_which_of_two_documents_is_better(team, fresh):
     task = rater.get(f"{path}/rate.json").json()["task"]
     left = task["sides"][0]["doc_id"]
     html = rater.get(f"{path}/rate").data.decode()
-    assert html.index(left) < html.index(task["sides"][1]["doc_id"])
+    assert html.index(f"<code>{left}<") < html.index(f"<code>{task['sides'][1]['doc_id']}<")
     answer = rater.post(f"{path}/ratings", task=task["id"], choice="left")
     assert answer.json()["new"] is True
     from rankgate.store.material import documents

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 from rankgate.judging.resolution.resolve import rules
 from rankgate.web.openapi import document
-from rankgate.web.pages import account, coverage, material, people, projects, rate, results, sign_in
+from rankgate.web.pages import (
+    account,
+    batches,
+    coverage,
+    people,
+    projects,
+    rate,
+    results,
+    sign_in,
+)
+from rankgate.web.project_routes import FILES, STRATEGY, WORK
 from rankgate.web.route import ADMIN, ANYONE, MANAGE, RATE, SIGNED_IN, VIEW, Field, Route
 
 if TYPE_CHECKING:
@@ -67,15 +77,10 @@ _ROLE = Field("role", "Role", "choice", required=True, choices=(
 ))  # fmt: skip
 _ANY_ROLE = Field("role", "Role", "choice", required=True,
                   choices=(*_ROLE.choices, ("none", "none: leaves the project")))  # fmt: skip
-_STRATEGY = Field("strategy", "Raters a document", "choice", default="2", choices=(
-    ("1", "one"), ("2", "two; a third word where they differ"), ("3", "three"),
-    ("agree", "until two agree"),
-))  # fmt: skip
 _METRICS = Field("metrics", "Metrics", default=results.METRICS, most=300)
 _RULE = Field("rule", "Rule", "choice", required=True, default="majority", choices=tuple(
     (each.name, f"{each.name}: {each.title}") for each in rules() if each.name != "adjudicated"
 ), help="Final words on disagreements count before any rule.")  # fmt: skip
-_FORMAT = Field("format", "Format", most=50)
 _ACCOUNT = (
     Route("account", "GET", "/account", SIGNED_IN, account.page, "Your account"),
     Route("password", "POST", "/account/password", SIGNED_IN, sign_in.change_password,
@@ -127,15 +132,7 @@ _PROJECTS = (
            Field("images", "Sites whose images are shown", most=2_000,
                  help="Such as https://images.example.org; empty is none, so that no rater's "
                  "browser asks another site for anything.")), scope="manage"),
-    Route("material", "GET", "/projects/{project}/material", MANAGE, material.page, "Files",
-          scope="manage"),
-    Route("material-add", "POST", "/projects/{project}/material", MANAGE, material.add,
-          "Add the file",
-          (Field("file", "File: queries, documents, a run, or judgments", "file", required=True,
-                 help="In any format that rankgate reads."),
-           Field("format", "Its format, if it is not recognised", most=50),
-           Field("preview", "Only say what it holds", "flag")), scope="manage"),
-    Route("batch-add", "POST", "/projects/{project}/batches", MANAGE, material.add_batch,
+    Route("batch-add", "POST", "/projects/{project}/batches", MANAGE, batches.add,
           "Add the batch",
           (Field("name", "Name", required=True, most=100),
            Field("pool", "Pool", "file", required=True,
@@ -146,15 +143,15 @@ _PROJECTS = (
                  help="Judgments: hidden questions, or those of a training."),
            Field("kind", "Kind", "choice", default="rating", choices=(
                ("rating", "rating"), ("training", "training, with the known grade after each"))),
-           _STRATEGY, Field("priority", "Priority; higher is first", "whole", default="0"),
+           STRATEGY, Field("priority", "Priority; higher is first", "whole", default="0"),
            Field("deadline", "Deadline", "moment"), Field("seed", "Seed of the order", "whole"),
            Field("open", "Show what the pool knows, such as ranks (not blind)", "flag")),
           scope="manage"),
     Route("batch-change", "POST", "/projects/{project}/batches/{batch:int}", MANAGE,
-          material.change_batch, "Change the batch",
+          batches.change, "Change the batch",
           (Field("state", "State", "choice",
                  choices=(("open", "open"), ("paused", "paused"), ("closed", "closed"))),
-           _STRATEGY, Field("priority", "Priority", "whole"),
+           STRATEGY, Field("priority", "Priority", "whole"),
            Field("deadline", "Deadline", "moment")), scope="manage"),
     Route("people", "GET", "/projects/{project}/people", MANAGE, people.page, "People",
           scope="manage"),
@@ -179,29 +176,21 @@ _RESULTS = (
           (_ID, Field("grade", "Grade", "number", required=True),
            Field("comment", "Comment", "long", most=5_000)), scope="manage"),
     Route("coverage", "GET", "/projects/{project}/coverage", VIEW, coverage.page, "Coverage"),
-    Route("next-add", "POST", "/projects/{project}/coverage", MANAGE, coverage.add_next,
-          "Add the batch",
-          (Field("name", "Name", required=True, most=100),
-           Field("order", "What is judged first", "choice", choices=(
-               ("influence", "what could change the comparison of the first two runs"),
-               ("disagreement", "where runs disagree"), ("rank", "what ranks first"))),
-           Field("depth", "Documents of each list", "whole", default="10"),
-           Field("most", "Pairs at most", "whole", default="100"), _STRATEGY,
-           Field("priority", "Priority; higher is first", "whole", default="1")),
-          scope="manage"),
     Route("judgments", "GET", "/projects/{project}/judgments", VIEW, results.resolved,
           "Judgments"),
     Route("resolve", "POST", "/projects/{project}/judgments", MANAGE, results.resolve_ratings,
           "Make judgments",
-          (Field("name", "Name of the judgments", required=True, most=100), _RULE, _METRICS,
-           Field("preview", "Only show what would change", "flag", default="1")),
+          (Field("name", "Name of the judgments", required=True, most=100), _RULE,
+           Field("transform", "Mapping to another scale", "long", most=2_000,
+                 help="What each grade becomes before the rule, a line each: 2: 1. Or "
+                 "graded-to-binary, graded-to-detail, and so on."),
+           Field("slots", "Use only so many grades of a pair, the first ones", "whole"), _METRICS,
+           Field("convention", "Convention of the metrics", most=50),
+           Field("preview", kind="flag", help="Only show what would change.")),
           scope="manage"),
-    Route("judgments-file", "GET", "/projects/{project}/judgments/{judgments}/file", VIEW,
-          results.judgments_file, "Judgments as a file", (_FORMAT,)),
     Route("evaluation", "GET", "/projects/{project}/judgments/{judgments}/evaluation", VIEW,
-          results.evaluation, "Runs by these judgments", (_METRICS,)),
-    Route("ratings-file", "GET", "/projects/{project}/ratings/file", VIEW, results.ratings_file,
-          "Ratings as a file", (_FORMAT,)),
+          results.evaluation, "Runs by these judgments",
+          (_METRICS, Field("convention", "Convention", most=50))),
 )  # fmt: skip
 
 
@@ -210,6 +199,6 @@ def _described(asked: Asked) -> Sent:  # noqa: ARG001 - as every handler
 
 
 ROUTES: tuple[Route, ...] = (
-    *_ACCOUNTS, *_ACCOUNT, *_RATING, *_RESULTS, *_PROJECTS,
+    *_ACCOUNTS, *_ACCOUNT, *_RATING, *_RESULTS, *_PROJECTS, *FILES, *WORK,
     Route("openapi", "GET", "/openapi.json", SIGNED_IN, _described, "The REST API"),
 )  # fmt: skip

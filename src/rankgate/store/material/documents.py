@@ -140,6 +140,29 @@ def by_number(connection: Connection, document: int) -> Document:
     return value_of(Document, connection.execute(_BY_NUMBER, {"number": document}).one())
 
 
+def of_query(
+    connection: Connection, project: int, query_id: str, ids: Iterable[str]
+) -> dict[str, Document]:
+    """Documents by id as a query shows them; those that are not there are left out."""
+    wanted = sa.and_(documents.c.project == project, documents.c.doc_id.in_(list(ids)),
+                     documents.c.of_query.in_(["", query_id]))  # fmt: skip
+    chosen = sa.select(documents).where(wanted).order_by(documents.c.of_query)
+    return {row.doc_id: value_of(Document, row) for row in connection.execute(chosen)}
+
+
+def count(connection: Connection, project: int) -> int:
+    """How many documents a project has."""
+    here = documents.c.project == project
+    return connection.scalar(sa.select(sa.func.count()).where(here)) or 0
+
+
+def fields(connection: Connection, project: int, most: int = 1_000) -> list[str]:
+    """The names of fields that the first documents of a project have."""
+    chosen = sa.select(documents.c.fields).where(documents.c.project == project)
+    found = connection.scalars(chosen.order_by(documents.c.id).limit(most))
+    return list(dict.fromkeys(name for each in found for name in each))
+
+
 def table(connection: Connection, project: int) -> pl.DataFrame | None:
     """All documents as a table of strings, fields as columns; None where there are none."""
     rows: list[dict[str, str | None]] = []

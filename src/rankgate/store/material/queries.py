@@ -123,6 +123,12 @@ def listed(
     return [value_of(Query, row) for row in found]
 
 
+def count(connection: Connection, project: int) -> int:
+    """How many queries a project has."""
+    here = queries.c.project == project
+    return connection.scalar(sa.select(sa.func.count()).where(here)) or 0
+
+
 def table(connection: Connection, project: int) -> pl.DataFrame | None:
     """All queries as a table of strings, tags as columns; None where there are none."""
     rows = []

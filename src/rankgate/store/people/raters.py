@@ -13,6 +13,7 @@ from rankgate.errors import UsageError
 from rankgate.store.rows import insert, new_id, now, unknown, value_of
 from rankgate.store.tables.facts import raters
 from rankgate.store.tables.people import users
+from rankgate.store.tables.work import assignments, tasks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -100,3 +101,15 @@ def listed(connection: Connection) -> list[Rater]:
     """Every rater, by number."""
     chosen = sa.select(raters).order_by(raters.c.id)
     return [value_of(Rater, row) for row in connection.execute(chosen)]
+
+
+def of_project(connection: Connection, project: int) -> dict[str, int]:
+    """The raters who have answered a task of a project: name and number."""
+    chosen = sa.select(raters.c.name, raters.c.id).where(
+        sa.exists().where(
+            assignments.c.rater == raters.c.id,
+            assignments.c.state == "answered",
+            sa.exists().where(tasks.c.id == assignments.c.task, tasks.c.project == project),
+        )
+    )
+    return {name: number for name, number in connection.execute(chosen)}  # noqa: C416 - rows

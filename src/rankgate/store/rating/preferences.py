@@ -6,12 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
+import polars as pl
 import sqlalchemy as sa
 
 from rankgate.errors import UsageError
+from rankgate.store.rating.next_task import LEASE
+from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.rating.settling import settle
 from rankgate.store.rows import insert, now, unknown, value_of
-from rankgate.store.tables.facts import preferences
+from rankgate.store.tables.facts import preferences, raters
+from rankgate.store.tables.material import documents, queries
+from rankgate.store.tables.results import runs
 from rankgate.store.tables.work import assignments, tasks
 
 if TYPE_CHECKING:
@@ -108,7 +113,9 @@ def prefer(
     if new is None:
         return _same(connection, values), False
     better = {"left": left, "right": right}.get(choice, choice)
-    answer = {"state": "answered", "until": None, "choice": better, "at": now()}
+    answer: dict[str, object] = {"state": "answered", "until": None, "choice": better, "at": now()}
+    if reason == WITHDRAWN:
+        answer |= {"state": "locked", "until": now() + LEASE, "choice": ""}
     filled = insert(connection, assignments).values(task=task, rater=rater, **answer)
     connection.execute(filled.on_conflict_do_update(index_elements=["task", "rater"], set_=answer))
     settle(connection, task)
@@ -126,6 +133,89 @@ def _same(connection: Connection, values: dict[str, object]) -> Preference:
             code="rating-conflict",
         )
     return found
+
+
+def withdraw(connection: Connection, task: int, rater: int, *, preference_id: str) -> bool:
+    """Take a rater's preference back; the task is theirs again. False if it was taken back before.
+
+    Raises:
+        UsageError: they have not answered it; the id was used for another preference.
+    """
+    mine = sa.and_(assignments.c.task == task, assignments.c.rater == rater)
+    answered = connection.scalar(sa.select(assignments.c.state).where(mine)) == "answered"
+    same = preferences.c.preference_id == preference_id
+    if not answered and connection.scalar(sa.select(preferences.c.id).where(same)) is None:
+        raise UsageError("there is no rating to take back.", code="nothing-to-undo")
+    _, new = prefer(
+        connection, task, rater, preference_id=preference_id, choice="none", reason=WITHDRAWN
+    )
+    return new
+
+
+def of_rater(
+    connection: Connection, project: int, rater: int, *, most: int = 50
+) -> list[Preference]:
+    """What a rater preferred in a project, the last first."""
+    here = sa.and_(preferences.c.project == project, preferences.c.rater == rater)
+    chosen = sa.select(preferences).where(here).order_by(preferences.c.id.desc()).limit(most)
+    return [value_of(Preference, row) for row in connection.execute(chosen)]
+
+
+def table(connection: Connection, batch: int) -> pl.DataFrame:
+    """The last preference of each rater for each task of a batch, in the order of recording.
+
+    Args:
+        connection: of a store.
+        batch: of kind ``documents`` or ``lists``.
+
+    Returns:
+        ``task``, ``query_id``, ``first`` and ``second`` (documents or runs), ``better`` (``first``,
+        ``second``, ``equal`` or ``none``), ``on_left`` (which of them was shown on the left),
+        ``rater``, ``reason``, ``comment``, ``seconds``, ``at``.
+    """
+    two = [documents.alias(), documents.alias()]
+    lists = [runs.alias(), runs.alias()]
+    names = [
+        sa.func.coalesce(document.c.doc_id, run.c.name)
+        for document, run in zip(two, lists, strict=True)
+    ]
+    facts = preferences.c
+    chosen = (
+        sa.select(
+            tasks.c.id, queries.c.query_id, *names, tasks.c.subject, facts.left, facts.right,
+            facts.choice, raters.c.name, facts.reason, facts.comment, facts.seconds, facts.at,
+        )
+        .select_from(preferences)
+        .join(tasks, tasks.c.id == facts.task)
+        .join(queries, queries.c.id == tasks.c.query)
+        .join(raters, raters.c.id == facts.rater)
+        .outerjoin(two[0], two[0].c.id == tasks.c.document)
+        .outerjoin(two[1], two[1].c.id == tasks.c.other_document)
+        .outerjoin(lists[0], lists[0].c.id == tasks.c.run)
+        .outerjoin(lists[1], lists[1].c.id == tasks.c.other_run)
+        .where(tasks.c.batch == batch)
+        .order_by(facts.id)
+    )  # fmt: skip
+    last: dict[tuple[int, str], tuple[object, ...]] = {}
+    for task, query, one, other, subject, left, right, choice, rater, *more in connection.execute(
+        chosen
+    ):
+        last.pop((task, rater), None)
+        if more[0] != WITHDRAWN:
+            beginning = subject.partition("|")[0]
+            chosen_side = {"left": left, "right": right}.get(choice)
+            better = choice if chosen_side is None else (
+                "first" if chosen_side == beginning else "second")  # fmt: skip
+            on_left = "first" if left == beginning else "second"
+            last[task, rater] = (task, query, one, other, better, on_left, rater, *more)
+    return pl.DataFrame(list(last.values()), _TABLE, orient="row")
+
+
+_TABLE: dict[str, pl.DataType | type[pl.DataType]] = {
+    "task": pl.Int64, "query_id": pl.String, "first": pl.String, "second": pl.String,
+    "better": pl.String, "on_left": pl.String, "rater": pl.String, "reason": pl.String,
+    "comment": pl.String, "seconds": pl.Float64, "at": pl.Datetime("us", "UTC"),
+}  # fmt: skip
 
 
 def listed(connection: Connection, project: int, *, after: int = 0) -> list[Preference]:

@@ -255,35 +255,6 @@ def _answer(
     connection.execute(_answering(connection.dialect.name), values)
 
 
-_LATELY = (
-    sa.select(ratings.c.task, ratings.c.grade, ratings.c.reason, ratings.c.comment,
-              ratings.c.seconds)
-    .where(
-        ratings.c.project == sa.bindparam("project"), ratings.c.rater == sa.bindparam("rater"),
-        ratings.c.final.is_(False),
-    )
-    .order_by(ratings.c.id.desc())
-    .limit(sa.bindparam("most"))
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Said:
-    """What the rating page needs of a rating."""
-
-    task: int | None
-    grade: float | None
-    reason: str | None
-    comment: str | None
-    seconds: float | None
-
-
-def lately(connection: Connection, project: int, rater: int, most: int) -> list[Said]:
-    """What a rater said in a project, the last first, without final words."""
-    found = connection.execute(_LATELY, {"project": project, "rater": rater, "most": most})
-    return [Said(*row) for row in found]
-
-
 def of_rater(
     connection: Connection, project: int, rater: int, *, before: int | None = None, most: int = 50
 ) -> list[Rating]:
@@ -356,6 +327,23 @@ FINAL = "final word"
 
 _TYPES = (pl.String, pl.String, pl.String, pl.Float64, pl.String, pl.Datetime("us", "UTC"),
           pl.Float64, pl.String, pl.String, pl.Boolean)  # fmt: skip
+
+
+def graded_pairs(connection: Connection, project: int) -> list[tuple[str, str]]:
+    """The pairs of a project that have a grade: query and document."""
+    graded = (
+        sa.select(ratings.c.query, ratings.c.document)
+        .where(ratings.c.project == project, ratings.c.grade.is_not(None),
+               ratings.c.training.is_(False))
+        .distinct()
+        .subquery()
+    )  # fmt: skip
+    chosen = (
+        sa.select(queries.c.query_id, documents.c.doc_id)
+        .join(graded, graded.c.query == queries.c.id)
+        .join(documents, documents.c.id == graded.c.document)
+    )
+    return [(query, doc) for query, doc in connection.execute(chosen)]
 
 
 def facts(connection: Connection, project: int, *, after: int = 0) -> Iterator[Rating]:

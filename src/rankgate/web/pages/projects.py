@@ -10,8 +10,9 @@ from rankgate.data.scales import scale_of
 from rankgate.errors import InputError
 from rankgate.store.kept import runs
 from rankgate.store.material import projects
-from rankgate.store.people import audit, raters, users
-from rankgate.store.rating import batches, ratings, tasks
+from rankgate.store.people import audit, users
+from rankgate.store.rating import answers, batches, tasks
+from rankgate.web.fresh import Fresh
 from rankgate.web.pages.rate import duration
 from rankgate.web.replies import Done, Page
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.web.asked import Asked
+
+_people: Fresh[list[dict[str, Any]]] = Fresh()
 
 
 def listed(asked: Asked) -> Page:
@@ -71,9 +74,10 @@ def overview(asked: Asked) -> Page:
                 {"name": each.name, "rows": each.rows, "queries": each.queries}
                 for each in runs.listed(connection, project.id)
             ],
-            "raters": _raters(connection, project.id),
+            "raters": _people.get(asked, lambda: _raters(connection, project.id)),
         }
     data["hours"] = sum(each["seconds"] for each in data["raters"]) / 3600
+    data["hours_left"] = _hours_left(data["batches"], data["raters"])
     return Page("overview.html", data)
 
 
@@ -84,30 +88,37 @@ def _batch(connection: Connection, batch: batches.Batch) -> dict[str, Any]:
 
 
 def _raters(connection: Connection, project: int) -> list[dict[str, Any]]:
-    """What each rater did: ratings, seconds, and the median pace."""
-    try:
-        table = ratings.table(connection, project).table
-    except InputError:
-        return []
+    """What each rater did: ratings and preferences, seconds, and the median pace."""
+    rows = answers.efforts(connection, project)
+    table = pl.DataFrame(rows, _EFFORTS, orient="row")
     found = (
-        table.filter(
-            pl.col("rater") != ratings.FINAL, pl.col("reason").ne_missing(ratings.WITHDRAWN)
-        )
-        .group_by("rater", maintain_order=True)
+        table.group_by("rater", "kind", maintain_order=True)
         .agg(
             pl.len().alias("ratings"),
-            pl.col("grade").null_count().alias("without_grade"),
+            pl.col("graded").not_().sum().alias("without_grade"),
             pl.col("seconds").sum().alias("seconds"),
             pl.col("seconds").median().alias("pace"),
             pl.col("at").max().alias("last"),
         )
         .sort("rater")
     )
-    kinds = {each.name: each.kind for each in raters.listed(connection)}
-    return [
-        {**row, "kind": kinds.get(row["rater"], ""), "time": duration(row["seconds"])}
-        for row in found.iter_rows(named=True)
-    ]
+    return [{**row, "time": duration(row["seconds"])} for row in found.iter_rows(named=True)]
+
+
+_EFFORTS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "rater": pl.String, "kind": pl.String, "graded": pl.Boolean, "seconds": pl.Float64,
+    "at": pl.Datetime("us", "UTC"),
+}  # fmt: skip
+_SLOTS = {"1": 1, "2": 2, "3": 3, "agree": 2}
+
+
+def _hours_left(found: list[dict[str, Any]], people: list[dict[str, Any]]) -> float | None:
+    """The hours that open tasks take at the pace until now; None where nobody knows it."""
+    paces = [each["pace"] for each in people if each["pace"] is not None]
+    if not paces:
+        return None
+    slots = sum(each["open"] * _SLOTS[each["strategy"]] for each in found)
+    return float(slots * sum(paces) / len(paces) / 3600)
 
 
 def log(asked: Asked) -> Page:

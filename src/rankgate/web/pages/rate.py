@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from rankgate.store.material import projects
-from rankgate.store.rating import batches, locked, next_task, preferences, ratings, tasks
+from rankgate.store.rating import answers, batches, locked, next_task, preferences, ratings, tasks
 from rankgate.web.fresh import Fresh
 from rankgate.web.guidelines import guideline_html
 from rankgate.web.pages.task_view import REASONS, image_origins, scale_view, swapped, task_view
@@ -17,13 +17,16 @@ from rankgate.web.replies import Done, Page, Refused, not_found
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.store.rating.answers import Answer
     from rankgate.store.rating.locked import LockedTask
-    from rankgate.store.rating.ratings import Said
     from rankgate.store.rating.tasks import Progress, Task
     from rankgate.web.asked import Asked
 
 _PACE = 20
 """How many of the last ratings the pace is measured by."""
+
+COMPARES = frozenset({"documents", "lists"})
+"""Kinds of batches that ask which of two is better."""
 
 _progresses: Fresh[Progress] = Fresh()
 _scales: Fresh[list[dict[str, Any]]] = Fresh()
@@ -52,11 +55,11 @@ def state(
 ) -> dict[str, Any]:
     """What the page shows: the task, the scale, how far the rater is."""
     task = None if number is None else _known(connection, asked, number)
-    lately = ratings.lately(connection, asked.project.id, rater, _PACE)
+    lately = answers.lately(connection, asked.project.id, rater, _PACE)
     mine = None if task is None else _standing(lately, task)
     view = None
     if task is not None:
-        view = task_view(asked.store, asked.project, task, rater, mine)
+        view = task_view(connection, asked.store, asked.project, task, rater, mine)
     return {
         "project": asked.project.name,
         "heading": asked.project.title,
@@ -68,13 +71,13 @@ def state(
     }
 
 
-def _standing(lately: list[Said], task: Task) -> Said | None:
+def _standing(lately: list[Answer], task: Task) -> Answer | None:
     last = next((each for each in lately if each.task == task.id), None)
     return None if last is None or last.reason == ratings.WITHDRAWN else last
 
 
 def _progress(
-    connection: Connection, asked: Asked, rater: int, lately: list[Said]
+    connection: Connection, asked: Asked, rater: int, lately: list[Answer]
 ) -> dict[str, Any]:
     project = asked.project.id
     found = _progresses.get(asked, lambda: tasks.progress(connection, project))
@@ -116,7 +119,9 @@ def query_page(asked: Asked) -> Page:
     with asked.store.read() as connection:
         data = state(connection, asked, rater, number, asked.values["batch"])
         found = [_known(connection, asked, each) for each in numbers]
-        data["tasks"] = [task_view(asked.store, asked.project, each, rater) for each in found]
+        data["tasks"] = [
+            task_view(connection, asked.store, asked.project, each, rater) for each in found
+        ]
     extra = {"rating_ids": {each: str(uuid4()) for each in numbers}}
     return Page("query.html", data, extra, images=image_origins(asked.project.settings))
 
@@ -136,10 +141,10 @@ def rate(asked: Asked) -> Done:
             "at": given["at"],
         }
         identity = given["rating_id"] or str(uuid4())
-        if task.kind in {"documents", "lists"}:
-            new = _preferred(connection, task, rater, identity, given, values)
-        elif values["reason"] == ratings.WITHDRAWN:
+        if values["reason"] == ratings.WITHDRAWN:
             raise Refused(400, "invalid-value", "This reason has another meaning; choose another.")
+        if task.kind in COMPARES:
+            new = _preferred(connection, task, rater, identity, given, values)
         else:
             new = ratings.rate(
                 connection, task, rater, rating_id=identity, grade=given["grade"], **values
@@ -194,7 +199,10 @@ def withdraw(asked: Asked) -> Done:
         task = _known(connection, asked, given["task"])
         rater = asked.rater(connection)
         identity = given["rating_id"] or str(uuid4())
-        ratings.withdraw(connection, task.id, rater, rating_id=identity)
+        if task.batch.kind in COMPARES:
+            preferences.withdraw(connection, task.id, rater, preference_id=identity)
+        else:
+            ratings.withdraw(connection, task.id, rater, rating_id=identity)
         shown = state(connection, asked, rater, task.id, given["batch"])
     return _went_on(asked, {"rating_id": identity, "feedback": None, **shown})
 
@@ -222,6 +230,8 @@ def history(asked: Asked) -> Page:
                 task = tasks.get(connection, each.task)
                 queries[each.query] = task.query.text or task.query.query_id
                 documents[each.document] = task.document.doc_id if task.document else ""
+        first = asked.values["before"] is None
+        chosen = _preferences(connection, asked, rater) if first else []
     rows = [
         {
             "id": each.id,
@@ -236,7 +246,23 @@ def history(asked: Asked) -> Page:
         for each in found
     ]
     before = found[-1].id if found else None
-    return Page("history.html", {"project": asked.project.name, "ratings": rows, "before": before})
+    data = {"project": asked.project.name, "ratings": rows, "before": before, "preferences": chosen}
+    return Page("history.html", data)
+
+
+def _preferences(connection: Connection, asked: Asked, rater: int) -> list[dict[str, Any]]:
+    """The last preferences of a rater."""
+    rows = []
+    for each in preferences.of_rater(connection, asked.project.id, rater):
+        query = None if each.task is None else tasks.get(connection, each.task).query
+        rows.append(
+            {
+                "id": each.id, "task": each.task, "choice": each.choice, "reason": each.reason,
+                "query": "" if query is None else query.text or query.query_id,
+                "comment": each.comment, "at": each.at,
+            }
+        )  # fmt: skip
+    return rows
 
 
 def duration(seconds: float | None) -> str:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import polars as pl
 
-from rankgate.data.contents import FileContents
-from rankgate.data.formats import registry
 from rankgate.errors import InputError
 from rankgate.evaluation.evaluate import evaluate
-from rankgate.files.convert import convert
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.resolution.resolve import resolve
 from rankgate.present.pages.page import content
 from rankgate.store.kept import judgments, runs
-from rankgate.store.material import documents, queries
 from rankgate.store.people import raters
 from rankgate.store.rating import ratings, tasks
+from rankgate.web.pages.files import formats, mapping
 from rankgate.web.pages.task_view import image_origins, scale_view, task_view
-from rankgate.web.replies import Done, Page, Reply, Sent, not_found
+from rankgate.web.replies import Done, Page, Reply, not_found
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -36,6 +32,9 @@ _MOST = 50
 """Disagreements on a page."""
 
 METRICS = "nDCG@10 P@10 Judged@10"
+
+_KEPT = ("name", "rule", "transform", "slots", "metrics", "convention")
+"""What the preview of judgments sends on when they are made."""
 
 
 def agreement(asked: Asked) -> Page:
@@ -69,7 +68,7 @@ def disputes(asked: Asked) -> Page:
         rows = []
         for each in found:
             task = tasks.get(connection, each.task)
-            view = task_view(asked.store, asked.project, task, rater)
+            view = task_view(connection, asked.store, asked.project, task, rater)
             rows.append({"task": each.task, "query_id": each.query_id, "doc_id": each.doc_id,
                          "answers": [dict(answer) for answer in each.answers],
                          "shown": view})  # fmt: skip
@@ -133,13 +132,15 @@ def resolve_ratings(asked: Asked) -> Reply:
 
 def _resolved(asked: Asked) -> ResolvedJudgments:
     """The ratings by the rule; final words count before it."""
-    rule = asked.values["rule"] or "majority"
+    given = asked.values
+    rule = given["rule"] or "majority"
+    how: dict[str, Any] = {"transform": mapping(given["transform"]), "slots": given["slots"]}
     with asked.store.read() as connection:
         said = ratings.table(connection, asked.project.id, name=asked.project.name)
     if ratings.FINAL in said.table["rater"]:
         words = {"adjudicator": ratings.FINAL, "otherwise": rule}
-        return resolve(said, "adjudicated", words)
-    return resolve(said, rule)
+        return resolve(said, "adjudicated", words, **how)
+    return resolve(said, rule, **how)
 
 
 def _preview(asked: Asked, found: ResolvedJudgments) -> Page:
@@ -154,6 +155,7 @@ def _preview(asked: Asked, found: ResolvedJudgments) -> Page:
     data = {
         "project": asked.project.name,
         "rule": asked.values["rule"] or "majority",
+        "given": {name: asked.values[name] for name in _KEPT if asked.values[name] is not None},
         "name": asked.values["name"],
         "against": before[-1].name if before else None,
         "pairs": _changes(new, old),
@@ -186,60 +188,18 @@ def _numbers(
     """The means of every run by the new judgments, and by the last ones."""
     project, blobs = asked.project.id, asked.store.blobs
     metrics = (asked.values["metrics"] or METRICS).split()
+    how = asked.values["convention"] or "trec"
     rows = []
     for each in runs.listed(connection, project):
         run = runs.rankings(each, blobs)
-        after = evaluate(new, run, metrics).means.row(0, named=True)
-        earlier = evaluate(old, run, metrics).means.row(0, named=True) if old else {}
+        after = evaluate(new, run, metrics, how).means.row(0, named=True)
+        earlier = evaluate(old, run, metrics, how).means.row(0, named=True) if old else {}
         for metric in metrics:
             old_mean, mean = earlier.get(metric), after.get(metric)
             delta = None if old_mean is None or mean is None else mean - old_mean
             rows.append({"run": each.name, "metric": metric, "before": old_mean,
                          "after": mean, "delta": delta})  # fmt: skip
     return rows
-
-
-def formats(part: str) -> list[str]:
-    """The formats that can be written and hold a part."""
-    return [each.name for each in registry.FORMATS if each.write and part in each.holds]
-
-
-def judgments_file(asked: Asked) -> Sent:
-    """Judgments as a file in any format."""
-    with asked.store.read() as connection:
-        found = judgments.read(
-            connection, asked.store.blobs, asked.project.id, asked.path["judgments"]
-        )
-        texts = queries.table(connection, asked.project.id)
-        shown = documents.table(connection, asked.project.id)
-    name = asked.values["format"] or "trec"
-    contents = FileContents(qrels=found, queries=texts, documents=shown)
-    return _file(contents, found, name, f"{asked.project.name}-{found.name}", "qrels")
-
-
-def ratings_file(asked: Asked) -> Sent:
-    """Every rating, one row each, as a file in any format that holds ratings."""
-    with asked.store.read() as connection:
-        found = ratings.table(connection, asked.project.id, name=asked.project.name)
-        texts = queries.table(connection, asked.project.id)
-        shown = documents.table(connection, asked.project.id)
-    contents = FileContents(ratings=found, queries=texts, documents=shown)
-    name = asked.values["format"] or "csv"
-    return _file(contents, found, name, f"{asked.project.name}-ratings", "ratings")
-
-
-def _file(contents: FileContents, alone: Any, form: str, stem: str, part: str) -> Sent:
-    """The file; formats that hold more get the texts, the others the part alone."""
-    found = registry.named(form)
-    parts = {
-        name: getattr(contents, name)
-        for name in ("queries", "documents")
-        if name in found.holds and form not in {"csv", "tsv", "jsonl", "parquet", "arrow"}
-    }
-    target = io.BytesIO()
-    convert(FileContents(**{part: alone}, **parts), target, to=form)
-    suffix = found.suffixes[0] if found.suffixes else ".txt"
-    return Sent(target.getvalue(), "application/octet-stream", f"{stem}{suffix}")
 
 
 def evaluation(asked: Asked) -> Page:
@@ -253,6 +213,7 @@ def evaluation(asked: Asked) -> Page:
                   for each in runs.listed(connection, asked.project.id)]  # fmt: skip
         if not stored:
             raise InputError("there is no run in the project; add one.", code="missing-input")
-        result = evaluate(found, stored, (given["metrics"] or METRICS).split())
+        wanted = (given["metrics"] or METRICS).split()
+        result = evaluate(found, stored, wanted, given["convention"] or "trec")
     return Page("document.html", {"evaluation": result.to_dict()},
                 {"document": content(result.document())})  # fmt: skip

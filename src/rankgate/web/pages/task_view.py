@@ -12,7 +12,7 @@ from zlib import crc32
 from rankgate.judging.rating.session import keys_of
 from rankgate.present.charts.style import GRADES
 from rankgate.store.kept import runs
-from rankgate.store.material import projects
+from rankgate.store.material import documents, projects
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from rankgate.store.kept.runs import StoredRun
     from rankgate.store.material.documents import Document
     from rankgate.store.material.projects import Project
-    from rankgate.store.rating.ratings import Said
+    from rankgate.store.material.queries import Query
+    from rankgate.store.rating.answers import Answer
     from rankgate.store.rating.tasks import Task
     from rankgate.store.store import Store
 
@@ -36,7 +37,12 @@ REASONS = (
 _LONGEST = 20_000
 """Characters of a field that are shown."""
 
-_LISTED = 10
+_BRIEF = 160
+"""Characters of a field in a list."""
+
+LISTED = 10
+"""Documents of a list that are shown side by side."""
+
 _WORD = re.compile(r"\w+")
 Segments = list[tuple[str, bool]]
 
@@ -61,11 +67,12 @@ def scale_view(connection: Connection, project: int) -> list[dict[str, Any]]:
 
 
 def task_view(
+    connection: Connection,
     store: Store,
     project: Project,
     task: Task,
     rater: int,
-    mine: Said | None = None,
+    mine: Answer | None = None,
 ) -> dict[str, Any]:
     """What the page and programs get of a task."""
     query = task.query
@@ -74,7 +81,7 @@ def task_view(
     sides = [
         document_view(document, words, project.settings)
         if document is not None
-        else {"list": _listed(store, run, query.query_id)}
+        else {"list": _listed(connection, store, project, run, query, words)}
         for document, run in ((task.document, task.run), (task.other_document, task.other_run))
         if document is not None or run is not None
     ]
@@ -89,13 +96,17 @@ def task_view(
         },
         "sides": sides[::-1] if turned else sides,
         "swapped": turned,
-        "mine": None
-        if mine is None
-        else {"grade": mine.grade, "reason": mine.reason, "comment": mine.comment},
+        "mine": None if mine is None else _mine(mine),
     }
     if not task.batch.blind:
         shown["pool"] = dict(task.pool)
     return shown
+
+
+def _mine(mine: Answer) -> dict[str, Any]:
+    return {
+        "grade": mine.grade, "choice": mine.choice, "reason": mine.reason, "comment": mine.comment,
+    }  # fmt: skip
 
 
 def swapped(task: int, kind: str, rater: int) -> bool:
@@ -104,16 +115,49 @@ def swapped(task: int, kind: str, rater: int) -> bool:
     return two and bool(crc32(f"{task} {rater}".encode()) & 1)
 
 
-def _listed(store: Store, run: StoredRun | None, query_id: str) -> list[str]:
-    """The first documents of a list."""
+def _listed(
+    connection: Connection,
+    store: Store,
+    project: Project,
+    run: StoredRun | None,
+    query: Query,
+    words: set[str],
+) -> list[dict[str, Any]]:
+    """The first documents of a list, each with its first fields."""
     assert run is not None
-    table = _rankings(store, run.id)
-    found = table.filter(table["query_id"] == query_id).sort("score", descending=True)
-    return found["doc_id"].head(_LISTED).to_list()
+    table = rankings(store, run.id)
+    found = table.filter(table["query_id"] == query.query_id).sort("score", descending=True)
+    ids = found["doc_id"].head(LISTED).to_list()
+    known = documents.of_query(connection, project.id, query.query_id, ids)
+    return [
+        _brief(document_view(known[each], words, project.settings)) if each in known
+        else {"doc_id": each, "fields": [], "url": None} for each in ids
+    ]  # fmt: skip
+
+
+def _brief(view: dict[str, Any]) -> dict[str, Any]:
+    """What a list shows of a document: its title and the beginning of the next field."""
+    fields = [
+        {"name": each["name"], "segments": _cut(each["segments"], _BRIEF)}
+        for each in view["fields"][:2]
+    ]
+    return {"doc_id": view["doc_id"], "fields": fields, "url": view["url"]}
+
+
+def _cut(segments: Segments, most: int) -> Segments:
+    """The beginning of marked text."""
+    kept: Segments = []
+    for text, mark in segments:
+        if most <= 0:
+            kept.append(("…", False))
+            break
+        kept.append((text[:most], mark))
+        most -= len(text)
+    return kept
 
 
 @lru_cache(maxsize=20)
-def _rankings(store: Store, number: int) -> pl.DataFrame:
+def rankings(store: Store, number: int) -> pl.DataFrame:
     """The rows of a run, which never change."""
     with store.read() as connection:
         return runs.rankings(runs.by_number(connection, number), store.blobs).table
