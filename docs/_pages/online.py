@@ -1,4 +1,4 @@
-"""The page of everything that is declared about logs: columns, checks, KPIs, models, users."""
+"""The page of all that is declared about logs: columns, checks, KPIs, models, users, methods."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rankgate.online.clicks.catalogue import MODELS
 from rankgate.online.events.table import COLUMNS, MEANINGS
 from rankgate.online.faults.checks import CHECKS
 from rankgate.online.indicators.catalogue import KPIS
+from rankgate.online.interleaving.catalogue import METHODS
 from rankgate.online.simulation.users import USERS
 
 if TYPE_CHECKING:
@@ -81,6 +82,14 @@ def pages() -> Iterator[tuple[str, str]]:
                 [f"`{each.name}`", each.title, f"{each.click[0]:g} to {each.click[1]:g}",
                  f"{each.stop[0]:g} to {each.stop[1]:g}"]
                 for each in USERS.values()
+            ],
+        ),
+        "## Interleaving methods",
+        table(
+            ["method", "what", "how", "known limit", "source"],
+            [
+                [f"`{each.name}`", each.title, each.formula, each.bias or _NONE, each.source]
+                for each in METHODS.values()
             ],
         ),
     ]  # fmt: skip

@@ -102,6 +102,9 @@ KINDS = (
     "click_judgments",
     "simulation",
     "experiment",
+    "mixed_lists",
+    "preference",
+    "sensitivity",
     "engine_check",
     "engine_comparison",
     "engine_kinds",
@@ -166,6 +169,12 @@ def user_log(folder):
     return written(folder / "log.ndjson", rows)
 
 
+def clicked_lists():
+    """Interleaved lists with a click on every second slot in turn."""
+    lists = online.mix([OLD, NEW], lists=3, length=3).assignments
+    return [(each, [1 + at % 2]) for at, each in enumerate(lists)]
+
+
 def made(folder, ratings):
     """By kind: what makes a result of it."""
     return {
@@ -192,6 +201,9 @@ def made(folder, ratings):
         "click_judgments": lambda: online.judgments(user_log(folder), min_examined=1),
         "experiment": lambda: online.ab(arms.log(users=300), ["search_ctr"], control="old"),
         "simulation": lambda: online.simulate(QRELS, [OLD], searches=20),
+        "mixed_lists": lambda: online.mix([OLD, NEW]),
+        "preference": lambda: online.preference(clicked_lists()),
+        "sensitivity": lambda: online.sensitivity(QRELS, [OLD, NEW], searches=40),
         "engine_check": lambda: rankgate.check_engine(lambda _, **__: ["<script>", "b"]),
         "engine_comparison": lambda: rankgate.compare_engines(
             _search, _search, {"q1": "a", "q2": "b"}

@@ -64,7 +64,7 @@ SECTIONS = {
         "stages": "Evaluate each stage of a ranking pipeline and find the bottleneck.",
     },
     "Users": {
-        "online": "Read logs: faults, KPIs, judgments from clicks, simulated clicks.",
+        "online": "Read logs: faults, KPIs, judgments from clicks, simulations, interleaving.",
     },
     "Recommenders": {
         "split": "Split a log into training and test sets.",

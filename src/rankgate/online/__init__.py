@@ -15,15 +15,34 @@ if TYPE_CHECKING:
     from rankgate.online.experiments.ab import ab
     from rankgate.online.faults.diagnose import doctor
     from rankgate.online.indicators.compute import kpi
+    from rankgate.online.interleaving.interleave import interleave
+    from rankgate.online.interleaving.mix import mix
+    from rankgate.online.interleaving.score import preference
+    from rankgate.online.interleaving.simulate_tests import sensitivity
     from rankgate.online.simulation.simulate import simulate
 
-__all__ = ["ab", "doctor", "ingest", "judgments", "kpi", "simulate"]
+__all__ = [
+    "ab",
+    "doctor",
+    "ingest",
+    "interleave",
+    "judgments",
+    "kpi",
+    "mix",
+    "preference",
+    "sensitivity",
+    "simulate",
+]
 
 _HOMES = {
     "ab": "rankgate.online.experiments.ab",
     "doctor": "rankgate.online.faults.diagnose",
     "judgments": "rankgate.online.clicks.judge",
+    "interleave": "rankgate.online.interleaving.interleave",
     "kpi": "rankgate.online.indicators.compute",
+    "mix": "rankgate.online.interleaving.mix",
+    "preference": "rankgate.online.interleaving.score",
+    "sensitivity": "rankgate.online.interleaving.simulate_tests",
     "simulate": "rankgate.online.simulation.simulate",
     "ingest": "rankgate.online.events.ingest",
 }

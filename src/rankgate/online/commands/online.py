@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rankgate.online.commands import ab, doctor, ingest, judgments, kpi, simulate
+from rankgate.online.commands import ab, doctor, ingest, interleave, judgments, kpi, simulate
 
 
 @click.group("online", context_settings={"help_option_names": ["-h", "--help"]})
@@ -18,8 +18,9 @@ def command() -> None:
     rankgate online judgments events -o qrels.csv
     rankgate online ab events -m search_ctr --control old
     rankgate online simulate qrels.txt old.run new.run -o events.parquet
+    rankgate online interleave score shown.jsonl
     """
 
 
-for each in (ingest, doctor, kpi, judgments, simulate, ab):
+for each in (ingest, doctor, kpi, judgments, simulate, ab, interleave):
     command.add_command(each.command)

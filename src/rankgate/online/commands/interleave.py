@@ -1,0 +1,117 @@
+"""``rankgate online interleave``: mixed lists, and which system users prefer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankgate.console import options
+from rankgate.console.declared_options import options_of
+from rankgate.console.definitions import DefiningCommand
+from rankgate.console.output import print_result
+from rankgate.console.places import inputs, refuse_clashes
+from rankgate.online.interleaving.catalogue import METHODS
+from rankgate.online.interleaving.mix import mix
+from rankgate.online.interleaving.score import preference
+from rankgate.online.interleaving.simulate_tests import sensitivity
+from rankgate.online.simulation.users import USERS
+from rankgate.present.write import FORMS
+
+_DEFINED = {"Methods": [(each.name, each.title) for each in METHODS.values()]}
+
+
+@click.group("interleave")
+def command() -> None:
+    """Mix the lists of systems, and read from clicks which system users prefer.
+
+    \b
+    rankgate online interleave lists old.run new.run -o lists.jsonl
+    rankgate online interleave score shown.jsonl
+    rankgate online interleave sensitivity qrels.txt old.run new.run
+    """
+
+
+@command.command("lists", cls=DefiningCommand, definitions=_DEFINED)
+@options.runs
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE.jsonl",
+    type=click.Path(),
+    help="Write the lists to FILE.jsonl, one in a line.",
+)
+@options_of(mix, "method", "length N", "lists N", "depth N", "seed",
+            choices={"method": list(METHODS)})  # fmt: skip
+@options.form(*FORMS)
+def lists(runs: tuple[str, ...], target: str | None, form: str, **chosen: Any) -> None:
+    """Mix the lists of RUNs for every query that all of them have.
+
+    Each line of the file holds the documents to show, and what scoring needs; add clicks (slots
+    from 1), session and user when it is logged. A service in Python calls
+    rankgate.online.interleave for each request instead.
+
+    \b
+    rankgate online interleave lists old.run new.run -o lists.jsonl
+    rankgate online interleave lists a.run b.run c.run --method probabilistic --lists 20 -o l.jsonl
+    """
+    refuse_clashes(inputs(), target)
+    print_result(mix(runs, target, **chosen), form)
+
+
+@command.command("score")
+@click.argument("assignments", type=click.Path(), metavar="LISTS.jsonl")
+@click.argument("events", type=click.Path(), nargs=-1, metavar="[EVENTS]...")
+@options_of(preference, "mapping", "unit", "level", "seed")
+@options.form(*FORMS)
+@options.output
+@click.pass_context
+def score(
+    ctx: click.Context,
+    /,
+    assignments: str,
+    events: tuple[str, ...],
+    form: str,
+    output: str | None,
+    **chosen: Any,
+) -> None:
+    """Say which system users prefer, from clicks on interleaved lists.
+
+    LISTS.jsonl holds the lists that were shown. Clicks are in its key clicks (slots from 1), or in
+    EVENTS: a folder that rankgate online ingest made, a table of events, or files of logs, whose
+    search ids are the requests. Exit code 3: systems have not had equal shares of the slots.
+
+    \b
+    rankgate online interleave score shown.jsonl
+    rankgate online interleave score lists.jsonl events --unit session
+    """
+    given = events[0] if len(events) == 1 else events or None
+    result = preference(assignments, given, **chosen)
+    print_result(result, form, output)
+    ctx.exit(result.status)
+
+
+@command.command(
+    "sensitivity",
+    cls=DefiningCommand,
+    definitions={**_DEFINED, "Users": [(each.name, each.title) for each in USERS.values()]},
+)
+@options.qrels
+@click.argument("runs", type=click.Path(), nargs=2, metavar="RUN RUN")
+@options_of(
+    sensitivity, "methods METHOD --method", "user", "searches N", "ranks N", "seed",
+    choices={"methods": list(METHODS), "user": list(USERS)},
+)  # fmt: skip
+@options.form(*FORMS)
+@options.output
+def sensitivities(
+    qrels: str, runs: tuple[str, str], form: str, output: str | None, **chosen: Any
+) -> None:
+    """Count the searches that interleaving and A/B tests need, by simulation.
+
+    \b
+    rankgate online interleave sensitivity qrels.txt old.run new.run
+    rankgate online interleave sensitivity qrels.txt old.run new.run --user informational
+    """
+    print_result(sensitivity(qrels, runs, **chosen), form, output)

@@ -1,0 +1,113 @@
+"""One mixed list with what is needed to credit its clicks: the line that a service logs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rankgate.errors import InputError
+
+Credits = tuple[tuple[float, ...], ...]
+"""By slot, what a click there gives each system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A mixed list; everything that scoring needs is in it.
+
+    Attributes:
+        request: the id of the request; it and the seed alone decide what was drawn.
+        method: the interleaving method.
+        systems: names of the systems, in the order of their lists.
+        docs: ids of the documents by slot.
+        teams: by slot, the system (from 0) whose turn filled it (of optimised interleaving: that
+            ranks it higher); None counts for nobody.
+        ranks: by slot, the document's rank from 1 in the list of each system; None where it is
+            not in it.
+        lengths: how many documents each system returned.
+        seed: of the draws.
+        query: the words or id of the query; may be empty.
+    """
+
+    request: str
+    method: str
+    systems: tuple[str, ...]
+    docs: tuple[str, ...]
+    teams: tuple[int | None, ...]
+    ranks: tuple[tuple[int | None, ...], ...]
+    lengths: tuple[int, ...]
+    seed: int = 0
+    query: str = ""
+
+    def page(self, number: int, size: int) -> tuple[str, ...]:
+        """The documents of one page, from 1; clicks keep their slots in the whole list."""
+        return self.docs[(number - 1) * size : number * size]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, a line of JSON for the log."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(
+        cls, values: Mapping[str, Any], source: str = "", line: int | None = None
+    ) -> Assignment:
+        """The assignment that ``to_dict`` wrote; further keys are left out.
+
+        Raises:
+            InputError: a key is missing, or its parts do not fit together.
+        """
+        try:
+            made = cls(
+                str(values["request"]),
+                str(values["method"]),
+                tuple(map(str, values["systems"])),
+                tuple(map(str, values["docs"])),
+                tuple(None if each is None else int(each) for each in values["teams"]),
+                tuple(
+                    tuple(None if rank is None else int(rank) for rank in slot)
+                    for slot in values["ranks"]
+                ),
+                tuple(map(int, values["lengths"])),
+                int(values.get("seed", 0)),
+                str(values.get("query", "")),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            problem = f"not an assignment of interleaving ({type(error).__name__}: {error})."
+            raise InputError(problem, source=source, line=line, code="invalid-assignment") from None
+        if problem := made.fault:
+            raise InputError(problem, source=source, line=line, code="invalid-assignment")
+        return made
+
+    @property
+    def fault(self) -> str:
+        """Why its parts do not fit together; empty where they do."""
+        systems, slots = len(self.systems), len(self.docs)
+        if systems < 2 or len(set(self.systems)) != systems:
+            return "an assignment needs two systems or more, with different names."
+        if len(self.teams) != slots or len(self.ranks) != slots:
+            return f"docs, teams and ranks must be equally many; docs are {slots}."
+        if len(self.lengths) != systems or any(len(each) != systems for each in self.ranks):
+            return f"lengths and the ranks of each slot must be of {systems} systems."
+        if any(each is not None and not 0 <= each < systems for each in self.teams):
+            return f"a team must be from 0 to {systems - 1}, or null."
+        if len(set(self.docs)) != slots:
+            return "a document is in the list twice."
+        return ""
+
+
+def refuse_lists(lists: Sequence[Sequence[str]], most: int | None, method: str) -> None:
+    """Raise where lists cannot be mixed.
+
+    Raises:
+        InputError: fewer than two lists, more than the method takes, a document twice in one.
+    """
+    if len(lists) < 2 or (most is not None and len(lists) > most):
+        takes = "two lists" if most == 2 else "two lists or more"
+        problem = f"{method} takes {takes}, not {len(lists)}."
+        raise InputError(problem, code="wrong-list-count")
+    for place, each in enumerate(lists, 1):
+        if len(set(each)) != len(each):
+            twice = next(doc for at, doc in enumerate(each) if doc in each[:at])
+            problem = f"list {place} has the document {twice!r} twice; leave repetitions out."
+            raise InputError(problem, code="duplicate-document")

@@ -1,0 +1,149 @@
+"""Results of interleaving as documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.present.document import Chart, Document, Table, Warnings
+from rankgate.present.document import document as made
+from rankgate.present.grid import Grid, printable
+
+if TYPE_CHECKING:
+    from rankgate.online.interleaving.preference import Preference
+    from rankgate.online.interleaving.sensitivity import Sensitivity
+
+_NONE = "–"
+_SLOTS = 10
+
+
+def document(result: Preference) -> Document:
+    """Who is preferred, wins and credits of each pair, and the shares of slots."""
+    return made(
+        _title(result),
+        f"{result.clicks:,} clicks on {result.requests:,} lists; {result.clicked:,} of "
+        f"{result.units:,} {result.unit}s have a click. The systems rank {result.competitive:.1%} "
+        f"of the shown documents differently. Lists are mixed by {result.method}.",
+        Table("wins", _wins(result)),
+        Table("credit of a click", _credits(result)),
+        *([Chart("rankgate.online.interleaving.charts:preferences", result)]
+          if len(result.pairs) else []),
+        Table("slots and clicks by system", _slots(result)),
+        Warnings(tuple(each.text for each in result.notices)),
+        _method(result),
+        f"Known limit of {result.method}: {result.bias}." if result.bias else "",
+        status=result.verdict,
+    )  # fmt: skip
+
+
+def _method(result: Preference) -> str:
+    signs = result.test == "sign"
+    what = "of the sign test on wins" if signs else "of the t-test on credits"
+    why = (
+        ""
+        if signs
+        else (
+            f" (wins of {result.method} are not equally frequent where users click at random, only "
+            "mean credits are)"
+        )
+    )
+    return (
+        "Preference is (wins of the second + ties / 2) / all - 50 %, its interval is by the "
+        f"bootstrap; p is {what}{why}{', corrected by Holm' if len(result.pairs) > 1 else ''}. "
+        f"Needed are {result.unit}s with a {'winner' if signs else 'click'} for a power of 80 % at "
+        "this effect."
+    )
+
+
+def _title(result: Preference) -> str:
+    if result.verdict:
+        return "no preference: the shares of the systems do not fit the draw"
+    won = [row for row in result.pairs.iter_rows(named=True) if row["preferred"]]
+    if len(result.pairs) == 1:
+        row = result.pairs.row(0, named=True)
+        if not won:
+            return f"no preference shown between {row['one']} and {row['other']}"
+        loser = row["one"] if row["preferred"] == row["other"] else row["other"]
+        return f"users prefer {row['preferred']} to {loser}"
+    return f"{len(won)} of {len(result.pairs)} pairs of systems show a preference"
+
+
+def _wins(result: Preference) -> Grid:
+    rows = tuple(
+        (printable(row["one"]), printable(row["other"]), f"{row['wins_one']:,}",
+         f"{row['wins_other']:,}", f"{row['ties']:,}", _signed(row["preference"]),
+         _interval(row["low"], row["high"]), _p(row["p_value"]),
+         _NONE if row["needed"] is None else f"{row['needed']:,}", row["preferred"] or _NONE)
+        for row in result.pairs.iter_rows(named=True)
+    )  # fmt: skip
+    head = ("first", "second", "first\nwins", "second\nwins", "ties", "preference", "interval",
+            "p", "needed", "preferred")  # fmt: skip
+    return Grid(head, rows, frozenset({0, 1, 9}), keys=2)
+
+
+def _credits(result: Preference) -> Grid:
+    rows = tuple(
+        (printable(row["one"]), printable(row["other"]),
+         _NONE if row["credit"] is None else f"{row['credit']:+.4f}",
+         _NONE if row["credit_low"] is None
+         else f"{row['credit_low']:+.4f} to {row['credit_high']:+.4f}", _p(row["p_t"]))
+        for row in result.pairs.iter_rows(named=True)
+    )  # fmt: skip
+    head = ("first", "second", f"second less first,\na {result.unit}", "interval", "p (t)")
+    return Grid(head, rows, frozenset({0, 1}), keys=2)
+
+
+def _slots(result: Preference) -> Grid:
+    table = result.slots.filter(result.slots["slot"] <= _SLOTS)
+    known = {(row[0], row[1]): row[2:] for row in table.iter_rows()}
+    rows = tuple(
+        (str(slot), *(f"{part[1]:,}/{part[0]:,}" if (part := known.get((slot, name))) else _NONE
+                      for name in result.systems))
+        for slot in sorted({slot for slot, _ in known})
+    )  # fmt: skip
+    return Grid(("slot", *map(printable, result.systems)), rows)
+
+
+def _signed(value: float | None) -> str:
+    return _NONE if value is None else f"{value:+.1%}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return _NONE if low is None or high is None else f"{low:+.1%} to {high:+.1%}"
+
+
+def _p(value: float | None) -> str:
+    return _NONE if value is None else f"{value:.4f}" if value >= 1e-4 else "<0.0001"
+
+
+def sensitivity(result: Sensitivity) -> Document:
+    """How many searches each method and an A/B test need, and whether they agree."""
+    rows = tuple(
+        (row["test"], row["design"], f"{row['effect']:+.4f}", f"{row['spread']:.4f}",
+         _NONE if row["needed"] is None else f"{row['needed']:,}",
+         _NONE if row["times_fewer"] is None else f"{row['times_fewer']:.3g}x",
+         row["better"] or _NONE)
+        for row in result.tests.iter_rows(named=True)
+    )  # fmt: skip
+    head = ("test", "design", "effect\na search", "standard\ndeviation", "searches\nneeded",
+            "fewer than\nbest A/B", "better")  # fmt: skip
+    return made(
+        _needed(result),
+        Table("", Grid(head, rows, frozenset({0, 1, 6}))),
+        Warnings(tuple(each.text for each in result.notices)),
+        f"{result.searches:,} simulated searches for each test, by {result.user} users. Needed are "
+        "searches in all arms together for a power of 80 % at 5 %, two-sided; – where the "
+        "simulation shows no effect. Simulated users prefer what judgments call better: real ones "
+        "may need more. Interleaving says which list is preferred, not what revenue, latency or "
+        "return visits will be: an A/B test follows.",
+    )
+
+
+def _needed(result: Sensitivity) -> str:
+    known = [row for row in result.tests.iter_rows(named=True) if row["needed"] is not None]
+    mixed = [row for row in known if row["design"] == "interleaving"]
+    if not mixed:
+        return f"interleaving shows no preference between {' and '.join(result.systems)}"
+    best = min(mixed, key=lambda row: row["needed"])
+    return (
+        f"{best['test']} needs {best['needed']:,} searches to tell {' from '.join(result.systems)}"
+    )

@@ -1,0 +1,63 @@
+"""Mix lists for one request of a live service: no files, no tables, some microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from rankgate.online.interleaving.assignment import Assignment, refuse_lists
+from rankgate.online.interleaving.catalogue import METHODS
+
+
+def interleave(
+    lists: Mapping[str, Sequence[str]] | Sequence[Sequence[str]],
+    request: str,
+    *,
+    method: str = "team_draft",
+    length: int = 10,
+    seed: int = 0,
+    query: str = "",
+) -> Assignment:
+    """Mix the lists of two or more systems for one request.
+
+    A pure function: the same lists, request and seed give the same list, so that the next page of
+    a request is a longer list cut (but not of optimised interleaving, which needs the length of
+    all pages at once). Show ``docs`` and log ``to_dict()``.
+
+    Args:
+        lists: documents by system, best first; without names they are called 1, 2, ….
+        request: the id of the request; clicks are logged with it.
+        method: the interleaving method, such as team_draft.
+        length: how many documents the mixed list has, all pages together.
+        seed: of the experiment: another one draws anew.
+        query: the words or id of the query, for the log.
+
+    Raises:
+        InputError: lists that cannot be mixed.
+        UsageError: no such method.
+
+    >>> made = interleave({"old": ["a", "b", "c"], "new": ["b", "d", "a"]}, "r1", length=3)
+    >>> len(made.docs), made == interleave([["a", "b", "c"], ["b", "d", "a"]], "r1", length=3)
+    (3, False)
+    """
+    named = lists if isinstance(lists, Mapping) else _numbered(lists)
+    ranked = list(named.values())
+    chosen = METHODS.named(method)
+    refuse_lists(ranked, chosen.most, method)
+    docs, teams = chosen.draw(ranked, length, Random(f"{seed}/{request}"))  # noqa: S311 - repeatable
+    places = [{doc: rank for rank, doc in enumerate(each, 1)} for each in ranked]
+    return Assignment(
+        request,
+        method,
+        tuple(named),
+        tuple(docs),
+        tuple(teams),
+        tuple(tuple(each.get(doc) for each in places) for doc in docs),
+        tuple(map(len, ranked)),
+        seed,
+        query,
+    )
+
+
+def _numbered(lists: Sequence[Sequence[str]]) -> dict[str, Sequence[str]]:
+    return {str(number): each for number, each in enumerate(lists, 1)}

@@ -1,0 +1,62 @@
+"""Balanced interleaving: the top k of the mixed list are the tops of both lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from rankgate.online.interleaving.assignment import Assignment
+from rankgate.online.interleaving.method import Drawn, Interleaving, Lists
+
+
+def draw(lists: Lists, length: int, random: Random) -> Drawn:
+    """One coin says who is first; the one whose next rank is lower adds, if it is not there yet.
+
+    The mixed list ends where a list ends, as in the paper.
+    """
+    one, other = lists
+    first = random.getrandbits(1)
+    docs: list[str] = []
+    teams: list[int | None] = []
+    taken: set[str] = set()
+    left = right = 0
+    while len(docs) < length and left < len(one) and right < len(other):
+        turn = left < right or (left == right and first == 0)
+        doc = one[left] if turn else other[right]
+        left, right = left + turn, right + (not turn)
+        if doc not in taken:
+            taken.add(doc)
+            docs.append(doc)
+            teams.append(0 if turn else 1)
+    return docs, teams
+
+
+def score(assignment: Assignment, clicked: Sequence[int]) -> tuple[float, ...]:
+    """Clicks among the top k of each list; k is the depth at which one has all shown until then.
+
+    k is the better rank of the lowest clicked document, as Joachims has it.
+    """
+    if not clicked:
+        return (0.0, 0.0)
+    ends = [rank for rank in assignment.ranks[max(clicked)] if rank is not None]
+    k = min(ends) if ends else 0
+    counts = [0.0, 0.0]
+    for slot in clicked:
+        for system, rank in enumerate(assignment.ranks[slot]):
+            counts[system] += rank is not None and rank <= k
+    return counts[0], counts[1]
+
+
+METHOD = Interleaving(
+    "balanced",
+    title="Balanced, for two systems",
+    formula="the system whose turn it is adds its next rank; clicks are counted in the top k of "
+    "both lists, k being the better rank of the lowest click; the list ends where one ends",
+    source="Joachims 2003",
+    bias="a user who clicks at random prefers one system where its list is the other's moved up: "
+    "with a b c against b c a the second wins two of three single clicks on either list",
+    most=2,
+    draw=draw,
+    score=score,
+    teams=False,
+)

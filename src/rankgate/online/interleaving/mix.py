@@ -1,0 +1,77 @@
+"""Mix the lists of run files for every query, for a service that reads lists from a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from rankgate.data.read import read_run
+from rankgate.data.streams.target import replacing
+from rankgate.declare import Count, Range
+from rankgate.errors import InputError, UsageError
+from rankgate.online.interleaving.catalogue import METHODS
+from rankgate.online.interleaving.interleave import interleave
+from rankgate.online.interleaving.mixed_lists import MixedLists
+from rankgate.online.interleaving.simulate_tests import ranked
+
+if TYPE_CHECKING:
+    from rankgate.data.inputs import RunLike
+    from rankgate.online.interleaving.assignment import Assignment
+
+
+def mix(
+    runs: Sequence[RunLike],
+    output: str | Path | None = None,
+    *,
+    method: str = "team_draft",
+    length: Count = 10,
+    lists: Count = 1,
+    depth: Count = 100,
+    seed: Annotated[int, Range(0)] = 0,
+) -> MixedLists:
+    """Mix the lists of runs, for every query that all of them have.
+
+    Args:
+        runs: two or more runs.
+        output: a file for the assignments, one in a line of JSON.
+        method: the interleaving method, such as team_draft.
+        length: how many documents a mixed list has.
+        lists: how many lists are drawn for each query; their requests are QUERY/1, QUERY/2, ….
+        depth: how many documents of each run are read.
+        seed: of the draws.
+
+    Raises:
+        InputError: files that cannot be read; runs without a common query.
+        UsageError: no such method; runs of the same name.
+    """
+    METHODS.named(method)
+    read = [read_run(run, f"run{place}") for place, run in enumerate(runs, 1)]
+    names = [each.name for each in read]
+    if len(set(names)) != len(names):
+        raise UsageError("two runs have the same name.", code="same-name")
+    tops = {each.name: ranked(each, depth) for each in read}
+    queries = sorted(set.intersection(*(set(each) for each in tops.values())) if tops else ())
+    if not queries:
+        raise InputError("the runs have no query in common.", code="no-common-queries")
+
+    def drawn() -> Iterator[Assignment]:
+        for query in queries:
+            several = {name: each[query] for name, each in tops.items()}
+            for number in range(1, lists + 1):
+                yield interleave(several, f"{query}/{number}", method=method, length=length,
+                                 seed=seed, query=query)  # fmt: skip
+
+    made = list(drawn())
+    if output is not None:
+        with replacing(output) as stream:
+            for each in made:
+                stream.write(json.dumps(each.to_dict(), ensure_ascii=False).encode() + b"\n")
+    slots = [ranks for each in made for ranks in each.ranks]
+    left_out = len(set.union(*(set(each) for each in tops.values()))) - len(queries)
+    return MixedLists(
+        method, tuple(names), len(queries), left_out, len(made), len(slots),
+        sum(len(set(ranks)) > 1 for ranks in slots) / max(len(slots), 1), seed,
+        None if output is None else str(output), tuple(made),
+    )  # fmt: skip

@@ -1,0 +1,75 @@
+"""Interleaved lists of runs: the result of ``mix``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+from rankgate.online.interleaving.assignment import Assignment
+from rankgate.present.codec import encoded
+from rankgate.present.document import Document, Warnings
+from rankgate.present.document import document as made
+from rankgate.present.grid import printable
+from rankgate.present.result import Notice, Result
+
+
+@dataclass(frozen=True)
+class MixedLists(Result):
+    """Interleaved lists of the queries of runs.
+
+    Attributes:
+        method: how lists were mixed.
+        systems: names of the runs.
+        queries: that all runs have.
+        left_out: queries that a run does not have.
+        lists: that were drawn.
+        slots: of all lists.
+        competitive: the share of slots whose document the runs rank differently.
+        seed: of the draws.
+        output: the file of the assignments; None if there is none.
+        assignments: the lists; empty in a result that was read from JSON.
+    """
+
+    kind: ClassVar[str] = "mixed_lists"
+    label: ClassVar[str] = "Interleaved lists"
+    document_from: ClassVar[str] = "rankgate.online.interleaving.mixed_lists:document"
+    order: ClassVar[int] = 64
+
+    method: str
+    systems: tuple[str, ...]
+    queries: int
+    left_out: int
+    lists: int
+    slots: int
+    competitive: float
+    seed: int
+    output: str | None = None
+    assignments: tuple[Assignment, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Queries that are not interleaved, and runs that hardly differ."""
+        found = []
+        if self.left_out:
+            text = f"{self.left_out:,} queries are not in every run and have no list"
+            found.append(Notice("queries-left-out", text))
+        if self.competitive == 0:
+            text = "the runs rank all shown documents alike: clicks cannot tell them apart"
+            found.append(Notice("same-lists", text))
+        return tuple(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, without the lists."""
+        shown = {each.name: encoded(getattr(self, each.name)) for each in fields(self)[:-1]}
+        return {**self.head(), **shown}
+
+
+def document(result: MixedLists) -> Document:
+    """How many lists there are, and how much the runs differ on them."""
+    return made(
+        f"{result.lists:,} lists of {result.queries:,} queries, mixed by {result.method}",
+        f"The runs {', '.join(map(printable, result.systems))} rank {result.competitive:.1%} of "
+        f"{result.slots:,} slots differently; only clicks on these tell them apart.",
+        Warnings(tuple(each.text for each in result.notices)),
+        f"Written to {printable(result.output)}." if result.output else "",
+    )

@@ -1,0 +1,118 @@
+"""Tests of interleaving: who wins more units, and by how much."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.stats.interval import t_interval
+from rankgate.stats.paired import sign, student
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class PairTest:
+    """One system against another, from the differences of their credits.
+
+    Attributes:
+        wins_one, wins_other, ties: units.
+        preference: (wins_other + ties / 2) / all - 1/2 (Chapelle, Joachims, Radlinski and Yue,
+            TOIS 2012); NaN without units.
+        low, high: its interval, by the bootstrap over units.
+        p_sign: exact binomial, ties left out.
+        credit: the mean difference.
+        spread: the standard deviation of the differences.
+        credit_low, credit_high, p_t: by Student's t over units; NaN for fewer than two.
+    """
+
+    wins_one: int
+    wins_other: int
+    ties: int
+    preference: float
+    low: float
+    high: float
+    p_sign: float
+    credit: float
+    spread: float
+    credit_low: float
+    credit_high: float
+    p_t: float
+
+
+def pair_test(delta: Floats, level: float, random: np.random.Generator) -> PairTest:
+    """Test the differences of credits of one system and another.
+
+    Args:
+        delta: (n,) credit of the other less that of the one, a number for each unit with a click.
+        level: of intervals.
+        random: of the bootstrap.
+    """
+    wins, losses = int((delta > 0).sum()), int((delta < 0).sum())
+    ties = len(delta) - wins - losses
+    counts = np.array([losses, ties, wins], dtype=np.float64)
+    low, high = preference_interval(counts, level, random)
+    value = float(preferences(counts)) if len(delta) else math.nan
+    column = delta[:, None]
+    mean, spread, low_t, high_t, p_t = (math.nan,) * 5
+    if len(delta):
+        found = t_interval(column, level)
+        mean, low_t, high_t = float(found.mean[0]), float(found.low[0]), float(found.high[0])
+        spread = float(delta.std(ddof=1)) if len(delta) > 1 else math.nan
+        p_t = float(student(column).p_value[0])
+    p_sign = float(sign(column).p_value[0])
+    return PairTest(losses, wins, ties, value, low, high, p_sign, mean, spread, low_t, high_t, p_t)
+
+
+def preferences(counts: Floats) -> Floats:
+    """(wins + ties / 2) / all - 1/2 of counts (…, 3) of losses, ties and wins."""
+    return np.asarray((counts[..., 2] + counts[..., 1] / 2) / counts.sum(axis=-1) - 0.5)
+
+
+def preference_interval(
+    counts: Floats, level: float, random: np.random.Generator, resamples: int = RESAMPLES
+) -> tuple[float, float]:
+    """Percentile interval of the preference; units are drawn anew, each with its outcome."""
+    total = int(counts.sum())
+    if total < 2:
+        return math.nan, math.nan
+    drawn = random.multinomial(total, counts / total, size=resamples).astype(np.float64)
+    low, high = np.quantile(preferences(drawn), [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def needed_units(win_rate: float, level: float = 0.95, power: float = 0.8) -> int | None:
+    """Units with a winner that the sign test needs; None at a rate of one half.
+
+    ((z(1 - alpha/2) / 2 + z(power) sqrt(p (1 - p))) / (p - 1/2))², the normal approximation.
+
+    >>> [needed_units(each) for each in (0.51, 0.52, 0.55, 0.6)]
+    [19620, 4904, 783, 194]
+    """
+    from scipy.special import ndtri
+
+    if win_rate == 0.5 or not 0 <= win_rate <= 1:
+        return None
+    spread = math.sqrt(win_rate * (1 - win_rate))
+    reach = float(ndtri((1 + level) / 2)) / 2 + float(ndtri(power)) * spread
+    return math.ceil((reach / (win_rate - 0.5)) ** 2)
+
+
+def needed_credits(
+    mean: float, spread: float, level: float = 0.95, power: float = 0.8
+) -> int | None:
+    """Units that the t-test of credits needs, ((z(1 - alpha/2) + z(power)) spread / mean)²."""
+    from scipy.special import ndtri
+
+    if not mean or not math.isfinite(spread):
+        return None
+    reach = float(ndtri((1 + level) / 2)) + float(ndtri(power))
+    return math.ceil((reach * spread / mean) ** 2)

@@ -1,0 +1,285 @@
+"""Interleaving methods draw the lists of their papers, and prefer nobody without a reason."""
+
+import json
+import math
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from rankgate import online
+from rankgate.cli import rankgate as program
+from rankgate.errors import InputError, UsageError
+from rankgate.online.interleaving.assignment import Assignment
+from rankgate.online.interleaving.catalogue import METHODS
+from rankgate.online.interleaving.interleave import interleave
+from rankgate.online.interleaving.methods.optimised import inverse, probabilities
+from rankgate.online.interleaving.pair_test import needed_units
+from rankgate.online.interleaving.simulate_tests import credits_of
+from support.wording import raises
+
+DRAWS = 3000
+ABC, BCA = ["a", "b", "c"], ["b", "c", "a"]
+
+
+def drawn(lists, method, length, draws=DRAWS):
+    """The share of every mixed list."""
+    counts = Counter(
+        interleave(lists, str(at), method=method, length=length).docs for at in range(draws)
+    )
+    return {docs: count / draws for docs, count in counts.items()}
+
+
+def close(shares, expected):
+    assert shares.keys() == {tuple(each) for each in expected}
+    for docs, chance in expected.items():
+        error = 4.5 * math.sqrt(chance * (1 - chance) / DRAWS)
+        assert shares[tuple(docs)] == pytest.approx(chance, abs=error), docs
+
+
+def test_c01_lists_of_team_draft():
+    # mpkato/interleaving, tests of team draft
+    close(drawn([["1", "2"], ["2", "3"]], "team_draft", 2), {"12": 1 / 2, "21": 1 / 2})
+    four = dict.fromkeys(("132", "134", "312", "314"), 1 / 4)
+    close(drawn([["1", "2"], ["3", "4"]], "team_draft", 3), four)
+    kinds = {
+        (each.docs, each.teams)
+        for each in (interleave([["1", "2", "3"], ["2", "3", "1"]], str(at)) for at in range(400))
+    }
+    assert len(kinds) == 4
+
+
+def test_c02_lists_of_balanced_interleaving():
+    # mpkato/interleaving, tests of balanced interleaving; the list ends where one of both does
+    close(drawn([["1", "2"], ["2", "3"]], "balanced", 3), {"12": 1 / 2, "213": 1 / 2})
+    close(drawn([["1", "2"], ["3", "4"]], "balanced", 3), {"132": 1 / 2, "314": 1 / 2})
+
+
+def test_c03_probabilities_of_optimised_interleaving():
+    lists, shares, depth = probabilities(("1", "2"), ("2", "3"), 2, inverse)
+    assert depth == 2
+    found = dict(zip(lists, shares, strict=True))
+    assert found == pytest.approx(
+        {("1", "2"): 0.4285714, ("2", "1"): 0.3714286, ("2", "3"): 0.2}, abs=1e-7
+    )
+
+
+def test_c04_probabilities_of_probabilistic_interleaving():
+    rounds = {"12": 0.4444, "13": 0.4444, "21": 0.049383, "31": 0.049383, "23": 0.0061728,
+              "32": 0.0061728}  # fmt: skip
+    close(drawn([["1", "2"], ["1", "3"]], "probabilistic_rounds", 2), rounds)
+    # by hand, a coin for every slot: 2 first with 1/18, then a has 1 alone, b 1 with 8/9
+    low = 1 / 18
+    slots = {"12": 4 / 9, "13": 4 / 9, "21": low * 17 / 18, "31": low * 17 / 18,
+             "23": low / 18, "32": low / 18}  # fmt: skip
+    close(drawn([["1", "2"], ["1", "3"]], "probabilistic", 2), slots)
+
+
+def test_c06_team_draft_cannot_see_every_difference():
+    # only c is ever clicked; b ranks it higher, and is credited as often as a
+    wins = Counter()
+    for at in range(DRAWS):
+        made = interleave([ABC, BCA], str(at), length=3)
+        wins[made.teams[made.docs.index("c")]] += 1
+    assert wins[0] / DRAWS == pytest.approx(0.5, abs=0.03)
+
+
+def test_c07_units_that_a_sign_test_needs():
+    assert [needed_units(each) for each in (0.51, 0.52, 0.55, 0.6)] == [19620, 4904, 783, 194]
+    assert needed_units(0.5) is None
+
+
+def random_clicks(lists, method, rate, seed=1, length=3):
+    """Mean credit of the second less that of the first, and its error, under random clicks."""
+    shown = [interleave(lists, str(at), method=method, length=length) for at in range(DRAWS)]
+    depth = max(len(each.docs) for each in shown)
+    clicks = np.random.default_rng(seed).random((DRAWS, depth)) < rate
+    clicks &= np.array([[slot < len(each.docs) for slot in range(depth)] for each in shown])
+    credit = credits_of(shown, clicks)
+    delta = credit[:, 1] - credit[:, 0]
+    return delta.mean(), delta.std() / math.sqrt(DRAWS)
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "balanced"])
+@pytest.mark.parametrize(
+    "lists",
+    [(ABC, BCA), (list("abcde"), list("fghij")), (list("ab"), list("bcdefg")), (ABC, ABC)],
+    ids=["moved", "disjoint", "unequal", "same"],
+)
+def test_a_user_who_clicks_at_random_prefers_nobody(method, lists):
+    for rate in (0.3, np.array([0.7, 0.3, 0.1, 0.05, 0.02, 0.01])):
+        length = 5
+        wide = rate if np.isscalar(rate) else rate[: min(length, len(set(lists[0] + lists[1])))]
+        mean, error = random_clicks(lists, method, wide, length=length)
+        assert abs(mean) <= 4 * error + 1e-12
+
+
+def test_the_bias_of_balanced_interleaving_is_as_stated():
+    # a b c against b c a: one random click; by hand, b is preferred in two of three
+    wins = Counter()
+    for at in range(DRAWS):
+        made = interleave([ABC, BCA], str(at), method="balanced", length=3)
+        one, other = METHODS["balanced"].score(made, [at % 3])
+        wins[(other > one) - (one > other)] += 1
+    decisive = wins[1] + wins[-1]
+    assert wins[1] / decisive == pytest.approx(2 / 3, abs=0.03)
+    assert "at random" in METHODS["balanced"].bias
+
+
+def test_a_better_list_is_preferred_by_every_method():
+    better, worse = list("abcdef"), list("fedcba")
+    for method in METHODS:
+        shown = [interleave([worse, better], str(at), method=method, length=6) for at in range(300)]
+        scored = online.preference([(each, [each.docs.index("a") + 1]) for each in shown])
+        assert scored.pairs["preferred"].to_list() == ["2"], method
+
+
+def test_several_lists():
+    lists = {"x": list("abcd"), "y": list("badc"), "z": list("dcba")}
+    for method in ("team_draft", "probabilistic", "probabilistic_rounds"):
+        shown = [interleave(lists, str(at), method=method, length=4) for at in range(2000)]
+        scored = online.preference([(each, [each.docs.index("d") + 1]) for each in shown])
+        assert len(scored.pairs) == 3
+        best = scored.pairs.filter(pl.col("preferred").is_not_null())["preferred"].to_list()
+        assert best == ["z", "z"] or set(best) == {"y", "z"}, method
+        assert scored.p_teams > 0.001
+
+
+def test_a_request_is_always_answered_alike_and_pages_go_on():
+    lists = [list("abcdefghij"), list("jihgfedcba")]
+    for method in ("team_draft", "balanced", "probabilistic"):
+        short = interleave(lists, "r1", method=method, length=4)
+        long = interleave(lists, "r1", method=method, length=8)
+        assert long.docs[:4] == short.docs == long.page(1, 4)
+        assert long.page(2, 4) == long.docs[4:]
+    many = {interleave(lists, "r1", seed=seed).docs for seed in range(30)}
+    assert len(many) > 10
+
+
+def test_the_shorter_list_does_not_lose_credit():
+    made = interleave([["a"], list("bcdef")], "r", length=5)
+    assert set(made.docs) == set("abcde")
+    assert sorted(map(str, made.teams)) == ["0", "1", "None", "None", "None"]
+
+
+def test_an_assignment_makes_the_round_trip():
+    made = interleave({"old": ABC, "new": BCA}, "r", query="q")
+    assert Assignment.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+
+
+def test_marginal_credits_are_those_of_all_assignments():
+    # by enumeration: the share of draws of a list in which a team filled a slot
+    method = METHODS["probabilistic"]
+    lists = [["1", "2", "3"], ["3", "1", "4"]]
+    teams = {}
+    for at in range(40_000):
+        docs, who = method.draw(lists, 3, Random(at))
+        teams.setdefault(tuple(docs), []).append(who)
+    docs, several = max(teams.items(), key=lambda item: len(item[1]))
+    made = next(each for each in (interleave(lists, str(at), method="probabilistic", length=3)
+                                  for at in range(1000)) if each.docs == docs)  # fmt: skip
+    for slot in range(3):
+        share = np.mean([each[slot] == 1 for each in several])
+        assert method.score(made, [slot])[1] == pytest.approx(share, abs=0.03)
+
+
+def written(path, shown, **more):
+    rows = [{**each.to_dict(), "clicks": clicks, **more} for each, clicks in shown]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_the_command_scores_a_log_and_events(tmp_path):
+    runs = {"old": {"q": {"b": 2.0, "a": 1.0}}, "new": {"q": {"a": 2.0, "b": 1.0}}}
+    lists = online.mix([runs["old"], runs["new"]], lists=60).assignments
+    log = written(tmp_path / "l.jsonl", [(each, [each.docs.index("a") + 1]) for each in lists])
+    done = CliRunner().invoke(
+        program, ["online", "interleave", "score", str(log), "--format", "json"]
+    )
+    assert done.exit_code == 0, done.output
+    inline = json.loads(done.output)
+    assert inline["pairs"][0]["preferred"] == "run2"
+    rows = [
+        {"kind": "click", "query_event_id": each.request, "doc_id": "a", "session": f"s{at // 2}"}
+        for at, each in enumerate(lists)
+    ]
+    events = pl.DataFrame(rows)
+    plain = written(tmp_path / "p.jsonl", [(each, []) for each in lists])
+    joined = online.preference(plain, events)
+    assert joined.to_dict()["pairs"] == inline["pairs"]
+    assert online.preference(plain, events, unit="session").units == 30
+
+
+def test_the_command_mixes_lists_and_plans(tmp_path):
+    (tmp_path / "q.txt").write_text("q1 0 a 1\nq1 0 b 0\nq1 0 c 0\n")
+    (tmp_path / "a.run").write_text("q1 Q0 b 1 2 x\nq1 Q0 a 2 1 x\n")
+    (tmp_path / "b.run").write_text("q1 Q0 a 1 2 x\nq1 Q0 b 2 1 x\nq2 Q0 b 1 1 x\n")
+    runs = [str(tmp_path / "a.run"), str(tmp_path / "b.run")]
+    out = tmp_path / "l.jsonl"
+    done = CliRunner().invoke(program, ["online", "interleave", "lists", *runs, "-o", str(out)])
+    assert done.exit_code == 0, done.output
+    assert Assignment.from_dict(json.loads(out.read_text())).systems == ("a", "b")
+    words = ["online", "interleave", "sensitivity", str(tmp_path / "q.txt"), *runs, "--searches",
+             "400", "--format", "json"]  # fmt: skip
+    done = CliRunner().invoke(program, words)
+    assert done.exit_code == 0, done.output
+    tests = {row["test"]: row for row in json.loads(done.output)["tests"]}
+    assert set(METHODS) < set(tests)
+    assert tests["team_draft"]["better"] == tests["mrr_first_click"]["better"] == "b"
+
+
+def test_logs_that_do_not_fit(tmp_path):
+    shown = interleave({"old": ABC, "new": BCA}, "r")
+    path = tmp_path / "l.jsonl"
+    path.write_text('{"request": 1}\n')
+    with raises("invalid-assignment", InputError, source=str(path), line=1):
+        online.preference(path)
+    path.write_text(json.dumps(shown.to_dict()) + "\nnot json\n")
+    with raises("invalid-json", InputError, source=str(path), line=2):
+        online.preference(path)
+    with raises("click-outside-list", InputError, source=str(path), line=1):
+        online.preference(written(path, [(shown, [4])]))
+    written(path, [(shown, [3])])
+    with raises("missing-unit", InputError, source=str(path), line=1):
+        online.preference(path, unit="user")
+    with raises("mixed-assignments", InputError):
+        online.preference([shown, interleave([ABC, BCA], "s", method="balanced")])
+    with raises("duplicate-request", InputError):
+        online.preference([shown, replace(shown, seed=5)])
+    with raises("no-assignments", InputError):
+        online.preference([])
+    with raises("no-common-requests", InputError):
+        online.preference(
+            [shown], pl.DataFrame({"kind": ["click"], "query_event_id": ["x"], "doc_id": ["a"]})
+        )
+    with raises("wrong-list-count", InputError):
+        interleave([ABC, BCA, ABC], "r", method="balanced")
+    with raises("duplicate-document", InputError):
+        interleave([ABC, ["a", "a"]], "r")
+    with raises("unknown-interleaving-method", UsageError):
+        interleave([ABC, BCA], "r", method="team-draft")
+    with raises("too-many-slots", UsageError):
+        interleave([ABC, BCA], "r", method="optimised", length=11)
+
+
+def test_shares_that_do_not_fit_the_draw_give_no_preference():
+    # lists whose first slot is of the old system are lost for half of the requests
+    shown = [interleave({"old": ABC, "new": BCA}, str(at)) for at in range(400)]
+    kept = [each for at, each in enumerate(shown) if each.teams[0] == 1 or at % 2]
+    found = online.preference([(each, [1]) for each in kept])
+    assert found.verdict == "inconclusive"
+    assert found.status == 3
+    assert found.pairs["preferred"].to_list() == [None]
+    assert found.notices[0].code == "unbalanced-teams"
+
+
+def test_few_clicks_and_none():
+    shown = [interleave({"old": ABC, "new": BCA}, str(at)) for at in range(4)]
+    none = online.preference(shown)
+    assert none.clicked == 0
+    assert none.pairs["preference"].to_list() == [None]
+    assert "few-decisive-units" in [each.code for each in none.notices]

@@ -1,0 +1,138 @@
+"""Tests of interleaving where users prefer nobody.
+
+Two nulls: both systems return the same list and users click as they judge (A/A), and lists differ
+but users click at random. 2,000 experiments of 200 requests each, ten slots, every method. The sign
+test leaves out ties and is exact, so that it rejects somewhat less often than 5 %. Marked are the
+tests that `rankgate online interleave score` takes; the others show why: where a method makes mean
+credits equal, wins need not be equally frequent. Balanced interleaving has its known bias: a list
+that is the other moved up by one wins under random clicks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankgate.online.interleaving.catalogue import METHODS
+from rankgate.online.interleaving.interleave import interleave
+from rankgate.online.interleaving.pair_test import preference_interval
+from rankgate.online.interleaving.simulate_tests import credits_of
+from rankgate.online.interleaving.simulated import clicks_on, worth_of
+from rankgate.online.simulation.users import USERS
+from rankgate.stats.paired import sign, student
+from tables import marked, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.online.interleaving.assignment import Assignment
+
+    Floats = NDArray[np.float64]
+
+ALPHA, EXPERIMENTS, REQUESTS, SLOTS = 0.05, 2000, 200, 10
+KEPT = 20_000
+"""Lists that are drawn for each null and method; experiments take theirs from them."""
+
+_DOCS = [f"d{number}" for number in range(SLOTS + 5)]
+NULLS = {
+    "same lists": (_DOCS[:SLOTS], _DOCS[:SLOTS]),
+    "random clicks, one list moved up": (_DOCS[:SLOTS], [*_DOCS[1:SLOTS], _DOCS[0]]),
+    "random clicks, other documents": (_DOCS[:SLOTS], [*_DOCS[SLOTS:], *_DOCS[:5]]),
+}
+"""The lists of both systems."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Rejections of one test.
+
+    Attributes:
+        null, method, test: of what.
+        rejected: the share of experiments that find a preference at 5 %.
+        error: its standard error.
+    """
+
+    null: str
+    method: str
+    test: str
+    rejected: float
+    error: float
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether at most 5 % and three standard errors are rejected; None of tests not taken."""
+        biased = self.method == "balanced" and "moved" in self.null
+        if biased or self.test not in (METHODS[self.method].test, "t"):
+            return None
+        return self.rejected <= ALPHA + 3 * sqrt(ALPHA * (1 - ALPHA) / EXPERIMENTS)
+
+
+def run(experiments: int = EXPERIMENTS, seed: int = 0) -> list[Cell]:
+    """Every null, method and test."""
+    cells = []
+    for null, lists in NULLS.items():
+        for method in METHODS:
+            random = np.random.default_rng([seed, len(null), len(method)])
+            shown = [
+                interleave(lists, str(at), method=method, length=SLOTS, seed=seed)
+                for at in range(KEPT)
+            ]
+            cells += _cells(null, method, shown, experiments, random)
+    return cells
+
+
+def _cells(
+    null: str,
+    method: str,
+    shown: list[Assignment],
+    experiments: int,
+    random: np.random.Generator,
+) -> list[Cell]:
+    """Each experiment takes lists at random and has new clicks."""
+    rejected = {"sign": 0, "t": 0, "bootstrap": 0}
+    for _ in range(experiments):
+        taken = [shown[at] for at in random.integers(KEPT, size=REQUESTS)]
+        clicks = _clicks(null, taken, random)
+        credit = credits_of(taken, clicks)
+        delta = (credit[:, 1] - credit[:, 0])[clicks.any(axis=1)]
+        rejected["sign"] += bool(sign(delta).p_value[0] < ALPHA)
+        rejected["t"] += bool(student(delta).p_value[0] < ALPHA)
+        counts = [(delta < 0).sum(), (delta == 0).sum(), (delta > 0).sum()]
+        ends = preference_interval(np.array(counts, np.float64), 1 - ALPHA, random, 500)
+        rejected["bootstrap"] += not ends[0] <= 0 <= ends[1]
+    return [
+        Cell(null, method, test, count / experiments, _error(count / experiments, experiments))
+        for test, count in rejected.items()
+    ]
+
+
+def _clicks(null: str, taken: list[Assignment], random: np.random.Generator) -> NDArray[np.bool_]:
+    docs = [each.docs for each in taken]
+    if null == "same lists":
+        grades = {doc: place % 3 / 2 for place, doc in enumerate(_DOCS)}
+        return clicks_on(worth_of(docs, [grades] * len(docs)), USERS["informational"], random)
+    rates = 0.3 * 0.85 ** np.arange(max(map(len, docs)))
+    return random.random((len(docs), len(rates))) < rates
+
+
+def _error(share: float, count: int) -> float:
+    return sqrt(max(share * (1 - share), 1e-9) / count)
+
+
+def section(cells: Sequence[Any]) -> str:
+    """Give the part of the page."""
+    title, _, words = (__doc__ or "").strip().partition("\n")
+    tests = list(dict.fromkeys(cell.test for cell in cells))
+    rows = []
+    for key in dict.fromkeys((cell.null, cell.method) for cell in cells):
+        own = {cell.test: cell for cell in cells if (cell.null, cell.method) == key}
+        rows.append((*key, *(marked(own[test].rejected, own[test].holds) for test in tests)))
+    missed = sum(cell.holds is False for cell in cells)
+    end = f"{missed} of {sum(cell.holds is not None for cell in cells)} marked cells miss.\n"
+    head = ("null", "method", *tests)
+    return f"## {title.rstrip('.')}\n\n{words.strip()}\n\n{table(head, rows)}\n{end}"
