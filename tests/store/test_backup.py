@@ -96,21 +96,19 @@ def test_a_backup_while_others_write(filled, tmp_path):
                 assert len(ratings.table(connection, 1).table) == each.rows["ratings"]
 
 
-def test_every_released_version_is_upgraded_with_its_data(url, tmp_path):
-    found = sorted(RELEASED.glob("*.zip"))
-    assert {each.stem for each in found} == {each.revision for each in versions.scripts()}
-    for path in found[:1]:
-        restore(path, url, f"{tmp_path}/blobs")
-        with Store.open(url) as store:
-            assert check(store) == ()
-            with store.read() as connection:
-                assert versions.version(connection) == versions.newest()
-                assert len(ratings.table(connection, 1).table) == 2
-            assert state(store)[1].rows() == [
-                ("q0", "d0", 2.0),
-                ("q0", "d1", 1.0),
-                ("q1", "d2", 1.5),
-            ]
+VERSIONS = sorted(each.stem for each in RELEASED.glob("*.zip"))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_released_version_is_upgraded_with_its_data(url, tmp_path, version):
+    assert {each.revision for each in versions.scripts()} == set(VERSIONS)
+    restore(RELEASED / f"{version}.zip", url, f"{tmp_path}/blobs")
+    with Store.open(url) as store:
+        assert check(store) == ()
+        with store.read() as connection:
+            assert versions.version(connection) == versions.newest()
+            assert len(ratings.table(connection, 1).table) == 2
+        assert state(store)[1].rows() == [("q0", "d0", 2.0), ("q0", "d1", 1.0), ("q1", "d2", 1.5)]
 
 
 def test_what_is_no_backup_is_refused_and_leaves_nothing(filled, tmp_path):

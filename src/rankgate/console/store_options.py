@@ -45,8 +45,9 @@ def instead_of_files(**kinds: str) -> Callable[[Callable[..., Any]], Callable[..
 
     Args:
         kinds: by argument what it names: ``judgments`` (or ratings, for tools that score by
-            them), ``ratings``, ``run``, ``baseline`` (a run, or what the command knows itself),
-            ``batch`` (left as it is).
+            them), ``ratings``, ``counted`` (ratings without models that are not admitted),
+            ``run``, ``baseline`` (a run, or what the command knows itself), ``batch`` (left as it
+            is).
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,10 +103,13 @@ def _tables(found: StoredProject, kind: str, names: Any) -> Any:
         return names
     if isinstance(names, tuple):
         return tuple(_tables(found, kind, each) for each in names)
-    if kind == "judgments":
-        return found.judged(names)
-    if kind == "ratings":
-        return found.ratings(names)
+    rated: dict[str, Callable[[str], Any]] = {
+        "judgments": found.judged,
+        "ratings": found.ratings,
+        "counted": found.counted,
+    }
+    if kind in rated:
+        return rated[kind](names)
     try:
         return found.run(names)
     except UsageError:

@@ -10,15 +10,18 @@ from rankgate.data.streams.closing import Closing
 from rankgate.errors import UsageError
 from rankgate.store.kept import judgments, results, runs
 from rankgate.store.material import projects
+from rankgate.store.models.counted import counted
 from rankgate.store.rating import batches, ratings
 from rankgate.store.store import Store
 
 if TYPE_CHECKING:
     import polars as pl
+    from sqlalchemy import Connection
 
     from rankgate.data.qrels import Qrels
     from rankgate.data.ratings import Ratings
     from rankgate.data.run import Run
+    from rankgate.store.models.counted import Models
     from rankgate.store.rating.batches import Strategy
 
 ALL = "all"
@@ -99,13 +102,32 @@ class StoredProject(Closing):
             UsageError: there is no such batch.
         """
         with self.store.read() as connection:
-            place = None
-            if batch != ALL:
-                known = {each.name: each.id for each in batches.listed(connection, self.number)}
-                if batch not in known:
-                    raise self._unknown("batch", batch, [ALL, *known])
-                place = known[batch]
+            place = self._batch(connection, batch)
             return ratings.table(connection, self.number, batch=place, name=self.name)
+
+    def counted(self, batch: str = ALL, models: Models = "fill") -> Ratings:
+        """The ratings that judgments are made of: people's, and those of admitted models.
+
+        Args:
+            batch: of one batch, or of all.
+            models: ``fill``: they grade what no person graded; ``equal``: they count as people do;
+                ``none``.
+
+        Raises:
+            InputError: there are none.
+            UsageError: there is no such batch.
+        """
+        with self.store.read() as connection:
+            place = self._batch(connection, batch)
+            return counted(connection, self.number, batch=place, name=self.name, models=models)
+
+    def _batch(self, connection: Connection, name: str) -> int | None:
+        if name == ALL:
+            return None
+        known = {each.name: each.id for each in batches.listed(connection, self.number)}
+        if name not in known:
+            raise self._unknown("batch", name, [ALL, *known])
+        return known[name]
 
     def judged(self, name: str) -> Qrels | Ratings:
         """Judgments by name, or else the ratings of a batch, for tools that score by ratings.
@@ -120,7 +142,7 @@ class StoredProject(Closing):
                 named = {each.name for each in batches.listed(connection, self.number)}
             if name not in {ALL, *named}:
                 raise error from None
-        return self.ratings(name)
+        return self.counted(name)
 
     def _unknown(self, what: str, name: str, known: list[str]) -> UsageError:
         listed = f"; there are {', '.join(known[:10])}" if known else ""

@@ -1,139 +1,21 @@
-"""A real HTTP server that speaks both protocols, and misbehaves on request."""
+"""A server of models, and files that a model rates."""
 
 import json
-import re
-import threading
-import time
-from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from rankgate.judging.llm.judge import Judge
 from rankgate.judging.llm.rate import LLMRating
+from support.model_server import model_server
 
 KEY = "sk-very/secret+0123456789"
-
-
-class Server(ThreadingHTTPServer):
-    """Answers with grade 2, or does what ``plan`` holds for a document, a step a request."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}"
-        self.plan = {}
-        self.delay = 0.0
-        self.usage = True
-        self.asked = Counter()  # requests by document
-        self.sent = []  # (path, headers, body, time)
-        self.active = self.peak = 0
-        self.lock = threading.Lock()
-
-    def handle_error(self, request, client_address):
-        """A client that went away is nothing to tell."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *args):
-        pass
-
-    def do_POST(self):
-        server = self.server
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        doc = re.search(r"text of (\w+)", body["messages"][-1]["content"])[1]
-        with server.lock:
-            step = server.asked[doc]
-            server.asked[doc] += 1
-            server.sent.append((self.path, dict(self.headers), body, time.monotonic()))
-            server.active += 1
-            server.peak = max(server.peak, server.active)
-        try:
-            time.sleep(server.delay)
-            steps = server.plan.get(doc, [])
-            act = steps[min(step, len(steps) - 1)] if steps else ("says", '{"grade": 2}')
-            getattr(self, f"_{act[0]}")(*act[1:])
-        finally:
-            with server.lock:
-                server.active -= 1
-
-    def _send(self, status, text, headers=(), length=None):
-        data = text.encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data) if length is None else length))
-        for name, value in headers:
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-        self.wfile.flush()
-
-    def _answer(self, text, end=None, refusal=None):
-        if self.path == "/v1/messages":
-            used = {"input_tokens": 100, "output_tokens": 10}
-            found = {"content": [{"type": "text", "text": text}], "stop_reason": end or "end_turn"}
-        else:
-            assert self.path.endswith("/v1/chat/completions"), self.path
-            used = {"prompt_tokens": 100, "completion_tokens": 10}
-            message = {"role": "assistant", "content": text, "refusal": refusal}
-            found = {"choices": [{"message": message, "finish_reason": end or "stop"}]}
-        return json.dumps(found | ({"usage": used} if self.server.usage else {}))
-
-    def _says(self, text, end=None, refusal=None):
-        self._send(200, self._answer(text, end, refusal))
-
-    def _uses_tool(self, given):
-        block = {"type": "tool_use", "name": "grade", "input": given}
-        used = {"input_tokens": 100, "output_tokens": 10}
-        found = {"content": [block], "stop_reason": "tool_use", "usage": used}
-        self._send(200, json.dumps(found))
-
-    def _sends(self, text):
-        self._send(200, text)
-
-    def _fails(self, status, *headers, text='{"error": {"message": "busy"}}'):
-        self._send(status, text, headers)
-
-    def _echoes(self, status):
-        shown = self.headers.get("Authorization") or self.headers.get("x-api-key") or ""
-        self._send(status, json.dumps({"error": {"message": f"bad key {shown} in {'x' * 170}"}}))
-
-    def _answers_with_the_key(self):
-        key = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
-        self._says(json.dumps({"grade": 1, "reason": f"the key is {key}"}))
-
-    def _breaks_off(self):
-        text = self._answer('{"grade": 3}')
-        self._send(200, text[:40], length=len(text))
-        self.close_connection = True
-
-    def _hangs(self, seconds):
-        time.sleep(seconds)
-        self._says('{"grade": 3}')
-
-    def _drips(self, seconds):
-        text = self._answer('{"grade": 3}')
-        self._send(200, "", length=len(text))
-        for letter in text[: int(seconds / 0.1)]:
-            self.wfile.write(letter.encode())
-            self.wfile.flush()
-            time.sleep(0.1)
-        self.close_connection = True
 
 
 @pytest.fixture
 def server():
     """The server, running."""
-    found = Server()
-    thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield found
-    found.shutdown()
-    thread.join()
-    found.server_close()
+    with model_server() as found:
+        yield found
 
 
 @pytest.fixture

@@ -61,16 +61,23 @@ def command(
     Every rating is on disk before the next document is shown. c: can't tell, s: skip, u: undo,
     space: more of a long document, q: quit; the same command continues later. Pasted text is
     ignored. With --llm a language model rates: answered pairs are not asked again, failed requests
-    give no grade, and the exit code is 3 if pairs are left.
+    give no grade, and the exit code is 3 if pairs are left. In a store its ratings count once it is
+    admitted: rankgate store model admit.
 
     \b
     rankgate rate pool.csv --queries queries.csv --documents docs.csv -o ann.jsonl --rater ann
     rankgate rate pool.csv --queries queries.csv --documents docs.csv -o llm.jsonl \\
         --llm MODEL --key-from API_KEY --prices 0.5 1.5 --ceiling 20
     rankgate rate first --project shop --store sqlite:///judging.db --rater ann
+    rankgate rate first --project shop --store sqlite:///judging.db --llm MODEL --key-from API_KEY
     """
     if stored is not None:
-        _in_store(stored, pool, rater or getpass.getuser(), files=output is not None or judge)
+        if output is not None:
+            problem = "-o is for files; with --project ratings go into the store."
+            raise UsageError(problem, code="conflicting-options")
+        if judge is not None:
+            ctx.exit(_model_in_store(stored, pool, judge))
+        _in_store(stored, pool, rater or getpass.getuser())
         return
     if output is None:
         problem = "name a file for the ratings with -o, or a store with --project."
@@ -92,20 +99,25 @@ def command(
         click.echo(f"rated {work.done} of {work.total}; the ratings are in {output}", err=True)
 
 
-def _in_store(stored: StoredProject, batch: str, rater: str, *, files: object) -> None:
+def _in_store(stored: StoredProject, batch: str, rater: str) -> None:
     """Rate a batch of a store at the terminal."""
     from rankgate.judging.store.store_rating import StoreRating
 
-    if files:
-        raise UsageError(
-            "-o and --llm are for files; bring the ratings of a model into the store with "
-            "rankgate store import.",
-            code="conflicting-options",
-        )
     with StoreRating(stored, batch, rater) as work:
         rated(work)
         done, total = work.done, work.total
     click.echo(f"rated {done} of {total}; the ratings are in {stored.store.name}", err=True)
+
+
+def _model_in_store(stored: StoredProject, batch: str, judge: Judge) -> int:
+    """Have a model rate a batch of a store; the exit code."""
+    from rankgate.judging.models.rate_batch import rate_batch
+
+    work = rate_batch(stored, batch, judge)
+    with Progress(work.left) as progress:
+        result = work.run(progress)
+    print_report(rendered(result, "text"))
+    return result.status
 
 
 def _asked(work: LLMRating) -> int:

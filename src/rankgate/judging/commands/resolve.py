@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     help="Write the pairs without a judgment as a pool (csv), to be rated again or adjudicated.",
 )
 @options_of(resolve, "columns NAME=COLUMN,...")
-@store_options.instead_of_files(ratings="ratings")
+@store_options.instead_of_files(ratings="counted")
 @store_options.save_as("Keep the judgments in the project under this name.")
 @options.from_
 @options.form("trec", "csv", "json")

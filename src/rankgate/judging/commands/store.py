@@ -8,6 +8,7 @@ import click
 
 from rankgate.console import options, store_options
 from rankgate.console.output import print_result, print_summary
+from rankgate.judging.commands.store_models import model
 from rankgate.judging.commands.store_people import token, user
 from rankgate.judging.commands.store_projects import project
 from rankgate.judging.commands.store_transfer import export, import_
@@ -104,5 +105,5 @@ def restore(source: str, store: str | None, blobs: str | None) -> None:
     print_summary([f"{source}: {ratings:,} ratings, {made.blobs:,} blobs, version {made.version}"])
 
 
-for each in (export, import_, project, user, token):
+for each in (export, import_, project, model, user, token):
     command.add_command(each)

@@ -41,11 +41,13 @@ class Answer:
         grade: on the scale; None if there is none.
         reason: why there is no grade; None where there is one.
         comment: the reason that the model gave for its grade.
+        confidence: how sure it says it is, from 0 to 1; None where it says nothing.
     """
 
     grade: float | None
     reason: str | None = None
     comment: str | None = None
+    confidence: float | None = None
 
 
 def answer_of(text: str, scale: Mapping[float, str]) -> Answer:
@@ -57,13 +59,14 @@ def answer_of(text: str, scale: Mapping[float, str]) -> Answer:
     label of a grade, in upper or lower case. ``null`` is a model that cannot tell. A number in
     the prose is not a grade; neither is true or false, nor one that is not on the scale: nothing is
     rounded or moved to its end. A key ``grade`` that appears twice in one object is not a grade.
+    A ``confidence`` that is not a number from 0 to 1 is none.
 
     Args:
         text: the model's answer.
         scale: the grades that are possible, each with its label.
 
     >>> answer_of('Sure! {"reason": "a", "grade": 2} Anything else?', {0: "no", 2: "yes"})
-    Answer(grade=2.0, reason=None, comment='a')
+    Answer(grade=2.0, reason=None, comment='a', confidence=None)
     >>> answer_of("I would say 2.", {0: "no", 2: "yes"}).reason
     'no JSON object with a grade in the answer: I would say 2.'
     """
@@ -84,6 +87,9 @@ def _graded(found: Mapping[str, Any], scale: Mapping[float, str]) -> Answer:
     said, why = found["grade"], found.get("reason")
     comment = " ".join(why.split())[:_LONGEST] if isinstance(why, str) else None
     comment = comment or None
+    sure = found.get("confidence")
+    sure = sure if isinstance(sure, int | float) and not isinstance(sure, bool) else None
+    sure = None if sure is None or not 0 <= sure <= 1 else float(sure)
     if said is None:
         reason = comment if comment != WITHDRAWN else None
         return Answer(
@@ -95,7 +101,7 @@ def _graded(found: Mapping[str, Any], scale: Mapping[float, str]) -> Answer:
     if grade not in scale:
         on = ", ".join(f"{each:g}" for each in scale)
         return Answer(None, f"the grade {_shown(said)} is not on the scale ({on})", comment)
-    return Answer(grade, None, comment)
+    return Answer(grade, None, comment, sure)
 
 
 def _number(said: Any, scale: Mapping[float, str]) -> float | None:

@@ -1,7 +1,8 @@
-"""Cost accounting with a hard limit."""
+"""Cost accounting with hard limits on money, tokens and requests."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Condition
 
@@ -79,3 +80,56 @@ class CostLimit:
             self.reserved = self.reserved - most if self._under_way else 0.0  # sums are rounded
             self.spent += cost
             self._changed.notify_all()
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What requests take: how many they are, their tokens, and what they cost."""
+
+    requests: int = 0
+    tokens: int = 0
+    money: float = 0.0
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits on requests, tokens and money, which hold however many requests are under way.
+
+    Limits are taken in one order, so that requests that wait for each other all come through.
+
+    Attributes:
+        requests, tokens, money: each with what is spent.
+    """
+
+    requests: CostLimit = field(default_factory=CostLimit)
+    tokens: CostLimit = field(default_factory=CostLimit)
+    money: CostLimit = field(default_factory=CostLimit)
+
+    @classmethod
+    def of(cls, ceilings: Mapping[str, float | None], spent: Usage) -> Budget:
+        """Limits by name, and what is spent already."""
+        return cls(*(CostLimit(ceilings.get(name), getattr(spent, name)) for name in NAMES))
+
+    def take(self, most: Usage) -> str:
+        """Reserve the most that a request can take.
+
+        Returns:
+            The limit that has no room for it; empty if all have.
+        """
+        taken: list[str] = []
+        for name in NAMES:
+            if not getattr(self, name).take(getattr(most, name)):
+                for other in taken:
+                    getattr(self, other).give_back(getattr(most, other), 0)
+                return name
+            taken.append(name)
+        return ""
+
+    def give_back(self, most: Usage, used: Usage) -> None:
+        """Put what it did take in the place of what was reserved."""
+        for name in NAMES:
+            getattr(self, name).give_back(getattr(most, name), getattr(used, name))
+
+
+NAMES = ("requests", "tokens", "money")
+"""The limits of a budget."""

@@ -5,21 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rankgate.declare import Count, Range, fields_of
 from rankgate.errors import UsageError
 from rankgate.judging.llm.costs import Prices
-from rankgate.judging.llm.protocols import WIRES, most_tokens, with_parameters
+from rankgate.judging.llm.prompts import Template
+from rankgate.judging.llm.protocols import WIRES, most_tokens, schema, with_parameters
 
 if TYPE_CHECKING:
-    from rankgate.judging.llm.prompts import Template
     from rankgate.judging.rating.tasks import Task
 
 PARAMETERS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 512}
 """What requests say where nothing else is said."""
+
+_SURE = 'Add "confidence" to the object: how sure you are of the grade, a number from 0 to 1.'
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,11 @@ class Judge:
         backoff: Seconds to wait before the first retry, doubled each time.
         prices: of tokens, by the million.
         ceiling: The cost limit of all requests for this file of ratings; needs --prices.
+        calls: The largest number of requests for this file of ratings, or for this run in a store.
+        tokens: The largest number of tokens, of input and output together, counted as requests are.
         longest: Shorten each field of a document to this length; without it fields are complete.
         again: Ask again for pairs whose answer had no grade.
+        confidence: Ask for a confidence from 0 to 1 with each grade.
 
     Raises:
         UsageError: a protocol or structure that there is not; a number out of its range; a
@@ -67,7 +72,7 @@ class Judge:
     protocol: Literal["openai", "anthropic"] = "openai"
     url: str = ""
     key_from: str | None = None
-    template: str | Path | None = None
+    template: str | Path | Template | None = None
     structure: Literal["schema", "object", "none"] = "schema"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     concurrency: Annotated[int, Range(1, 256)] = 4
@@ -76,8 +81,11 @@ class Judge:
     backoff: Annotated[float, Range(0)] = 1.0
     prices: Prices | None = None
     ceiling: Annotated[float, Range(0)] | None = None
+    calls: Count | None = None
+    tokens: Count | None = None
     longest: Count | None = None
     again: bool = False
+    confidence: bool = False
 
     def __post_init__(self) -> None:
         if not self.model.strip():
@@ -93,11 +101,16 @@ class Judge:
             raise UsageError(
                 "a ceiling needs the prices of tokens; name both.", code="missing-input"
             )
-        if self.ceiling is not None and self.most_tokens is None:
+        if (self.ceiling, self.tokens) != (None, None) and self.most_tokens is None:
             raise UsageError(
-                "a ceiling needs an end to answers; set the parameter max_tokens.",
+                "a limit of tokens or money needs an end to answers; set the parameter max_tokens.",
                 code="missing-input",
             )
+
+    @property
+    def ceilings(self) -> dict[str, float | None]:
+        """Its limits, by the names of a `Budget`."""
+        return {"requests": self.calls, "tokens": self.tokens, "money": self.ceiling}
 
     @property
     def most_tokens(self) -> int | None:
@@ -112,7 +125,10 @@ class Judge:
         """
         document = {name: text[: self.longest] for name, text in task.document.items()}
         prompt = template.filled(task.query, document, scale)
-        body = WIRES[self.protocol].body(self.model, prompt, tuple(scale), self.structure)
+        if self.confidence:
+            prompt = replace(prompt, user=f"{prompt.user}\n\n{_SURE}")
+        form = schema(tuple(scale), confidence=self.confidence)
+        body = WIRES[self.protocol].body(self.model, prompt, form, self.structure)
         asked = with_parameters(body, {**PARAMETERS, **self.parameters})
         sent = json.dumps(asked, ensure_ascii=False).encode()
         on = json.dumps([[grade, label] for grade, label in scale.items()])

@@ -44,8 +44,8 @@ class Wire(Protocol):
         """The headers of a request, with the key where there is one."""
         ...
 
-    def body(self, model: str, prompt: Prompt, grades: tuple[float, ...], structure: str) -> Any:
-        """A request without parameters."""
+    def body(self, model: str, prompt: Prompt, form: Mapping[str, Any], structure: str) -> Any:
+        """A request without parameters; ``form`` is the JSON schema of answers."""
         ...
 
     def said(self, body: Mapping[str, Any]) -> Said:
@@ -68,7 +68,7 @@ class OpenAI:
         """A bearer's token."""
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def body(self, model: str, prompt: Prompt, grades: tuple[float, ...], structure: str) -> Any:
+    def body(self, model: str, prompt: Prompt, form: Mapping[str, Any], structure: str) -> Any:
         """Messages, and the form of the answer."""
         messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
         messages.append({"role": "user", "content": prompt.user})
@@ -76,8 +76,8 @@ class OpenAI:
         if structure == "object":
             found["response_format"] = {"type": "json_object"}
         if structure == "schema":
-            form = {"name": "grade", "strict": True, "schema": schema(grades)}
-            found["response_format"] = {"type": "json_schema", "json_schema": form}
+            named = {"name": "grade", "strict": True, "schema": form}
+            found["response_format"] = {"type": "json_schema", "json_schema": named}
         return found
 
     def said(self, body: Mapping[str, Any]) -> Said:
@@ -109,7 +109,7 @@ class Anthropic:
         """The key and the version of the protocol."""
         return {"anthropic-version": "2023-06-01", **({"x-api-key": key} if key else {})}
 
-    def body(self, model: str, prompt: Prompt, grades: tuple[float, ...], structure: str) -> Any:
+    def body(self, model: str, prompt: Prompt, form: Mapping[str, Any], structure: str) -> Any:
         """A message, and a tool whose input is the answer, which gives it its form."""
         found: dict[str, Any] = {
             "model": model,
@@ -118,7 +118,7 @@ class Anthropic:
         if prompt.system:
             found["system"] = prompt.system
         if structure != "none":
-            tool = {"name": "grade", "description": _TASK, "input_schema": schema(grades)}
+            tool = {"name": "grade", "description": _TASK, "input_schema": form}
             found |= {"tools": [tool], "tool_choice": {"type": "tool", "name": "grade"}}
         return found
 
@@ -142,16 +142,19 @@ WIRES: dict[str, Wire] = {wire.name: wire for wire in (OpenAI(), Anthropic())}
 """The protocols by name."""
 
 
-def schema(grades: tuple[float, ...]) -> dict[str, Any]:
-    """The JSON schema of an answer: a reason, and a grade or null."""
+def schema(grades: tuple[float, ...], *, confidence: bool = False) -> dict[str, Any]:
+    """The JSON schema of an answer: a reason, a grade or null, and a confidence if it is wanted."""
     plain = [int(grade) if float(grade).is_integer() else grade for grade in grades]
+    properties: dict[str, Any] = {
+        "reason": {"type": "string", "description": "one short sentence"},
+        "grade": {"type": ["number", "null"], "enum": [*plain, None]},
+    }
+    if confidence:
+        properties["confidence"] = {"type": "number", "description": "from 0 to 1"}
     return {
         "type": "object",
-        "properties": {
-            "reason": {"type": "string", "description": "one short sentence"},
-            "grade": {"type": ["number", "null"], "enum": [*plain, None]},
-        },
-        "required": ["reason", "grade"],
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
 

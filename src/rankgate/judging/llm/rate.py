@@ -16,7 +16,7 @@ from rankgate.declare import Count
 from rankgate.engines.requests.workers import Workers
 from rankgate.errors import InputError, UsageError
 from rankgate.judging.llm.client import Client
-from rankgate.judging.llm.costs import CostLimit
+from rankgate.judging.llm.costs import Budget
 from rankgate.judging.llm.model_ratings import ModelRatings
 from rankgate.judging.llm.prompts import Template
 from rankgate.judging.llm.protocols import WIRES
@@ -34,6 +34,13 @@ if TYPE_CHECKING:
     from rankgate.judging.llm.work import PairOutcome
     from rankgate.judging.rating.pool_tasks import PoolLike
     from rankgate.judging.rating.tasks import Task
+
+LIMITS = {
+    "requests": "the limit of requests is reached",
+    "tokens": "the limit of tokens has no room for another request",
+    "money": "the ceiling has no room for another request",
+}
+"""Why a run stopped, by the limit."""
 
 _SHIPPED = {(0.0, 1.0, 2.0, 3.0): "graded", (0.0, 1.0): "binary"}
 
@@ -76,7 +83,7 @@ class LLMRating(Closing):
         labels = {float(grade): label for grade, label in result.labels}
         self._scale = {grade: labels.get(grade, f"{grade:g}") for grade in grades_of(result)}
         self._judge, self._rater = judge, rater.strip() or judge.model
-        self._template = _template(judge.template, tuple(self._scale))
+        self._template = template_of(judge.template, tuple(self._scale))
         part = tasks(in_batch(pool_of(pool), batch), queries, documents)
         _refuse_silent(part, queries)
         asks = [judge.ask(task, self._template, self._scale) for task in part]
@@ -84,7 +91,7 @@ class LLMRating(Closing):
         self._client = Client(
             WIRES[judge.protocol],
             judge.url,
-            _key(judge.key_from),
+            key_of(judge.key_from),
             timeout=judge.timeout,
             threads=judge.concurrency,
         )
@@ -127,7 +134,7 @@ class LLMRating(Closing):
             self._client,
             self._scale,
             keep,
-            CostLimit(judge.ceiling, saved.spent(judge.prices)),
+            Budget.of(judge.ceilings, saved.used(judge.prices)),
             judge.prices,
             judge.most_tokens,
             judge.retries,
@@ -140,7 +147,7 @@ class LLMRating(Closing):
                 "answered, and the same command continues.",
                 code="model-failed",
             )
-        return self._result("the ceiling has no room for another request" if work.poor else "")
+        return self._result(LIMITS[work.poor] if work.poor else "")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -229,7 +236,12 @@ def rate(
         return work.run(on_progress)
 
 
-def _key(variable: str | None) -> str | None:
+def key_of(variable: str | None) -> str | None:
+    """The key that an environment variable holds; None where none is named.
+
+    Raises:
+        UsageError: it is empty or not set.
+    """
     if variable is None:
         return None
     key = os.environ.get(variable)
@@ -243,7 +255,15 @@ def _key(variable: str | None) -> str | None:
     return key
 
 
-def _template(chosen: str | Path | None, grades: tuple[float, ...]) -> Template:
+def template_of(chosen: str | Path | Template | None, grades: tuple[float, ...]) -> Template:
+    """The template that was chosen; without a choice the one that comes with rankgate.
+
+    Raises:
+        InputError: a file that cannot be read, or is no template.
+        UsageError: rankgate has none for these grades.
+    """
+    if isinstance(chosen, Template):
+        return chosen
     if chosen is None:
         from importlib.resources import files
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from rankgate.judging.llm.costs import Usage
 from rankgate.judging.rating.session import GivenRating, rating_row
 
 if TYPE_CHECKING:
@@ -70,9 +71,11 @@ class SavedRatings:
         answer = outcome.answer
         seconds = round(outcome.seconds, 3)
         given = GivenRating(answer.grade, answer.reason, answer.comment, seconds)
+        sure = {} if answer.confidence is None else {"confidence": answer.confidence}
         self.journal.add(
             {
                 **self._rating(ask, given),
+                **sure,
                 "answered": outcome.answered,
                 "input_tokens": outcome.input_tokens,
                 "output_tokens": outcome.output_tokens,
@@ -86,6 +89,13 @@ class SavedRatings:
         """The rater's last rating of each pair."""
         rows = (row for row in self.journal.rows if row.get("rater") == self.rater)
         return {(str(row.get("query_id")), str(row.get("doc_id"))): row for row in rows}
+
+    def used(self, prices: Prices | None) -> Usage:
+        """What all requests of the journal took."""
+        rows = self.journal.rows
+        names = ("input_tokens", "output_tokens")
+        tokens = sum(int(row.get(name) or 0) for row in rows for name in names)
+        return Usage(sum(int(r.get("attempts") or 0) for r in rows), tokens, self.spent(prices))
 
     def spent(self, prices: Prices | None) -> float:
         """What all requests of the journal cost; those without a cost at these prices."""

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from rankgate.engines.requests.workers import Workers
 from rankgate.judging.llm.answers import Answer, answer_of
+from rankgate.judging.llm.costs import Usage
 
 if TYPE_CHECKING:
     from rankgate.judging.llm.client import Client, Reply
-    from rankgate.judging.llm.costs import CostLimit, Prices
+    from rankgate.judging.llm.costs import Budget, Prices
     from rankgate.judging.llm.judge import Ask
 
 OVERHEAD = 1000
@@ -49,32 +50,32 @@ class PairOutcome:
 
 @dataclass
 class Work:
-    """Asks until all is asked, the ceiling is reached, or it makes no sense to go on.
+    """Asks until all is asked, a limit is reached, or it makes no sense to go on.
 
     Attributes:
         client: the endpoint.
         scale: the grades that are possible, with labels.
         keep: keeps an outcome for good before the next request goes out; called by one thread at
             a time.
-        costs: what may be spent.
+        budget: what may be spent.
         prices: by which it is.
         most_tokens: of an answer; None where nothing bounds it.
         retries: how many times a request is tried again.
         workers: the threads, and how long they wait before they try again.
         problem: why work ended early, if it makes no sense to go on.
-        poor: whether it ended because of the ceiling.
+        poor: the limit because of which it ended.
     """
 
     client: Client
     scale: Mapping[float, str]
     keep: Callable[[Ask, PairOutcome], None]
-    costs: CostLimit
+    budget: Budget
     prices: Prices | None = None
     most_tokens: int | None = None
     retries: int = 5
     workers: Workers = field(default_factory=Workers)
     problem: str = ""
-    poor: bool = False
+    poor: str = ""
     _lock: Lock = field(default_factory=Lock)
     _failed: int = 0
 
@@ -112,18 +113,18 @@ class Work:
         most = (len(ask.body) + OVERHEAD, self.most_tokens or 0)
         used, sent, reply = (0, 0), 0, None
         while sent <= self.retries and self.workers.ready(sent):
-            reserve = self._cost(most)
-            if not self.costs.take(reserve):
-                self.poor = True
+            reserve = self._usage(most)
+            if poor := self.budget.take(reserve):
+                self.poor = poor
                 self.workers.stop.set()
                 break
             cost = reserve  # what is not known to be cheaper
             try:
                 reply = self.client.send(ask.body)
                 now = _used(reply, most)
-                cost = self._cost(now)
+                cost = self._usage(now)
             finally:
-                self.costs.give_back(reserve, cost)
+                self.budget.give_back(reserve, cost)
             used = (used[0] + now[0], used[1] + now[1])
             sent += 1
             if reply.kind != "again" or self._asks_too_much(reply):
@@ -151,6 +152,9 @@ class Work:
                 return None
         cost = None if self.prices is None else self._cost(used)
         return PairOutcome(answer, said is not None, text, *used, cost, sent, seconds)
+
+    def _usage(self, tokens: tuple[int, int]) -> Usage:
+        return Usage(1, sum(tokens), self._cost(tokens))
 
     def _cost(self, tokens: tuple[int, int]) -> float:
         return self.prices.cost(*tokens) if self.prices else 0.0

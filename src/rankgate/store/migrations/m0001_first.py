@@ -14,7 +14,12 @@ _APPEND_ONLY = ("ratings", "preferences", "audit_log")
 def upgrade() -> None:
     """Make all tables, and hold those of facts against changes."""
     _tables()
-    for table in _APPEND_ONLY:
+    guarded(*_APPEND_ONLY)
+
+
+def guarded(*tables: str) -> None:
+    """Hold tables of facts against changes."""
+    for table in tables:
         if op.get_bind().dialect.name == "sqlite":
             _guard_sqlite(table)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cache
@@ -106,6 +106,8 @@ def rate(
     guideline: str | None = None,
     at: datetime | None = None,
     final: bool = False,
+    doubt: bool = False,
+    distance: float | None = None,
 ) -> Recorded:
     """Record a rating of a task. A rater's next rating of the task corrects the one before.
 
@@ -124,6 +126,8 @@ def rate(
         guideline: the version that they followed; by default that of the batch, or the current.
         at: when, by the client's clock; by default now.
         final: the final word on a disagreement.
+        doubt: of a model, whether people should look at it.
+        distance: of a model, how far from people's grade is a disagreement; None is never.
 
     Raises:
         UsageError: the id was used for another rating; a grade that is not on the scale; no
@@ -141,7 +145,9 @@ def rate(
     }  # fmt: skip
     recorded = _add(connection, values)
     if recorded.new and not final:
-        _answer(connection, found.id, rater, grade, withdrawn=reason == WITHDRAWN)
+        withdrawn = reason == WITHDRAWN
+        of_model = {"new_doubt": doubt, "new_distance": distance}
+        _answer(connection, found.id, rater, grade, of_model, withdrawn=withdrawn)
     state = settle(connection, found.id) if recorded.new else found.state
     return Recorded(recorded.rating, recorded.new, state)
 
@@ -237,7 +243,7 @@ def _add(connection: Connection, values: dict[str, Any]) -> Recorded:
 
 @cache
 def _answering(dialect: str) -> sa.Executable:
-    names = ("task", "rater", "state", "until", "grade", "at")
+    names = ("task", "rater", "state", "until", "grade", "at", "doubt", "distance")
     given = {name: sa.bindparam(f"new_{name}", type_=assignments.c[name].type) for name in names}
     made = insert_of(dialect, assignments).values(given)
     new = {name: made.excluded[name] for name in names[2:]}
@@ -245,12 +251,19 @@ def _answering(dialect: str) -> sa.Executable:
 
 
 def _answer(
-    connection: Connection, task: int, rater: int, grade: float | None, *, withdrawn: bool
+    connection: Connection,
+    task: int,
+    rater: int,
+    grade: float | None,
+    of_model: Mapping[str, Any],
+    *,
+    withdrawn: bool,
 ) -> None:
     moment = now()
     values = {
         "new_task": task, "new_rater": rater, "new_state": "locked" if withdrawn else "answered",
         "new_until": moment + LEASE if withdrawn else None, "new_grade": grade, "new_at": moment,
+        **of_model,
     }  # fmt: skip
     connection.execute(_answering(connection.dialect.name), values)
 
@@ -277,6 +290,7 @@ def table(
     *,
     batch: int | None = None,
     kind: str | None = None,
+    only: Collection[int] | None = None,
     name: str = "ratings",
 ) -> Ratings:
     """The ratings of a project as a table, in the order in which they were recorded.
@@ -289,6 +303,7 @@ def table(
         project: whose.
         batch: of one batch only.
         kind: of people or models only (``person``, ``model``).
+        only: of raters with these numbers only.
         name: of the table.
 
     Raises:
@@ -310,6 +325,8 @@ def table(
         chosen = chosen.join(tasks, tasks.c.id == ratings.c.task).where(tasks.c.batch == batch)
     if kind is not None:
         chosen = chosen.where(raters.c.kind == kind)
+    if only is not None:
+        chosen = chosen.where(raters.c.id.in_(only))
     rows = [tuple(row) for row in connection.execute(chosen)]
     if not rows:
         raise InputError("there are no ratings.", source=name, code="no-judgments")

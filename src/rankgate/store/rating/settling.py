@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -24,32 +24,34 @@ _LAST_FINAL = (
     .correlate(tasks)
     .scalar_subquery()
 )
-_PERSON = sa.select(raters.c.id).where(
-    raters.c.id == assignments.c.rater, raters.c.kind == "person"
-)
 _SAID = (
     sa.select(
-        tasks.c.gold, batches.c.kind, batches.c.strategy, batches.c.most,
-        _LAST_FINAL.label("final"), assignments.c.rater, assignments.c.grade, assignments.c.choice,
+        tasks.c.gold, batches.c.kind, batches.c.strategy, batches.c.most, batches.c.state,
+        _LAST_FINAL.label("final"), assignments.c.grade, assignments.c.choice, assignments.c.doubt,
+        assignments.c.distance, raters.c.kind.label("of"),
     )
     .join(batches, batches.c.id == tasks.c.batch)
     .outerjoin(assignments, sa.and_(
         assignments.c.task == tasks.c.id, assignments.c.state == "answered",
-        _PERSON.correlate(assignments).exists(),
     ))
+    .outerjoin(raters, raters.c.id == assignments.c.rater)
     .where(tasks.c.id == _NUMBER)
 )  # fmt: skip
 _COUNTED = sa.update(tasks).where(tasks.c.id == _NUMBER)
 
 
 def settle(connection: Connection, task: int) -> str:
-    """Count the answers of people to a task again; its new state."""
+    """Count the answers of people to a task again; its new state.
+
+    Models do not count, but where one doubts, or is far from what people said, the task is
+    disputed, so that somebody has the final word.
+    """
     number = {"number": task}
     said = connection.execute(_SAID, number).all()
     row = said[0]
-    given = [
-        each.choice if each.grade is None else each.grade for each in said if each.rater is not None
-    ]
+    people = [each for each in said if each.of == "person"]
+    models = [each for each in said if each.of == "model"]
+    given = [each.choice if each.grade is None else each.grade for each in people]
     grades = [each for each in given if each not in ("", "none")]
     everybody = row.gold is not None or row.kind == "training"
     if everybody:
@@ -60,9 +62,39 @@ def settle(connection: Connection, task: int) -> str:
         state = state_of(grades, len(given), row.strategy, row.most)
         if state == "disputed" and row.kind in {"documents", "lists"}:
             state = "done"  # of preferences a difference is the result
+        if models:
+            asked = bool(row.most) and row.state != "closed"
+            state = with_models(state, grades, models, asked=asked)
     counts = {"grades": len(grades), "answers": len(given), "state": state}
     connection.execute(_COUNTED, number | counts)
     return state
+
+
+def with_models(
+    state: str, grades: Sequence[float | str], models: Sequence[Any], *, asked: bool
+) -> str:
+    """The state of a task that models rated too.
+
+    Args:
+        state: by what people said.
+        grades: that people gave.
+        models: with ``grade``, ``doubt``, and ``distance``, from which on a difference is a
+            disagreement (None: never).
+        asked: whether people are asked; otherwise a model's grade is enough, if it does not doubt.
+    """
+    if state == "open":
+        doubt = any(each.doubt for each in models)
+        return "open" if asked else "disputed" if doubt else "done"
+    numbers = [each for each in grades if not isinstance(each, str)]
+    if state == "disputed" or not numbers:
+        return state
+    most = Counter(numbers).most_common(1)[0][0]
+    far = any(
+        each.grade is not None and each.distance is not None
+        and abs(each.grade - most) >= each.distance
+        for each in models
+    )  # fmt: skip
+    return "disputed" if far else state
 
 
 def state_of(grades: Sequence[float | str], answers: int, strategy: str, most: int) -> str:
@@ -78,6 +110,8 @@ def state_of(grades: Sequence[float | str], answers: int, strategy: str, most: i
     ('done', 'disputed', 'done')
     """
     counts = Counter(grades).most_common()
+    if not answers:
+        return "open"
     if strategy == "agree":
         if counts and counts[0][1] >= 2:
             return "done"

@@ -19,6 +19,7 @@ from rankgate.store.rows import columns_of, names, now, unknown
 from rankgate.store.tables import material
 from rankgate.store.tables.columns import Moment
 from rankgate.store.tables.facts import raters, ratings
+from rankgate.store.tables.models import model_answers
 from rankgate.store.tables.work import assignments, batches, tasks
 
 if TYPE_CHECKING:
@@ -195,7 +196,8 @@ class Dispute:
     Attributes:
         task: the number.
         query_id, doc_id: the pair.
-        answers: ``rater``, ``grade``, ``reason``, ``comment``, ``at`` of each.
+        answers: ``rater``, ``kind``, ``grade``, ``reason``, ``comment``, ``confidence``, ``at`` of
+            each.
     """
 
     task: int
@@ -241,11 +243,13 @@ def disputes(
 def _answers(connection: Connection, task: int) -> list[Mapping[str, Any]]:
     columns = ("grade", "reason", "comment", "at")
     found = connection.execute(
-        sa.select(raters.c.name.label("rater"), raters.c.kind, *(ratings.c[n] for n in columns))
+        sa.select(raters.c.name.label("rater"), raters.c.kind, model_answers.c.confidence,
+                  *(ratings.c[n] for n in columns))
         .join(raters, raters.c.id == ratings.c.rater)
+        .join(model_answers, model_answers.c.rating_id == ratings.c.rating_id, isouter=True)
         .where(ratings.c.task == task)
         .order_by(ratings.c.id)
-    )
+    )  # fmt: skip
     last: dict[str, Mapping[str, Any]] = {}
     for row in found:
         last.pop(row.rater, None)
@@ -286,3 +290,35 @@ def of_query(
         tasks.c.id.not_in(mine),
     )
     return list(connection.scalars(chosen.order_by(tasks.c.place).limit(most)))
+
+
+def numbers(connection: Connection, batch: int) -> list[int]:
+    """The numbers of a batch's tasks of single documents."""
+    here = sa.and_(tasks.c.batch == batch, tasks.c.document.is_not(None),
+                   tasks.c.other_document.is_(None))  # fmt: skip
+    return list(connection.scalars(sa.select(tasks.c.id).where(here).order_by(tasks.c.id)))
+
+
+def of_pairs(connection: Connection, project: int) -> dict[tuple[str, str], int]:
+    """The first task of each query and document that people or models rate, by their ids."""
+    asked, docs = material.queries, material.documents
+    chosen = (
+        sa.select(asked.c.query_id, docs.c.doc_id, tasks.c.id)
+        .join(asked, asked.c.id == tasks.c.query)
+        .join(docs, docs.c.id == tasks.c.document)
+        .join(batches, batches.c.id == tasks.c.batch)
+        .where(tasks.c.project == project, batches.c.kind == "rating")
+        .order_by(tasks.c.id.desc())
+    )
+    return {(query, doc): task for query, doc, task in connection.execute(chosen)}
+
+
+def answered_by(connection: Connection, project: int, rater: int) -> set[int]:
+    """The tasks of a project that a rater has answered."""
+    chosen = (
+        sa.select(assignments.c.task)
+        .join(tasks, tasks.c.id == assignments.c.task)
+        .where(tasks.c.project == project, assignments.c.rater == rater,
+               assignments.c.state == "answered")
+    )  # fmt: skip
+    return set(connection.scalars(chosen))

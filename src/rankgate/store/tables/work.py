@@ -78,10 +78,13 @@ assignments = sa.Table(
     sa.Column("grade", sa.Double),
     text("choice", ""),
     of.moment("at"),
+    of.flag("doubt"),
+    sa.Column("distance", sa.Double),
     of.one_of("state", "state", "locked", "later", "answered"),
     sa.Index(None, "rater", "state", "task"),
 )
-"""Who works on a task or has answered it: locks with their expiry, and last words."""
+"""Who works on a task or has answered it: locks with their expiry, and last words. Of models:
+whether they doubt, and how far from people's grade theirs is a disagreement."""
 
 cursors = sa.Table(
     "cursors",

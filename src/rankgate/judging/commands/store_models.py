@@ -1,0 +1,92 @@
+"""``rankgate store model``: language models as raters of a project, and their admission."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.console import options, store_options
+from rankgate.console.declared_options import collected
+from rankgate.console.output import print_result
+from rankgate.judging.admission.demands import Demands
+from rankgate.present.write import FORMS
+
+if TYPE_CHECKING:
+    from rankgate.store.stored_project import StoredProject
+
+
+@click.group("model", context_settings={"help_option_names": ["-h", "--help"]})
+def model() -> None:
+    """List language models that rate in a project, and admit them by evidence."""
+
+
+@model.command("list")
+@store_options.store
+@store_options.project()
+@options.form(*FORMS)
+def list_(store: str | None, project: str, form: str) -> None:
+    """List the models of a project with what they rated, its cost, and whether they count."""
+    from rankgate.judging.models.listing import list_models
+    from rankgate.store.stored_project import StoredProject
+
+    with StoredProject.open(store, project) as found:
+        result = list_models(found)
+    print_result(result, form)
+
+
+@model.command("admit")
+@click.argument("name")
+@store_options.store
+@store_options.project()
+@collected("demands", Demands)
+@click.option("--with-runs", is_flag=True, help="Also compare the order of the project's runs.")
+@options.form(*FORMS)
+@options.output
+@click.pass_context
+def admit(
+    ctx: click.Context,
+    /,
+    name: str,
+    store: str | None,
+    project: str,
+    demands: Demands,
+    with_runs: bool,
+    form: str,
+    output: str | None,
+) -> None:
+    """Compare the model NAME with people in the project; its ratings count if it is admitted.
+
+    Exits with 0 if it is admitted, 1 if it is refused, 3 if these pairs cannot decide.
+    """
+    from rankgate.judging.models.admitting import admit_model
+    from rankgate.store.stored_project import StoredProject
+
+    with StoredProject.open(store, project) as found:
+        rater = _number(found, name)
+        result, _ = admit_model(
+            found.store, found.number, rater, demands=demands, with_runs=with_runs
+        )
+    print_result(result, form, output)
+    ctx.exit(result.status)
+
+
+@model.command("withdraw")
+@click.argument("name")
+@store_options.store
+@store_options.project()
+def withdraw(name: str, store: str | None, project: str) -> None:
+    """Let the ratings of the model NAME not count any more."""
+    from rankgate.judging.models.admitting import withdraw_model
+    from rankgate.store.stored_project import StoredProject
+
+    with StoredProject.open(store, project) as found:
+        withdraw_model(found.store, found.number, _number(found, name))
+    click.echo(f"the ratings of {name} do not count in {project}")
+
+
+def _number(found: StoredProject, name: str) -> int:
+    from rankgate.judging.models.admitting import model_named
+
+    with found.store.read() as connection:
+        return model_named(connection, name)

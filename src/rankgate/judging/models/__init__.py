@@ -1,0 +1,1 @@
+"""Language models as raters of a store: identity, jobs, admission, new runs."""

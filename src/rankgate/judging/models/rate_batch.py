@@ -1,0 +1,59 @@
+"""``rankgate rate --llm`` on a batch of a store: the same call goes on where it ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.errors import UsageError
+from rankgate.judging.llm.client import Client
+from rankgate.judging.llm.protocols import WIRES
+from rankgate.judging.llm.rate import key_of
+from rankgate.judging.models.identity import identity_for, rater_of
+from rankgate.judging.models.job import Review, add_job, settings_of, tasks_of_batch
+from rankgate.judging.models.run import JobRun
+from rankgate.store.models import jobs
+
+if TYPE_CHECKING:
+    from rankgate.judging.llm.judge import Judge
+    from rankgate.store.stored_project import StoredProject
+
+
+def rate_batch(
+    stored: StoredProject, batch: str, judge: Judge, review: Review | None = None
+) -> JobRun:
+    """The work of a model on a batch; what it answered before is not asked again.
+
+    A job that ended early goes on, with the limits given now; what it spent counts.
+
+    Args:
+        stored: an open project.
+        batch: its name.
+        judge: the model, and how it is asked.
+        review: what people look at.
+
+    Raises:
+        UsageError: no such batch; another process works on it; no key, no scale, no template.
+    """
+    # an invalid address or key is found before anything is written
+    Client(WIRES[judge.protocol], judge.url, key_of(judge.key_from), timeout=judge.timeout)
+    with stored.store.write() as connection:
+        numbers = tasks_of_batch(connection, stored.number, batch)
+        identity = identity_for(connection, stored.number, judge)
+        rater = rater_of(connection, identity)
+        before = [
+            each
+            for each in jobs.listed(connection, stored.number, rater.id)
+            if each.name == batch and each.endpoint is None and each.state != "done"
+        ]
+        if before and before[0].state in jobs.UNDER_WAY and not jobs.is_free(before[0]):
+            raise UsageError(
+                f"another process works on {batch} with this model; wait until it ends.",
+                code="job-active",
+            )
+        if before:
+            found = jobs.resume(connection, before[0].id)
+            settings = settings_of(judge, review or Review.usual(identity.scale))
+            jobs.renew(connection, found.id, settings, numbers)
+        else:
+            found = add_job(connection, stored.number, judge, numbers, name=batch, review=review)
+    return JobRun(stored.store, found.id, judge.key_from)

@@ -1,0 +1,104 @@
+"""Tables of language models as raters: jobs, answers, admissions, rules for new runs."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from rankgate.store.tables import columns as of
+from rankgate.store.tables.columns import METADATA, NUMBER, reference, row_id, text
+
+STATES = ("waiting", "running", "cancelling", "cancelled", "stopped", "failed", "done")
+"""States of a job; the first three are under way, ``stopped`` reached a limit."""
+
+VERDICTS = ("pass", "fail", "inconclusive", "withdrawn")
+"""How an admission ended, or that a manager withdrew it."""
+
+model_jobs = sa.Table(
+    "model_jobs",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    reference("rater", "raters.id"),
+    text("name", ""),
+    text("state", "waiting"),
+    of.maybe("endpoint"),
+    of.values("settings"),
+    of.number("total"),
+    text("problem", ""),
+    text("owner", ""),
+    of.moment("until", null=True),
+    of.moment("created_at"),
+    reference("created_by", "users.id", null=True),
+    of.moment("started_at", null=True),
+    of.moment("ended_at", null=True),
+    of.one_of("state", "state", *STATES),
+    sa.Index(None, "project", "id"),
+    sa.Index(None, "state"),
+)
+"""Jobs of models; ``until`` is how long the process ``owner`` keeps one without a sign of life."""
+
+job_tasks = sa.Table(
+    "job_tasks",
+    METADATA,
+    reference("job", "model_jobs.id", key=True),
+    reference("task", "tasks.id", key=True),
+)
+"""The tasks of a job."""
+
+model_answers = sa.Table(
+    "model_answers",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    reference("job", "model_jobs.id"),
+    reference("rater", "raters.id"),
+    reference("task", "tasks.id"),
+    text("request"),
+    of.maybe("rating_id"),
+    of.flag("answered"),
+    sa.Column("grade", sa.Double),
+    of.maybe("reason"),
+    of.maybe("comment"),
+    sa.Column("confidence", sa.Double),
+    sa.Column("input_tokens", NUMBER, nullable=False, server_default="0"),
+    sa.Column("output_tokens", NUMBER, nullable=False, server_default="0"),
+    sa.Column("cost", sa.Double),
+    of.number("attempts"),
+    sa.Column("seconds", sa.Double),
+    text("answer", ""),
+    of.moment("at"),
+    sa.Index(None, "project", "rater", "id"),
+    sa.Index(None, "job"),
+    sa.Index(None, "rating_id"),
+)
+"""What came of each request: the answer, or why there is none; ``request`` is its hash."""
+
+admissions = sa.Table(
+    "admissions",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    reference("rater", "raters.id"),
+    text("verdict"),
+    reference("result", "results.id", null=True),
+    of.number("last_rating"),
+    of.moment("at"),
+    reference("user", "users.id", null=True),
+    of.one_of("verdict", "verdict", *VERDICTS),
+    sa.Index(None, "project", "rater", "id"),
+)
+"""Admissions with their evidence; the last of a rater counts."""
+
+model_rules = sa.Table(
+    "model_rules",
+    METADATA,
+    reference("project", "projects.id", key=True),
+    of.values("settings"),
+    of.number("after_run"),
+    of.moment("changed_at"),
+    reference("changed_by", "users.id", null=True),
+)
+"""What a project has done with the documents of new runs: those after ``after_run``."""
+
+APPEND_ONLY = ("model_answers", "admissions")
+"""Tables of facts that are only added to."""

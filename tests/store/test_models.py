@@ -1,0 +1,364 @@
+"""Language models rate in a store: identity, limits, resumption, admission, disagreements."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from rankgate.judging.admission.demands import Demands
+from rankgate.judging.llm.judge import Judge
+from rankgate.judging.llm.prompts import Template
+from rankgate.judging.models.admitting import admit_model, evidence, model_named, withdraw_model
+from rankgate.judging.models.identity import Identity
+from rankgate.judging.models.job import Review, add_job, tasks_of_batch, tasks_to_depth
+from rankgate.judging.models.listing import job_view, models_of
+from rankgate.judging.models.rate_batch import rate_batch
+from rankgate.judging.models.run import JobRun
+from rankgate.store.check import check
+from rankgate.store.kept import runs
+from rankgate.store.material import documents, projects, queries
+from rankgate.store.models import answers, jobs
+from rankgate.store.models.counted import counted
+from rankgate.store.people import raters
+from rankgate.store.rating import batches, ratings, tasks
+from rankgate.store.stored_project import StoredProject
+from support.model_server import model_server
+from support.wording import raises
+
+KEY = "sk-very/secret+0123456789"
+DOCS = 20
+
+
+@pytest.fixture
+def server():
+    with model_server() as found:
+        yield found
+
+
+@pytest.fixture
+def stored(store):
+    """A project with a batch of twenty pairs of four queries, with texts."""
+    with store.write() as connection:
+        project = projects.add(connection, "shop", scale=projects_scale())
+        names = [f"q{i}" for i in range(4)]
+        texts = {"query_id": names, "text": [f"query {each}" for each in names]}
+        queries.add(connection, project.id, pl.DataFrame(texts))
+        docs = {"doc_id": [f"d{i}" for i in range(DOCS)],
+                "title": [f"the text of d{i}" for i in range(DOCS)]}  # fmt: skip
+        documents.add(connection, project.id, pl.DataFrame(docs))
+        batch = batches.add(connection, project.id, "first")
+        pairs = {"query_id": [names[i % 4] for i in range(DOCS)], "doc_id": docs["doc_id"]}
+        batches.add_pairs(connection, batch, pl.DataFrame(pairs))
+    return StoredProject(store, "shop", project.id)
+
+
+def projects_scale():
+    return [projects.Grade(float(i), label) for i, label in enumerate(("no", "fair", "good"))]
+
+
+def judge(server, **how):
+    template = Template.parse("{{query}} {{document}} {{grades}}", "short")
+    given = {"backoff": 0.01, "retries": 1, "timeout": 5.0, "template": template}
+    return Judge("m", url=f"{server.url}/v1", **(given | how))
+
+
+def says(server, **grades):
+    for doc, words in grades.items():
+        server.plan[doc] = [("says", words)]
+
+
+def test_every_rating_has_its_model_prompt_and_explanation(stored, server, monkeypatch):
+    monkeypatch.setenv("RANKGATE_TEST_KEY", KEY)
+    says(server, d0='{"grade": 1, "reason": "half of it", "confidence": 0.25}', d1="no idea",
+         d2=f'{{"grade": 2, "reason": "the key is {KEY}"}}')  # fmt: skip
+    found = judge(server, key_from="RANKGATE_TEST_KEY", confidence=True)
+    result = rate_batch(stored, "first", found).run()
+    assert (result.graded, result.left, result.unanswered) == (DOCS - 1, 0, 0)
+    assert server.sent[0][1]["Authorization"] == f"Bearer {KEY}"
+    properties = server.sent[0][2]["response_format"]["json_schema"]["schema"]["properties"]
+    assert "confidence" in properties
+    with stored.store.read() as connection:
+        (rater,) = (each for each in raters.listed(connection) if each.kind == "model")
+        facts = {each.document: each for each in ratings.facts(connection, stored.number)}
+        rows = {each["doc_id"]: each for each in answers.of_rater(connection, 1, rater.id)}
+        (row,) = models_of(connection, stored.number)
+        dump = str([connection.exec_driver_sql(f"SELECT * FROM {table}").all()  # noqa: S608
+                    for table in ("raters", "model_jobs", "model_answers", "ratings")])  # fmt: skip
+    assert rater.identity["model"] == "m"
+    assert rater.identity["template"]["user"] == "{{query}} {{document}} {{grades}}"
+    assert rater.name == f"m {Identity(rater.identity).sha256[:8]}"
+    assert {each.rater for each in facts.values()} == {rater.id}
+    assert {each.guideline for each in facts.values()} == {
+        f"short {rater.identity['template']['sha256'][:12]}"}  # fmt: skip
+    assert (rows["d0"]["comment"], rows["d0"]["confidence"]) == ("half of it", 0.25)
+    assert rows["d1"]["grade"] is None
+    assert rows["d1"]["reason"]
+    assert KEY not in dump
+    assert "[key]" in rows["d2"]["comment"]
+    assert (row["graded"], row["without_grade"], row["requests"]) == (DOCS - 1, 1, DOCS)
+    assert (row["input_tokens"], row["output_tokens"]) == (100 * DOCS, 10 * DOCS)
+    assert check(stored.store) == ()
+
+
+def test_a_changed_prompt_is_another_rater_and_what_is_known_is_not_asked_again(stored, server):
+    rate_batch(stored, "first", judge(server)).run()
+    again = rate_batch(stored, "first", judge(server)).run()
+    assert (again.asked, again.known, sum(server.asked.values())) == (0, DOCS, DOCS)
+    other = Template.parse("{{query}} -- {{document}} {{grades}}", "short")
+    assert rate_batch(stored, "first", judge(server, template=other)).run().asked == DOCS
+    assert rate_batch(stored, "first", judge(server, parameters={"top_p": 1})).run().asked == DOCS
+    with stored.store.read() as connection:
+        models = [each for each in raters.listed(connection) if each.kind == "model"]
+    assert len({each.name for each in models}) == 3
+    # the same pair in another batch is rated by what is known
+    with stored.store.write() as connection:
+        batch = batches.add(connection, stored.number, "second")
+        batches.add_pairs(connection, batch, pl.DataFrame({"query_id": ["q0"], "doc_id": ["d0"]}))
+    more = rate_batch(stored, "second", judge(server)).run()
+    assert (more.asked, more.graded, sum(server.asked.values())) == (0, 1, 3 * DOCS)
+
+
+@pytest.mark.parametrize(
+    ("limit", "asked"), [({"calls": 5}, 5), ({"tokens": 3_000}, 1), ({"ceiling": 0.003}, 1)]
+)
+def test_limits_hold_and_the_job_goes_on(stored, server, limit, asked):
+    from rankgate.judging.llm.costs import Prices
+
+    priced = {"prices": Prices(1.0, 1.0), "concurrency": 3}
+    result = rate_batch(stored, "first", judge(server, **priced, **limit)).run()
+    assert result.stopped
+    assert result.left == DOCS - result.asked
+    assert asked <= result.asked < DOCS
+    assert result.asked * 110 <= limit.get("tokens", 1e9)
+    assert result.cost <= limit.get("ceiling", 1e9)
+    with stored.store.read() as connection:
+        (job,) = jobs.listed(connection, stored.number)
+        view = job_view(connection, job)
+    assert (view["state"], view["requests"], view["done"]) == (
+        "stopped",
+        result.asked,
+        result.asked,
+    )
+    rest = rate_batch(stored, "first", judge(server, **priced)).run()
+    assert rest.asked == DOCS - result.asked
+    assert sum(server.asked.values()) == DOCS
+    with stored.store.read() as connection:
+        assert [each.state for each in jobs.listed(connection, stored.number)] == ["done"]
+
+
+def test_a_cancelled_job_stops_and_can_be_resumed(stored, server):
+    server.delay = 0.1
+    work = rate_batch(stored, "first", judge(server, concurrency=1))
+    with stored.store.read() as connection:
+        (job,) = jobs.listed(connection, stored.number)
+    with raises("job-active"):
+        rate_batch(stored, "first", judge(server))
+    seen = threading.Event()
+    done = []
+    thread = threading.Thread(target=lambda: done.append(work.run(lambda _: seen.set())))
+    thread.start()
+    assert seen.wait(20)
+    with stored.store.write() as connection:
+        jobs.cancel(connection, job.id)
+    thread.join(20)
+    asked = sum(server.asked.values())
+    assert 0 < asked < DOCS
+    with stored.store.write() as connection:
+        assert jobs.get(connection, job.id).state == "cancelled"
+        jobs.resume(connection, job.id)
+    server.delay = 0.0
+    assert JobRun(stored.store, job.id).run().graded == DOCS
+    assert sum(server.asked.values()) == DOCS
+
+
+def test_a_failing_endpoint_ends_the_job_and_says_why(stored, server):
+    server.plan.update({f"d{i}": [("fails", 401)] for i in range(DOCS)})
+    with raises("model-failed"):
+        rate_batch(stored, "first", judge(server)).run()
+    with stored.store.read() as connection:
+        (job,) = jobs.listed(connection, stored.number)
+        assert list(ratings.facts(connection, stored.number)) == []
+    assert job.state == "failed"
+    assert job.problem
+    server.plan.clear()
+    assert rate_batch(stored, "first", judge(server)).run().graded == DOCS
+
+
+def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, server, url):
+    server.delay = 0.05
+    here = Path(__file__)
+    words = [sys.executable, str(here.with_name("model_writer.py")), url, f"{server.url}/v1"]
+    environment = {**os.environ, "PYTHONPATH": str(here.parents[2] / "src")}
+    with stored.store.write() as connection:  # the template that comes with rankgate
+        grades = [projects.Grade(float(i)) for i in range(4)]
+        projects.set_scale(connection, stored.number, grades)
+    with subprocess.Popen(words, env=environment) as process:
+        while sum(server.asked.values()) < 8 and process.poll() is None:
+            time.sleep(0.005)
+        process.kill()
+    with stored.store.read() as connection:
+        (job,) = jobs.listed(connection, stored.number)
+        kept = {each.task: each.request for each in answers.known(connection, job).values()}
+        rated = {each.task for each in ratings.facts(connection, stored.number)}
+    assert job.state == "running"
+    assert jobs.is_free(job)
+    assert kept.keys() == rated
+    assert len(kept) >= 4  # those before the four that were under way
+    before = sum(server.asked.values())
+    with subprocess.Popen(words, env=environment) as process:
+        assert process.wait(60) == 0
+    assert sum(server.asked.values()) - before == DOCS - len(kept)
+    with stored.store.read() as connection:
+        rows = list(ratings.facts(connection, stored.number))
+        assert jobs.get(connection, job.id).state == "done"
+    assert len(rows) == len({each.task for each in rows}) == DOCS
+    assert check(stored.store) == ()
+
+
+def people_rate(stored, grade_of, names=("ann", "bob")):
+    with stored.store.write() as connection:
+        for name in names:
+            rater = raters.ensure(connection, name)
+            for task in tasks_of_batch(connection, stored.number, "first"):
+                doc = tasks.get(connection, task).document.doc_id
+                ratings.rate(
+                    connection, task, rater.id, rating_id=f"{name}{task}", grade=grade_of(doc)
+                )  # fmt: skip
+
+
+def test_a_model_counts_once_it_is_admitted(stored, server):
+    for i in range(DOCS):
+        says(server, **{f"d{i}": f'{{"grade": {i % 3}}}'})
+    with stored.store.write() as connection:
+        batch = batches.add(connection, stored.number, "alone", most=0)
+        batches.change(connection, batch.id, state="closed")
+        only = pl.DataFrame({"query_id": ["q0", "q1"], "doc_id": ["d1", "d2"]})
+        batches.add_pairs(connection, batch, only)
+    people_rate(stored, lambda doc: float(int(doc[1:]) % 3))
+    for name in ("first", "alone"):
+        rate_batch(stored, name, judge(server)).run()
+    with stored.store.read() as connection:
+        number = model_named(connection, models_of(connection, stored.number)[0]["name"])
+        assert tasks.progress(connection, stored.number, batch.id).done == 2
+    people = len(stored.counted().table)
+    assert people == 2 * DOCS  # the model does not count
+    # four queries decide nothing
+    found, made = admit_model(stored.store, stored.number, number)
+    assert (found.verdict, made.verdict) == ("inconclusive", "inconclusive")
+    assert evidence(stored.store, made).to_dict() == found.to_dict()
+    assert len(stored.counted().table) == people
+    _admitted(stored, number)
+    assert len(stored.counted().table) == people + 2  # what no person graded
+    assert len(stored.counted(models="equal").table) == people + DOCS + 2
+    assert len(stored.counted(models="none").table) == people
+    assert len(stored.ratings().table) == people + DOCS + 2
+    withdraw_model(stored.store, stored.number, number)
+    assert len(stored.counted().table) == people
+
+
+def _admitted(stored, number):
+    from rankgate.store.models import admissions
+
+    with stored.store.write() as connection:
+        admissions.record(connection, stored.number, number, "pass")
+
+
+def test_an_admission_passes_and_fails_by_the_evidence(stored, server):
+    with stored.store.write() as connection:
+        names = [f"w{i}" for i in range(16)]
+        texts = pl.DataFrame({"query_id": names, "text": names})
+        queries.add(connection, stored.number, texts)
+        pairs = [(name, f"d{i}") for name in names for i in range(8)]
+        table = pl.DataFrame(pairs, schema=["query_id", "doc_id"], orient="row")
+        batches.add_pairs(connection, batches.named(connection, stored.number, "first"), table)
+    for i in range(DOCS):
+        says(server, **{f"d{i}": f'{{"grade": {i % 3}}}'})
+    rate_batch(stored, "first", judge(server)).run()
+    with stored.store.read() as connection:
+        number = model_named(connection, models_of(connection, stored.number)[0]["name"])
+    with raises("no-judgments"):
+        admit_model(stored.store, stored.number, number)
+    people_rate(stored, lambda doc: float(int(doc[1:]) % 3), names=("ann",))
+    assert admit_model(stored.store, stored.number, number)[0].verdict == "pass"
+    assert len(counted_rows(stored, "equal")) == 2 * (128 + DOCS)
+    # people correct themselves; the evidence of later counts
+    with stored.store.write() as connection:
+        rater = raters.ensure(connection, "ann")
+        for task in tasks_of_batch(connection, stored.number, "first"):
+            doc = tasks.get(connection, task).document.doc_id
+            other = float(2 - int(doc[1:]) % 3)
+            ratings.rate(connection, task, rater.id, rating_id=f"again{task}", grade=other)
+    assert admit_model(stored.store, stored.number, number)[0].verdict == "fail"
+    assert len(counted_rows(stored, "equal")) == 2 * (128 + DOCS)  # ann's, with corrections
+    looser = Demands(alpha=-1.0, bias=2.0)
+    found, _ = admit_model(stored.store, stored.number, number, demands=looser)
+    assert (found.verdict, found.asked.alpha) == ("pass", -1.0)  # kept in the evidence
+
+
+def counted_rows(stored, models):
+    with stored.store.read() as connection:
+        return counted(connection, stored.number, models=models).table
+
+
+def test_disagreements_and_doubt_go_to_people(stored, server):
+    says(server, d0='{"grade": 0}', d1='{"grade": 1}',
+         d2='{"grade": 2, "confidence": 0.2, "reason": "hm"}')  # fmt: skip
+    review = Review(distance=2.0, confidence=0.5)
+    with stored.store.write() as connection:
+        batch = batches.add(connection, stored.number, "alone", most=0)
+        batches.change(connection, batch.id, state="closed")
+        pairs = {"query_id": ["q1", "q2", "q3"], "doc_id": ["d2", "d3", "d4"]}
+        batches.add_pairs(connection, batch, pl.DataFrame(pairs))
+    server.plan["d4"] = [("says", "no grade here")]
+    people_rate(stored, lambda _: 2.0, names=("ann",))
+    rate_batch(stored, "first", judge(server), review).run()
+    rate_batch(stored, "alone", judge(server), review).run()
+    with stored.store.read() as connection:
+        found = {(e.doc_id, e.task): e for e in tasks.disputes(connection, stored.number)}
+        progress = tasks.progress(connection, stored.number, batch.id)
+    # far from ann's grade; doubt where no person is asked; no grade there
+    assert [doc for doc, _ in found] == ["d0", "d2", "d4"]
+    first, second, _ = found.values()
+    assert [(e["kind"], e["grade"]) for e in first.answers] == [("person", 2.0), ("model", 0.0)]
+    assert [(e["comment"], e["confidence"]) for e in second.answers] == [("hm", 0.2)]
+    assert (progress.done, progress.disputed) == (1, 2)
+    with stored.store.write() as connection:
+        rater = raters.ensure(connection, "cid")
+        said = ratings.rate(
+            connection, first.task, rater.id, rating_id="final", grade=1.0, final=True
+        )
+        assert said.state == "done"
+        # whoever rates later than the model disagrees with it too
+        task = next(e for e in tasks_of_batch(connection, stored.number, "first")
+                    if tasks.get(connection, e).document.doc_id == "d1")  # fmt: skip
+        ann = raters.ensure(connection, "ann")
+        later = ratings.rate(connection, task, ann.id, rating_id="later", grade=0.0)
+        assert later.state == "done"
+        assert ratings.rate(
+            connection, task, ann.id, rating_id="much later", grade=2.0
+        ).state == "done"  # fmt: skip
+
+
+def test_what_runs_rank_first_is_rated_to_a_depth(stored, server):
+    run = {"q0": {f"d{i}": 20.0 - i for i in range(10)}, "q1": {"d1": 1.0}}
+    from rankgate.data import read_run
+
+    with stored.store.write() as connection:
+        runs.add(connection, stored.store.blobs, stored.number, read_run(run, "new"))
+        numbers = tasks_to_depth(connection, stored.store.blobs, stored.number, ["new"], 3,
+                                 batch="model: new")  # fmt: skip
+        job = add_job(connection, stored.number, judge(server), numbers, name="new to depth 3")
+        made = batches.named(connection, stored.number, "model: new")
+    assert len(numbers) == 4
+    result = JobRun(stored.store, job.id).run()
+    assert result.graded == 4
+    with stored.store.read() as connection:
+        # q0/d0 and q1/d1 are in a batch of people; the others have one for models
+        assert tasks.progress(connection, stored.number, made.id).done == 2
+        assert len(tasks.numbers(connection, made.id)) == 2
+        assert made.state == "closed" or batches.get(connection, made.id).state == "closed"
