@@ -8,6 +8,7 @@ from rankgate.judging.resolution.resolve import rules
 from rankgate.web.openapi import document
 from rankgate.web.pages import (
     account,
+    agreement,
     batches,
     coverage,
     people,
@@ -167,7 +168,7 @@ _PROJECTS = (
 )  # fmt: skip
 
 _RESULTS = (
-    Route("agreement", "GET", "/projects/{project}/agreement", VIEW, results.agreement,
+    Route("agreement", "GET", "/projects/{project}/agreement", VIEW, agreement.page,
           "Agreement", (_BATCH,)),
     Route("disputes", "GET", "/projects/{project}/disputes", VIEW, results.disputes,
           "Disagreements", (Field("after", "After", "whole"),)),

@@ -1,8 +1,7 @@
-"""Agreement, disagreements and judgments: what comes of ratings."""
+"""Disagreements and judgments: what comes of ratings."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -10,7 +9,6 @@ import polars as pl
 
 from rankgate.errors import InputError
 from rankgate.evaluation.evaluate import evaluate
-from rankgate.judging.agreement.agree import agree
 from rankgate.judging.resolution.resolve import resolve
 from rankgate.present.pages.page import content
 from rankgate.store.kept import judgments, runs
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.data.qrels import Qrels
-    from rankgate.data.ratings import Ratings
     from rankgate.judging.resolution.resolution import ResolvedJudgments
     from rankgate.web.asked import Asked
 
@@ -35,26 +32,6 @@ METRICS = "nDCG@10 P@10 Judged@10"
 
 _KEPT = ("name", "rule", "transform", "slots", "metrics", "convention")
 """What the preview of judgments sends on when they are made."""
-
-
-def agreement(asked: Asked) -> Page:
-    """How far raters agree, and alarms: the document of ``rankgate agree``."""
-    try:
-        said = _people(asked, asked.values["batch"])
-    except InputError:
-        return Page("agreement.html", {"agreement": None}, {"document": ""})
-    found = agree(said)
-    return Page(
-        "agreement.html", {"agreement": found.to_dict()}, {"document": content(found.document())}
-    )
-
-
-def _people(asked: Asked, batch: int | None = None) -> Ratings:
-    """The ratings without final words, which are no rater's opinion."""
-    with asked.store.read() as connection:
-        found = ratings.table(connection, asked.project.id, batch=batch, name=asked.project.name)
-    others = found.table.filter(pl.col("rater") != ratings.FINAL)
-    return replace(found, table=others)
 
 
 def disputes(asked: Asked) -> Page:

@@ -24,6 +24,11 @@ _START = 200_000
 _MOST = 200
 _GUESSED = ("query_id", "doc_id", "rater", "grade")
 _RATERS = "*_rating"
+_MORE = {
+    "query_id": ("search_term", "search_query", "search", "term"),
+    "doc_id": ("sku", "asin", "url"),
+}
+"""Names that a guess takes too, where a user looks at it before it counts."""
 
 
 @contextmanager
@@ -81,8 +86,10 @@ def _named(names: list[str], columns: str | None, final: str | None) -> Mapping[
         }
     else:
         lower = {name.lower(): name for name in reversed(names)}
-        usual = {ours: next((lower[a] for a in ALIASES[ours] if a in lower), None)
-                 for ours in _GUESSED}  # fmt: skip
+        usual = {
+            ours: next((lower[a] for a in (*ALIASES[ours], *_MORE.get(ours, ())) if a in lower), "")
+            for ours in _GUESSED
+        }
         found = {theirs: ours for ours, theirs in usual.items() if theirs}
         if "grade" not in found.values():
             found |= dict.fromkeys((n for n in names if fnmatchcase(n.lower(), _RATERS)), "grade")

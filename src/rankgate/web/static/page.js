@@ -45,12 +45,11 @@
   form.addEventListener("submit", (event) => {
     if (!event.submitter || event.submitter.name !== "preview") return;
     event.preventDefault();
-    check();
+    check().then(propose);
   });
 
   // what is chosen for each column is written into the field of columns
-  box.addEventListener("change", (event) => {
-    if (!event.target.matches("[data-column]")) return;
+  const compose = () => {
     const named = {};
     let last = "";
     for (const each of box.querySelectorAll("[data-column]")) {
@@ -62,6 +61,17 @@
     form.elements.columns.value = Object.entries(named).map((each) => each.join("=")).join(",");
     form.elements.final.value = last;
     form.querySelector("details.options").open = true;
+    return named;
+  };
+  const propose = () => { // a sheet that is not recognised, with columns that look right
+    if (!box.querySelector(".problem") || form.elements.columns.value) return;
+    const named = compose();
+    if (named.query_id && named.doc_id && named.grade) check();
+    else form.elements.columns.value = "";
+  };
+  box.addEventListener("change", (event) => {
+    if (!event.target.matches("[data-column]")) return;
+    compose();
     const at = event.target.dataset.column;
     check().then(() => {
       const again = [...box.querySelectorAll("[data-column]")];
