@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rankgate.online.clicks.judge import judgments
     from rankgate.online.events.ingest import ingest
     from rankgate.online.experiments.ab import ab
+    from rankgate.online.experiments.plan import plan
     from rankgate.online.faults.diagnose import doctor
     from rankgate.online.indicators.compute import kpi
     from rankgate.online.interleaving.interleave import interleave
@@ -29,6 +30,7 @@ __all__ = [
     "judgments",
     "kpi",
     "mix",
+    "plan",
     "preference",
     "sensitivity",
     "simulate",
@@ -43,6 +45,7 @@ _HOMES = {
     "mix": "rankgate.online.interleaving.mix",
     "preference": "rankgate.online.interleaving.score",
     "sensitivity": "rankgate.online.interleaving.simulate_tests",
+    "plan": "rankgate.online.experiments.plan",
     "simulate": "rankgate.online.simulation.simulate",
     "ingest": "rankgate.online.events.ingest",
 }

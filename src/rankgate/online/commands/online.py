@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rankgate.online.commands import ab, doctor, ingest, interleave, judgments, kpi, simulate
+from rankgate.online.commands import ab, doctor, ingest, interleave, judgments, kpi, plan, simulate
 
 
 @click.group("online", context_settings={"help_option_names": ["-h", "--help"]})
@@ -16,11 +16,12 @@ def command() -> None:
     rankgate online ingest log.ndjson -o events
     rankgate online kpi events --by day
     rankgate online judgments events -o qrels.csv
+    rankgate online plan events -k search_ctr --effect 0.02
     rankgate online ab events -m search_ctr --control old
     rankgate online simulate qrels.txt old.run new.run -o events.parquet
     rankgate online interleave score shown.jsonl
     """
 
 
-for each in (ingest, doctor, kpi, judgments, simulate, ab, interleave):
+for each in (ingest, doctor, kpi, judgments, simulate, plan, ab, interleave):
     command.add_command(each.command)

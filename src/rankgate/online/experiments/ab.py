@@ -37,7 +37,7 @@ from rankgate.online.experiments.measure import Measure, of_column, of_kpi
 from rankgate.online.experiments.unit_events import COLUMNS, from_events
 from rankgate.online.experiments.unit_table import from_table
 from rankgate.online.faults.diagnose import diagnosed
-from rankgate.online.indicators.compute import exclude, has_events
+from rankgate.online.indicators.compute import KpiTables, exclude, has_events
 from rankgate.stats.corrections import Correction
 
 if TYPE_CHECKING:
@@ -203,8 +203,10 @@ class _Reading:
                     why[each.name] = "the log has no events for it"
             first, last = self.period
             units = from_events(
-                base, measures, self.unit, start=first, end=last,  # type: ignore[arg-type]
-                covariates=self.cuped, segments=self.segments, success=self.success,
+                KpiTables(base, self.success, bands=False), measures,
+                self.unit,
+                start=first, end=last,
+                covariates=self.cuped, segments=self.segments,
             )  # fmt: skip
         return units, why
 

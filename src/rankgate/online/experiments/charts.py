@@ -1,4 +1,4 @@
-"""Charts of experiments: intervals of metrics, and differences day by day."""
+"""Charts of experiments: intervals of metrics, differences day by day, and what a plan shows."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from rankgate.present.charts.style import BLUE
 
 if TYPE_CHECKING:
     from rankgate.online.experiments.experiment import Experiment
+    from rankgate.online.experiments.experiment_plan import ExperimentPlan
 
 _ROW = 30
 _SIZE = {"width": 300, "height": 160}
 _PANELS = 4
+_LINES = 8
 
 
 def intervals(result: Experiment) -> Picture:
@@ -79,3 +81,34 @@ def _picture(
     units = result.variants["units"].sum()
     return Picture(kind, *words, f"{units:,} units", {"name": "experiment", "hash": ""},
                    tuple(rows), drawn)  # fmt: skip
+
+
+def plan(result: ExperimentPlan) -> Picture:
+    """What shows after how many days, for each KPI with the largest share of traffic."""
+    if result.detectable.is_empty():
+        raise UsageError("no KPI can be planned for.", code="nothing-to-draw")
+    share = float(result.detectable["share"].to_numpy().max())
+    rows = result.detectable.filter(pl.col("share") == share).to_dicts()
+    names = result.needed["kpi"].unique(maintain_order=True).to_list()[:_LINES]
+    chosen = [row for row in rows if row["kpi"] in names]
+    alt = altair()
+    effect = result.settings["effect"]
+    lines = alt.Chart(table(chosen)).mark_line(point=True).encode(
+        x=alt.X("day:Q", title="days"),
+        y=alt.Y("relative:Q", title="relative difference that shows",
+                axis=alt.Axis(format=".1%"), scale=alt.Scale(type="log")),
+        color=alt.Color("kpi:N", sort=names, title=None),
+        tooltip=["kpi:N", "day:Q", "relative:Q", "units:Q"],
+    )  # fmt: skip
+    drawn = (lines + rule("relative", effect, dashed=True)).properties(width=460, height=280)
+    about = f"With {share:.0%} of the traffic; the dashed line is the effect that was asked for."
+    units = int(result.kpis["units"].to_numpy().max())
+    return Picture(
+        "experiment-plan",
+        "What shows after how many days",
+        about,
+        f"{units:,} {result.unit}s",
+        {"name": "plan", "hash": ""},
+        tuple(chosen),
+        drawn,
+    )

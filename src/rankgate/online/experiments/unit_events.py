@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -15,35 +15,32 @@ from rankgate.online.indicators import tables
 from rankgate.online.indicators.compute import KpiTables, limit_of
 
 if TYPE_CHECKING:
-    from rankgate.online.database import Database
     from rankgate.online.indicators.kpi import Kpi
 
-EventUnit = Literal["user", "session", "query"]
-"""What was assigned to arms."""
-
-COLUMNS: Mapping[EventUnit, str] = {
+COLUMNS: Mapping[str, str] = {
     "user": "user", "session": "session", "query": "query_event_id",
 }  # fmt: skip
+"""What can be assigned to arms, with its column."""
+
 SEGMENTS = ("application",)
 """What can divide the units of a log."""
 
 
 def from_events(
-    base: Database,
+    built: KpiTables,
     measures: Sequence[Measure],
-    unit: EventUnit = "user",
+    unit: str = "user",
     *,
     start: date | None = None,
     end: date | None = None,
     covariates: bool = False,
     segments: Sequence[str] = (),
-    success: Sequence[str] = (),
     variants: bool = True,
 ) -> Units:
-    """Read units from the view ``events``.
+    """Read units from the tables of a log.
 
     Args:
-        base: has the view.
+        built: the tables of the log.
         measures: KPIs of the catalogue.
         unit: what was assigned to arms.
         start: the first day of the experiment, by default the first with an arm; what was before
@@ -51,13 +48,11 @@ def from_events(
         end: its last day.
         covariates: whether sums from before the experiment are read.
         segments: what divides units: application.
-        success: the actions that mean that a session reached its goal.
         variants: whether the log has arms; without them all units are in one.
 
     Raises:
         InputError: no event has such a unit, or an arm.
     """
-    built = KpiTables(base, success, bands=False)
     arms, crossed = _arms(built, unit, start, end, segments, variants=variants)
     start = start or arms["day"].min()  # type: ignore[assignment]
     rows, before = {}, {}
@@ -84,7 +79,7 @@ def _between(start: date | None, end: date | None) -> pl.Expr:
 
 def _arms(
     built: KpiTables,
-    unit: EventUnit,
+    unit: str,
     start: date | None,
     end: date | None,
     segments: Sequence[str],
@@ -98,6 +93,10 @@ def _arms(
         unit=rows[COLUMNS[unit]], variant=variant, day=rows.at.cast("timestamp").date(), **more
     )
     chosen = chosen.filter(chosen.unit.notnull() & chosen.variant.notnull())
+    if start is not None:
+        chosen = chosen.filter(chosen.day.isnull() | (chosen.day >= start))
+    if end is not None:
+        chosen = chosen.filter(chosen.day.isnull() | (chosen.day <= end))
     last = {name: chosen[name].max() for name in segments}
     grouped = chosen.group_by("unit", "variant").aggregate(day=chosen.day.min(), **last)
     found = _collected(built, grouped)
@@ -105,7 +104,6 @@ def _arms(
         what = f"a {unit} and a variant" if variants else f"a {unit}"
         problem = f"no event has {what}; say another --unit, or log the arm of an experiment."
         raise InputError(problem, source="the log", code="no-units")
-    found = found.filter(_between(start, end) | pl.col("day").is_null())
     return numbered(found, segments)
 
 
@@ -117,7 +115,7 @@ def _collected(built: KpiTables, expression: Any) -> pl.DataFrame:  # noqa: ANN4
     return frame
 
 
-def _sums(built: KpiTables, measure: Measure, unit: EventUnit) -> pl.DataFrame:
+def _sums(built: KpiTables, measure: Measure, unit: str) -> pl.DataFrame:
     """``unit``, ``day``, ``value``, ``per`` of a KPI; of a quantile its single values."""
     kpi: Kpi = measure.kpi  # type: ignore[assignment]
     rows = built[kpi.table]
@@ -146,7 +144,7 @@ def _sums(built: KpiTables, measure: Measure, unit: EventUnit) -> pl.DataFrame:
 
 
 def _logged(
-    built: KpiTables, arms: pl.DataFrame, unit: EventUnit, start: date | None, end: date | None
+    built: KpiTables, arms: pl.DataFrame, unit: str, start: date | None, end: date | None
 ) -> pl.DataFrame:
     """How often each kind of event, and each column, was logged for an arm on a day."""
     built.base.connection.register("given_arms", arms.select("unit", "variant").to_arrow())

@@ -1,0 +1,44 @@
+"""``rankgate online plan``: how long experiments would take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankgate.console import options
+from rankgate.console.declared_options import options_of
+from rankgate.console.output import print_result
+from rankgate.online.commands.arguments import logs
+from rankgate.online.experiments.plan import plan
+from rankgate.present.write import FORMS
+
+
+@click.command("plan")
+@logs
+@options_of(plan, "kpis KPI -k --kpi", "unit UNIT")
+@click.option(
+    "--share",
+    "shares",
+    type=float,
+    multiple=True,
+    default=(0.01, 0.05, 0.25, 0.5),
+    show_default=True,
+    help="A share of the traffic that the treatment would have; may be given several times.",
+)
+@options_of(
+    plan, "effect SHARE", "horizon DAYS", "level", "power", "mapping", "without_bots",
+    "success ACTION", "memory SIZE",
+)  # fmt: skip
+@options.form(*FORMS)
+@options.output
+def command(events: str | tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:
+    """Plan an experiment from a log: what shows after how many days, for each KPI.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
+
+    \b
+    rankgate online plan events
+    rankgate online plan events -k search_ctr -k latency_p95 --effect 0.01 --share 0.1
+    """
+    print_result(plan(events, **chosen), form, output)

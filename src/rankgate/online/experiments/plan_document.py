@@ -1,0 +1,92 @@
+"""A plan as a document: what moves first, days by share, spread of KPIs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.online.experiments.document import figure
+from rankgate.present.document import Chart, Document, PlainRows, Table, Warnings
+from rankgate.present.document import document as made
+from rankgate.present.grid import Grid, printable
+from rankgate.present.numbers import UNDEFINED
+
+if TYPE_CHECKING:
+    from rankgate.online.experiments.experiment_plan import ExperimentPlan
+
+
+def document(result: ExperimentPlan) -> Document:
+    """Days until the effect shows, what shows after some weeks, and why some KPIs are missing."""
+    effect = result.settings["effect"]
+    missing = result.kpis.drop_nulls("why")
+    reasons = missing.group_by("why", maintain_order=True).agg("kpi")
+    chart = (
+        [Chart("rankgate.online.experiments.charts:plan", result)]
+        if not result.detectable.is_empty()
+        else []
+    )
+    return made(
+        f"Days until a relative difference of {effect:.1%} shows, {result.unit}s of "
+        f"{result.first} to {result.last}",
+        _first(result),
+        Table("days", _days(result)),
+        *chart,
+        Table("KPIs", _kpis(result)),
+        (
+            "A dash is more than "
+            f"{result.horizon} days. With CUPED: adjusted for each {result.unit}'s own earlier "
+            "value. Any look: with intervals that hold at every look."
+        ),
+        Warnings(tuple(each.text for each in result.findings)),
+        *(f"Not planned, as {row['why']}: {', '.join(row['kpi'])}."
+          for row in reasons.iter_rows(named=True)),
+        rows=PlainRows(tuple(result.needed.columns), list(result.needed.iter_rows())),
+    )  # fmt: skip
+
+
+def _first(result: ExperimentPlan) -> str:
+    shares = result.settings["shares"]
+    top = max(shares) if shares else 0.5
+    rows = result.needed.filter(pl.col("share") == top).drop_nulls("days")
+    if rows.is_empty():
+        return f"No KPI shows such a difference within {result.horizon} days."
+    row = rows.row(0, named=True)
+    words = f"{row['kpi']} moves first: after {row['days']} days with {top:.0%} of the traffic"
+    return f"{words} and {row['units']:,} {result.unit}s."
+
+
+def _days(result: ExperimentPlan) -> Grid:
+    shares = sorted(set(result.needed["share"]), reverse=True)
+    rows = []
+    for name in result.needed["kpi"].unique(maintain_order=True):
+        cells = [printable(name)]
+        for share in shares:
+            own = result.needed.filter(pl.col("kpi") == name, pl.col("share") == share)
+            row = own.row(0, named=True)
+            cells += [_whole(row["days"]), _whole(row["days_cuped"])]
+            if share == shares[0]:
+                cells.append(_whole(row["days_sequential"]))
+        rows.append(tuple(cells))
+    head = ["KPI"]
+    for share in shares:
+        head += [f"{share:.0%}", f"{share:.0%}\nCUPED"]
+        if share == shares[0]:
+            head.append(f"{share:.0%}\nany look")
+    return Grid(tuple(head), tuple(rows))
+
+
+def _whole(value: int | None) -> str:
+    return UNDEFINED if value is None else f"{value:,}"
+
+
+def _kpis(result: ExperimentPlan) -> Grid:
+    rows = [
+        (printable(row["kpi"]), figure(row["value"], "", row["kpi"]), f"{row['deviation']:.2f}",
+         f"{row['units']:,}",
+         UNDEFINED if row["explained"] is None else f"{row['explained']:.1%}")
+        for row in result.kpis.filter(pl.col("why").is_null()).iter_rows(named=True)
+    ]  # fmt: skip
+    head = ("KPI", "value", f"sd of a {result.unit}\nover value", f"{result.unit}s",
+            "explained by\nearlier values")  # fmt: skip
+    return Grid(head, tuple(rows))

@@ -1,0 +1,90 @@
+"""Plans of experiments against experiments."""
+
+import json
+
+import polars as pl
+import pytest
+
+from online.arms import START, log
+from rankgate import online
+from rankgate.errors import InputError, UsageError
+from rankgate.stats.experiments.sizes import detectable, units_per_arm
+from support.wording import raises
+
+pytest.importorskip("ibis", reason="the extra online is not installed")
+
+
+def test_units_of_a_click_rate():
+    found = units_per_arm((0.10 * 0.90, 0.105 * 0.895), 0.005)
+    assert found == pytest.approx(57_760, abs=1)
+    deviation = (0.10 * 0.90 / 2 + 0.105 * 0.895 / 2) ** 0.5
+    assert detectable(deviation, 2 * found, 0.5) == pytest.approx(0.005)
+    assert detectable(1.0, 1000, 0.1) == pytest.approx(detectable(1.0, 1000, 0.5) * 5 / 3)
+
+
+def test_a_plan_shows_what_the_experiment_shows():
+    data = log(users=1500, days=10)
+    planned = online.plan(data, ["search_ctr", "latency_p95"])
+    for name, tolerance in (("search_ctr", 0.06), ("latency_p95", 0.5)):  # one quantile, few users
+        chosen = (pl.col("kpi") == name, pl.col("share") == 0.5, pl.col("day") == 10)
+        known = planned.detectable.filter(*chosen)
+        figures = online.ab(data, [name], control="old").metrics.row(0, named=True)
+        shown = figures["mde"] / figures["control"]
+        assert known["relative"].item() == pytest.approx(shown, rel=tolerance)
+
+
+def test_days_are_the_first_on_which_the_effect_shows():
+    planned = online.plan(log(users=1500, days=10), ["search_ctr"], effect=0.09, shares=[0.5, 0.1])
+    half = planned.needed.filter(share=0.5).row(0, named=True)
+    days = planned.detectable.filter(share=0.5)
+    before = days.filter(pl.col("day") < half["days"])["relative"].to_list()
+    assert all(each > 0.09 for each in before)
+    after = days.filter(pl.col("day") >= half["days"])["relative"].to_list()
+    assert all(each <= 0.09 for each in after)
+    assert half["days_sequential"] is None or half["days_sequential"] > half["days"]
+    tenth = planned.needed.filter(share=0.1).row(0, named=True)["days"]
+    assert tenth is None or tenth > half["days"]
+
+
+def test_earlier_values_explain_what_cuped_gains():
+    data = log(users=1500, days=12, before=12)
+    planned = online.plan(data, ["search_ctr"])
+    explained = planned.kpis["explained"].item()
+    adjusted = online.ab(data, ["search_ctr"], control="old", cuped=True).metrics["explained"]
+    assert explained == pytest.approx(adjusted.item(), abs=0.05)
+    assert 0.02 < explained < 0.4
+
+
+def test_the_kpi_that_moves_first_comes_first():
+    planned = online.plan(log(users=1500), ["search_ctr", "latency_p50"], effect=0.06)
+    assert planned.needed["kpi"][0] == "latency_p50"
+    assert "latency_p50 moves first" in str(planned)
+
+
+def test_what_cannot_be_planned_for_is_said():
+    planned = online.plan(log(users=200), ["search_ctr", "conversion_rate", "error_rate"])
+    assert planned.kpis["why"].is_null().to_list() == [True, False, False]
+    assert planned.needed["kpi"].unique().to_list() == ["search_ctr"]
+    assert [each.code for each in planned.findings] == ["short-log"]
+
+
+def test_bad_input():
+    data = log(users=30)
+    with raises("unknown-KPI", UsageError):
+        online.plan(data, ["serach_ctr"])
+    with raises("invalid-share", UsageError):
+        online.plan(data, shares=[1.5])
+    with raises("unknown-unit", UsageError):
+        online.plan(data, unit="browser")
+    with raises("no-units", InputError):
+        online.plan(data.with_columns(user=pl.lit(None, pl.String)), ["search_ctr"])
+    one = data.filter(pl.col("at").dt.date() == START.date())
+    assert len(online.plan(one, ["search_ctr"]).detectable)
+
+
+def test_the_command(run, tmp_path):
+    path = str(tmp_path / "log.parquet")
+    log(users=300).write_parquet(path)
+    done = run("online", "plan", path, "-k", "search_ctr", "--share", "0.5", "--format", "json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["needed"][0]["kpi"] == "search_ctr"
