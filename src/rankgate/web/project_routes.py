@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rankgate.web.pages import files, next_batch, pairs, preferences, users
+from rankgate.data.scales import SCALES
+from rankgate.judging.resolution.from_ratings import WAYS
+from rankgate.web.pages import files, next_batch, pairs, preferences, results, users
 from rankgate.web.route import ADMIN, MANAGE, VIEW, Field, Route
 
 STRATEGY = Field("strategy", "Raters a document", "choice", default="2", choices=(
@@ -47,6 +49,12 @@ FILES = (
 )  # fmt: skip
 
 WORK = (
+    Route("rated", "GET", "/projects/{project}/ratings/evaluation", VIEW, results.rated,
+          "Runs by single ratings",
+          (Field("convention", "Tool", "choice", choices=tuple((e, e) for e in sorted(WAYS))),
+           Field("metrics", "Metrics", default=results.TOOL_METRICS, most=300),
+           Field("scale", "Scale of the ratings", "choice",
+                 choices=tuple((e, e) for e in SCALES)))),
     Route("pairs", "GET", "/projects/{project}/pairs", VIEW, pairs.page, "Pairs",
           (Field("query", "Query", most=2_000), Field("batch", "Batch", most=100),
            Field("state", "State", "choice", choices=tuple((e, e) for e in pairs.STATES)),

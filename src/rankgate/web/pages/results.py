@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -9,6 +10,7 @@ import polars as pl
 
 from rankgate.errors import InputError
 from rankgate.evaluation.evaluate import evaluate
+from rankgate.judging.resolution.from_ratings import from_ratings
 from rankgate.judging.resolution.resolve import resolve
 from rankgate.present.pages.page import content
 from rankgate.store.kept import judgments, runs
@@ -29,6 +31,7 @@ _MOST = 50
 """Disagreements on a page."""
 
 METRICS = "nDCG@10 P@10 Judged@10"
+TOOL_METRICS = "P@10 AP@10 RR@10 CG@10 DCG@10 nDCG@10"
 
 _KEPT = ("name", "rule", "transform", "slots", "metrics", "convention")
 """What the preview of judgments sends on when they are made."""
@@ -177,6 +180,23 @@ def _numbers(
             rows.append({"run": each.name, "metric": metric, "before": old_mean,
                          "after": mean, "delta": delta})  # fmt: skip
     return rows
+
+
+def rated(asked: Asked) -> Page:
+    """The means of every run from single ratings, the whole way as a tool goes it."""
+    given = asked.values
+    with asked.store.read() as connection:
+        said = ratings.table(connection, asked.project.id, name=asked.project.name)
+        stored = [runs.rankings(each, asked.store.blobs)
+                  for each in runs.listed(connection, asked.project.id)]  # fmt: skip
+    if not stored:
+        raise InputError("there is no run in the project; add one.", code="missing-input")
+    opinions = replace(said, table=said.table.filter(pl.col("rater") != ratings.FINAL))
+    wanted = (given["metrics"] or TOOL_METRICS).split()
+    how = given["convention"] or "searchtweak"
+    result = from_ratings(opinions, stored, wanted, how, scale=given["scale"])
+    return Page("document.html", {"evaluation": result.to_dict()},
+                {"document": content(result.document())})  # fmt: skip
 
 
 def evaluation(asked: Asked) -> Page:

@@ -1,0 +1,171 @@
+"""Managers' pages: comparisons, pairs by filter, asking again, users, what to judge next."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+import pytest
+
+from rankgate.data import read_qrels, read_run
+from rankgate.gating.gate import gate
+from rankgate.store.kept import judgments, results, runs
+from rankgate.store.people import raters, users
+from rankgate.store.rating import batches, pairs, preferences, ratings, tasks
+from support.serving import Visitor
+
+OLD = {"q1": {"d0": 3.0, "d1": 2.0, "d2": 1.0}, "q2": {"d0": 2.0, "d3": 1.0}}
+NEW = {"q1": {"d0": 3.0, "d3": 2.0, "d1": 1.0}, "q2": {"d0": 2.0, "d3": 1.0}}
+
+
+@pytest.fixture
+def fresh(team, request):
+    made = team.project(re.sub(r"\W|_", "-", request.node.name)[:60].strip("-"))
+    with team.store.write() as connection:
+        for name, table in (("old", OLD), ("new", NEW)):
+            runs.add(connection, team.store.blobs, made.id, read_run(table, name), name=name)
+    return made
+
+
+def compare(manager, project, kind, **more):
+    path = f"/projects/{project.name}/preferences"
+    fields = {"name": kind, "kind": kind, "priority": "9", "strategy": "2", **more}
+    return manager.send(path, path, **fields)
+
+
+@pytest.mark.parametrize(("kind", "first", "second"), [("lists", "old", "new"),
+                                                      ("documents", "d1", "d3")])  # fmt: skip
+def test_which_run_is_better(team, fresh, kind, first, second):
+    manager = team.visitor("manager")
+    assert compare(manager, fresh, kind, first="old", second="new").status == 303
+    path = f"/projects/{fresh.name}"
+    for name in ("rater", "manager"):
+        visitor = team.visitor(name)
+        task = visitor.get(f"{path}/rate.json").json()["task"]
+        assert task["batch"]["kind"] == kind
+        shown = visitor.get(f"{path}/rate").data.decode()
+        assert "Which " in shown
+        assert "old" not in str(task["sides"])
+        wanted = "left" if task["swapped"] else "right"  # the second, wherever it is shown
+        taken = visitor.post(f"{path}/ratings", task=task["id"], choice="equal").json()
+        assert taken["progress"]["last"] == task["id"]
+        back = visitor.post(f"{path}/ratings/withdraw", task=task["id"]).json()
+        assert back["task"]["id"] == task["id"]
+        assert visitor.post(f"{path}/ratings", task=task["id"], choice=wanted).status == 200
+        assert f"/rate?task={task['id']}" in visitor.get(f"{path}/history").data.decode()
+    (found,) = manager.get(f"{path}/preferences.json").json()["batches"]
+    assert (found["done"], found["preferences"]) == (1, 2)  # the lists of q2 are alike
+    assert {k: found["outcome"][k] for k in ("first", "second", "equal", "p_value")} == {
+        "first": 0, "second": 1, "equal": 0, "p_value": 1.0}  # fmt: skip
+    assert found["pairs"][0]["first"] == first
+    rows = pl.read_csv(manager.get(f"{path}/preferences/{found['id']}/file").data)
+    assert rows["second"].to_list() == [second] * 2
+    assert rows["better"].to_list() == ["second"] * 2
+
+
+def test_a_difference_of_two_raters_is_a_result(team, fresh):
+    with team.store.write() as connection:
+        batch = batches.add(connection, fresh.id, "two", kind="lists", strategy="2")
+        one, other = (runs.find(connection, fresh.id, name).id for name in ("old", "new"))
+        sides = [("q1", batches.Side(run=one), batches.Side(run=other))]
+        batches.add_preferences(connection, batch, sides)
+        (task,) = [each for each in range(1, 10_000)
+                   if _batch_of(connection, each) == batch.id][:1]  # fmt: skip
+        for name, choice in (("ann", "left"), ("bob", "right")):
+            rater = raters.ensure(connection, name).id
+            preferences.prefer(connection, task, rater, preference_id=f"{name} {task}",
+                               choice=choice)  # fmt: skip
+        assert tasks.progress(connection, fresh.id, batch.id).done == 1
+        assert preferences.table(connection, batch.id)["better"].to_list() == ["first", "second"]
+
+
+def _batch_of(connection, task):
+    try:
+        return tasks.get(connection, task).batch.id
+    except Exception:  # noqa: BLE001 - no such task
+        return None
+
+
+def test_pairs_of_a_file(team, fresh):
+    manager = team.visitor("manager")
+    table = ("pairs.csv", b"query,left,right\nq1,d0,d1\nq1,d2,d2\n")
+    assert compare(manager, fresh, "documents", pairs=table).status == 303
+    (found,) = manager.get(f"/projects/{fresh.name}/preferences.json").json()["batches"]
+    assert found["open"] == 1  # a document is not compared with itself
+    for wrong in ({"pairs": ("p.csv", b"a,b\n1,2\n")}, {"first": "old"}, {"kind": "lists",
+                  "pairs": table}):  # fmt: skip
+        assert compare(manager, fresh, **{"kind": "documents", "name": "x", **wrong}).status == 400
+
+
+def test_pages_stay_where_they_are_while_others_rate(team, fresh):
+    with team.store.write() as connection:
+        batch = batches.add(connection, fresh.id, "many")
+        many = pl.DataFrame({"query_id": ["q9"] * 120, "doc_id": [f"x{i}" for i in range(120)]})
+        batches.add_pairs(connection, batch, many)
+    manager = team.visitor("manager")
+    path = f"/projects/{fresh.name}/pairs.json?batch=many"
+    seen, after = [], 0
+    while after is not None:
+        found = manager.get(f"{path}&after={after}").json()
+        seen += [each["doc_id"] for each in found["pairs"]]
+        after = found["after"]
+        team.visitor("rater").get(f"/projects/{fresh.name}/rate.json")
+    assert sorted(seen) == sorted(many["doc_id"])
+    assert manager.get(f"{path}&state=done").json()["pairs"] == []
+    assert len(manager.get(f"{path}&query=q9").json()["pairs"]) == 50
+    assert manager.get(f"{path}&query=q1").json()["pairs"] == []
+
+
+def test_answers_are_taken_back_by_filter(team, fresh):
+    path = f"/projects/{fresh.name}"
+    rater, manager = team.visitor("rater"), team.visitor("manager")
+    for _ in range(3):
+        task = rater.get(f"{path}/rate.json").json()["task"]
+        rater.post(f"{path}/ratings", task=task["id"], grade=1)
+    done = manager.post(f"{path}/pairs/reset", rater="rater", batch="first").json()
+    assert done == {"taken_back": 3}
+    with team.store.read() as connection:
+        assert len(list(ratings.facts(connection, fresh.id))) == 6  # nothing is removed
+        number = raters.of_project(connection, fresh.id)
+        assert number == {}
+        chosen = pairs.listed(connection, fresh.id, pairs.Filter())
+        assert [each.answers for each in chosen] == [[]] * 4
+    assert manager.post(f"{path}/pairs/reset", rater="nobody").status == 400
+    assert rater.post(f"{path}/pairs/reset", rater="rater").status == 403
+
+
+def test_a_user_is_removed_and_their_ratings_stay(team, fresh):
+    with team.store.write() as connection:
+        leaver = users.add(connection, "leaver", users.password_of(connection, "rater"))
+        users.grant(connection, fresh.id, leaver.id, "rater")
+    path = f"/projects/{fresh.name}"
+    visitor, root = team.visitor("leaver"), team.visitor("root")
+    task = visitor.get(f"{path}/rate.json").json()["task"]
+    visitor.post(f"{path}/ratings", task=task["id"], grade=2)
+    assert root.send(f"/users/{leaver.id}/remove", "/users", confirm="other").status == 400
+    assert root.send(f"/users/{leaver.id}", "/users", sign_in="no").status == 303
+    assert Visitor(team.address).sign_in("leaver").status == 403
+    assert root.send(f"/users/{leaver.id}/remove", "/users", confirm="leaver").status == 303
+    text = team.visitor("manager").get(f"{path}/ratings/file?format=csv").data.decode()
+    assert "leaver" not in text
+    assert f"removed-{leaver.id}" in text
+    assert team.visitor("manager").get("/users").status == 403
+
+
+def test_an_open_verdict_becomes_a_batch(team, fresh):
+    qrels = read_qrels({"q1": {"d0": 1}, "q2": {"d0": 1}}, "gold")
+    verdict = gate(qrels, read_run(OLD, "old"), read_run(NEW, "new"))
+    assert verdict.verdict != "pass"
+    with team.store.write() as connection:
+        judgments.add(connection, team.store.blobs, fresh.id, qrels, name="gold")
+        results.add(connection, team.store.blobs, fresh.id, verdict.to_dict())
+    manager = team.visitor("manager")
+    path = f"/projects/{fresh.name}"
+    found = manager.get(f"{path}/next.json").json()
+    assert (found["first"], found["second"]) == ("old", "new")
+    assert found["verdicts"][0]["here"]
+    assert "influence" in found["pairs"][0]["why"]
+    made = manager.post(f"{path}/coverage", name="next", first="old", second="new",
+                        order="influence", metric=found["metric"])  # fmt: skip
+    assert made.json()["tasks"] == found["total"] == len(found["pairs"]) > 0
+    assert manager.get(f"{path}/next.json?first=old&second=none").json()["problem"]
