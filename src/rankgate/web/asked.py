@@ -60,6 +60,7 @@ class Asked:
         address: where it comes from.
         origin: scheme and host, for links that people pass on.
         form_word: the word of forms before anybody is signed in.
+        cookies: that the browser sent.
         batch_of: rows of a JSON array, where the route takes one.
     """
 
@@ -70,6 +71,7 @@ class Asked:
     address: str = ""
     origin: str = ""
     form_word: str = ""
+    cookies: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def store(self) -> Store:

@@ -25,6 +25,8 @@ from rankgate.errors import UsageError
 @click.option("--base", default="", help="Path under which the proxy serves it, as /judging.")
 @click.option("--name", "names", multiple=True, metavar="HOST",
               help="Host name that it answers by; may be given several times.")  # fmt: skip
+@click.option("--oidc", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="TOML file with a table [oidc]: sign-in by OpenID Connect.")  # fmt: skip
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 64),
               help="Processes that serve, about one a core.")  # fmt: skip
 def command(
@@ -37,6 +39,7 @@ def command(
     proxies: tuple[str, ...],
     base: str,
     names: tuple[str, ...],
+    oidc: Path | None,
     workers: int,
 ) -> None:
     """Serve the pages where people rate together, and the REST API.
@@ -49,15 +52,18 @@ def command(
     rankgate serve --store postgresql://rankgate@db/judging --host 0.0.0.0 --behind-proxy
     """
     from rankgate.web.first import first_link, opened
+    from rankgate.web.oidc.settings import read
     from rankgate.web.server import configured, listening, serve, trusted_proxies
 
     if (certificate is None) != (key is None):
         raise UsageError("--certificate and --key go together.", code="missing-input")
+    provider = read(oidc)
     trusted = trusted_proxies(proxies, behind_proxy=behind_proxy)
     with opened(store) as found:
         config = configured(
-            found, host, certificate=certificate, behind_proxy=behind_proxy, base=base, names=names
-        )
+            found, host, certificate=certificate, behind_proxy=behind_proxy, base=base, names=names,
+            oidc=provider,
+        )  # fmt: skip
         place = listening(host, port)
         shown = f"[{host}]" if ":" in host else host
         scheme = "https" if certificate else "http"

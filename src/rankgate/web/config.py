@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rankgate.store.store import Store
+    from rankgate.web.oidc.settings import Oidc
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class Config:
 
     Attributes:
         store: where everything is.
+        oidc: how people sign in by OpenID Connect; None is by password only.
         base: the path under which a proxy serves it, without a slash at the end.
         secure: whether people reach it by TLS, so that cookies are sent over nothing else.
         hosts: the only names by which it answers; empty is any.
@@ -25,6 +27,7 @@ class Config:
     """
 
     store: Store
+    oidc: Oidc | None = None
     base: str = ""
     secure: bool = False
     hosts: frozenset[str] = frozenset()

@@ -22,7 +22,7 @@ from rankgate.web.asked import Asked, Upload, Who
 from rankgate.web.fields import checked
 from rankgate.web.headers import secured
 from rankgate.web.render import plain, rendered
-from rankgate.web.replies import Done, Page, Refused, Reply, Sent
+from rankgate.web.replies import Away, Done, Page, Refused, Reply, Sent
 from rankgate.web.route import ANYONE, Route
 
 if TYPE_CHECKING:
@@ -149,6 +149,7 @@ class Endpoint:
             address=_address(request),
             origin=f"{self._scheme(request)}://{request.headers.get('host', '')}",
             form_word=form_word,
+            cookies=request.cookies,
         )
         return self._response(request, asked.who, self.route.handler(asked), as_json=as_json)
 
@@ -156,7 +157,9 @@ class Endpoint:
         if isinstance(reply, Sent):
             return self._file(reply)
         cookies = dict(reply.cookies)
-        if isinstance(reply, Done):
+        if isinstance(reply, Away):
+            response = Response(status_code=303, headers={"location": reply.address})
+        elif isinstance(reply, Done):
             response = self._done(request, who, reply, as_json=as_json)
         elif as_json:
             response = Response(plain(reply.data), reply.status, media_type="application/json")

@@ -59,7 +59,20 @@ class Sent:
     fresh: bool = True
 
 
-Reply = Page | Done | Sent
+@dataclass(frozen=True)
+class Away:
+    """The browser goes to another site.
+
+    Attributes:
+        address: whole.
+        cookies: to set.
+    """
+
+    address: str
+    cookies: Mapping[str, str | None] = field(default_factory=dict)
+
+
+Reply = Page | Done | Sent | Away
 
 
 class Refused(Exception):  # noqa: N818 - it is an answer

@@ -16,6 +16,7 @@ from rankgate.web.pages import (
     rate,
     results,
     sign_in,
+    sign_in_oidc,
 )
 from rankgate.web.project_routes import FILES, STRATEGY, WORK
 from rankgate.web.route import ADMIN, ANYONE, MANAGE, RATE, SIGNED_IN, VIEW, Field, Route
@@ -39,6 +40,12 @@ _ACCOUNTS = (
           scope=None),
     Route("sign-in", "POST", "/sign-in", ANYONE, sign_in.sign_in, "Sign in",
           (Field("name", "Name", required=True, most=100), _PASSWORD, _NEXT), scope=None),
+    Route("oidc", "GET", "/sign-in/oidc", ANYONE, sign_in_oidc.begin, "Sign in with a provider",
+          (_NEXT, Field("invitation", most=200)), scope=None),
+    Route("oidc-callback", "GET", "/sign-in/oidc/callback", ANYONE, sign_in_oidc.callback,
+          "Sign in with a provider",
+          (Field("state", most=200), Field("code", most=4_000), Field("iss", most=2_000),
+           Field("error", most=200)), scope=None),
     Route("sign-out", "POST", "/sign-out", SIGNED_IN, sign_in.sign_out, "Sign out", scope=None),
     Route("invitation", "GET", "/invitations/{secret}", ANYONE, sign_in.invitation,
           "You are invited", scope=None),

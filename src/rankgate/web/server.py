@@ -14,6 +14,7 @@ from rankgate.web.limits import SharedBuckets
 
 if TYPE_CHECKING:
     from rankgate.store.store import Store
+    from rankgate.web.oidc.settings import Oidc
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -36,6 +37,7 @@ def configured(
     behind_proxy: bool,
     base: str,
     names: tuple[str, ...],
+    oidc: Oidc | None = None,
 ) -> Config:
     """The settings of a server.
 
@@ -53,7 +55,7 @@ def configured(
         raise UsageError(problem, code="invalid-path")
     alone = is_local(host) and not behind_proxy and not names
     hosts = LOCAL | {host} if alone else frozenset(each.lower() for each in names)
-    return Config(store, base, secure=bool(certificate) or behind_proxy, hosts=hosts)
+    return Config(store, oidc, base, secure=bool(certificate) or behind_proxy, hosts=hosts)
 
 
 def trusted_proxies(addresses: tuple[str, ...], *, behind_proxy: bool) -> tuple[str, ...]:

@@ -99,23 +99,32 @@ def accept(
         UsageError: the link is not valid; the name is taken.
     """
     found = find(connection, secret)
-    used = None if found is None else connection.execute(
-        sa.update(invitations)
-        .where(invitations.c.id == found.id, invitations.c.used_at.is_(None))
-        .values(used_at=now())
-    ).rowcount  # fmt: skip
-    if found is None or not used:
-        raise UsageError(
-            "this invitation was used, has been revoked or is too old; ask for another.",
-            code="invalid-invitation",
-        )
+    if found is None:
+        raise _ended()
     user = people.add(connection, found.name or name, hashed, display=display, admin=found.admin)
+    join(connection, found, user)
+    return user
+
+
+def join(connection: Connection, found: Invitation, user: User) -> None:
+    """Give a user what an invitation gives; it is used.
+
+    Raises:
+        UsageError: somebody else used it at the same moment.
+    """
+    open_ = sa.and_(invitations.c.id == found.id, invitations.c.used_at.is_(None))
+    used = sa.update(invitations).where(open_).values(used_at=now(), used_by=user.id)
+    if not connection.execute(used).rowcount:
+        raise _ended()
+    if found.admin and not user.admin:
+        people.set_admin(connection, user.id, admin=True)
     if found.project is not None:
         people.grant(connection, found.project, user.id, found.role)
-    connection.execute(
-        sa.update(invitations).where(invitations.c.id == found.id).values(used_by=user.id)
-    )
-    return user
+
+
+def _ended() -> UsageError:
+    problem = "this invitation was used, has been revoked or is too old; ask for another."
+    return UsageError(problem, code="invalid-invitation")
 
 
 def waiting(connection: Connection, project: int | None = None) -> list[Invitation]:

@@ -80,6 +80,15 @@ def end_all(connection: Connection, user: int) -> None:
     connection.execute(sa.delete(sessions).where(sessions.c.user == user))
 
 
+def spent(connection: Connection, word: str) -> bool:
+    """Note a word that may be used once; whether it was used before, within a day."""
+    name = f"once {secret_hash(word)}"
+    if connection.scalar(sa.select(sign_ins.c.id).where(sign_ins.c.name == name)) is not None:
+        return True
+    new_id(connection, sign_ins, name=name, address="", at=now(), good=True)
+    return False
+
+
 def attempted(connection: Connection, name: str, address: str, *, good: bool) -> None:
     """Note an attempt to sign in; attempts of more than a day ago are forgotten."""
     moment = now()

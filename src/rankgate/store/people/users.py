@@ -103,6 +103,21 @@ def by_identity(connection: Connection, issuer: str, subject: str) -> User | Non
     return _first(connection, sa.and_(users.c.issuer == issuer, users.c.subject == subject))
 
 
+def link(connection: Connection, user: int, issuer: str, subject: str) -> None:
+    """Let a user sign in by an identity of OpenID Connect.
+
+    Raises:
+        UsageError: they have another identity.
+    """
+    free = sa.and_(users.c.id == user, users.c.issuer.is_(None), users.c.subject.is_(None))
+    linked = sa.update(users).where(free).values(issuer=issuer, subject=subject)
+    if not connection.execute(linked).rowcount:
+        raise UsageError(
+            "this user signs in by another identity; an admin removes it first.",
+            code="other-identity",
+        )
+
+
 def listed(connection: Connection) -> list[User]:
     """Every user, by name."""
     return [value_of(User, row) for row in connection.execute(sa.select(users).order_by("name"))]

@@ -23,7 +23,9 @@ _TRIES, _FROM_ONE, _SINCE = 10, 100, timedelta(minutes=15)
 
 def page(asked: Asked) -> Page:
     """The form to sign in."""
-    return Page("sign_in.html", {"next": _inside(asked.values["next"])})
+    return Page(
+        "sign_in.html", {"next": inside(asked.values["next"]), "provider": _provider(asked)}
+    )
 
 
 def sign_in(asked: Asked) -> Done:
@@ -44,21 +46,22 @@ def sign_in(asked: Asked) -> Done:
             audit.record(connection, audit.Actor("nobody"), "sign-in.failed", name[:100])
         else:
             user = users.named(connection, name)
-            secret = _begun(asked, connection, user)
+            secret = begun(asked, connection, user)
     if not good:
         raise Refused(403, "wrong-password", "The name or the password is wrong.")
-    to = _inside(asked.values["next"])
+    to = inside(asked.values["next"])
     return Done(to, {"user": user.name}, cookies={SESSION: secret, FORM: None})
 
 
-def _begun(asked: Asked, connection: Connection, user: User) -> str:
+def begun(asked: Asked, connection: Connection, user: User) -> str:
+    """Begin a session, and end the one that there was; its secret."""
     if asked.who.session is not None:
         sessions.end(connection, asked.who.session.id)
     audit.record(connection, audit.Actor(user.name, user.id), "sign-in", user.name)
     return sessions.begin(connection, user.id)[1]
 
 
-def _inside(path: str | None) -> str:
+def inside(path: str | None) -> str:
     """A path of our own to go on to; anything else is the list of projects."""
     good = path and path.startswith("/") and not path.startswith(("//", "/\\"))
     return path if path and good and path.isprintable() and "\\" not in path else "/projects"
@@ -83,7 +86,13 @@ def invitation(asked: Asked) -> Page:
             "This invitation was used, has been revoked or is too old; ask for another.",
         )
     data = {"name": found.name, "admin": found.admin, "role": found.role}
-    return Page("invitation.html", data, {"secret": asked.path["secret"]})
+    extra = {"secret": asked.path["secret"], "provider": _provider(asked)}
+    return Page("invitation.html", data, extra)
+
+
+def _provider(asked: Asked) -> str | None:
+    """What the button for OpenID Connect calls the provider."""
+    return None if asked.config.oidc is None else asked.config.oidc.name
 
 
 def accept(asked: Asked) -> Done:
@@ -95,7 +104,7 @@ def accept(asked: Asked) -> Done:
             connection, asked.path["secret"], given["name"] or "", hashed, given["display"] or ""
         )
         audit.record(connection, audit.Actor(user.name, user.id), "invitation.accept", user.name)
-        secret = _begun(asked, connection, user)
+        secret = begun(asked, connection, user)
     return Done("/projects", {"user": user.name}, cookies={SESSION: secret, FORM: None})
 
 
