@@ -8,12 +8,16 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 from forms import FORMS
 
 from rankgate.data import read_qrels, read_run
 from rankgate.errors import RankgateError, UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
+from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.scoring import CONVENTIONS, Convention
+from rankgate.scoring.alignment.judgments import JudgmentIndex
+from rankgate.scoring.alignment.subtopics import with_subtopics as by_subtopic
 from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
@@ -98,7 +102,7 @@ def _known(peer: Peer, name: str) -> Asked | None:
     how = CONVENTIONS[peer.convention]
     option = next((word for word in peer.options if name.endswith(word)), "")
     try:
-        metric = chosen_metrics(name.removesuffix(option), how)[0][1]
+        metric = chosen_metrics(name.removesuffix(option), how, FACET_METRICS)[0][1]
     except UsageError:
         return None
     return Asked(metric, replace(how, **peer.options.get(option, {})), option)
@@ -142,7 +146,7 @@ def _ours(given: Collection, names: set[str], known: Known) -> dict[Any, float |
 def _parts(given: Collection, metrics: list[tuple[str, Metric]], how: Convention) -> list[Any]:
     """The values of some metrics; where one is refused, of each by itself."""
     try:
-        scores = score(read_qrels(given["qrels"]), read_run(given["run"]), metrics, how)
+        scores = score(_judgments(given), read_run(given["run"]), metrics, how)
     except RankgateError as error:
         if len(metrics) > 1:
             return [part for each in metrics for part in _parts(given, [each], how)]
@@ -154,6 +158,16 @@ def _parts(given: Collection, metrics: list[tuple[str, Metric]], how: Convention
         for query, value in zip(scores.query_ids, scores.values[name], strict=True):
             result[name, query] = _plain(float(value))
     return [result]
+
+
+def _judgments(given: Collection) -> JudgmentIndex:
+    """The judgments of a collection, by subtopic where it has rows of them."""
+    if "rows" not in given:
+        return JudgmentIndex.of(read_qrels(given["qrels"]))
+    names = ["query_id", "doc_id", "subtopic", "grade"]
+    rows = pl.DataFrame(given["rows"], schema=names, orient="row")
+    index = JudgmentIndex.read(rows, subtopics=True)
+    return by_subtopic(index, index.by_subtopic)
 
 
 def _plain(value: float) -> float | None:

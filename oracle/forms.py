@@ -67,6 +67,22 @@ def listed_relevant(collection: Collection) -> Collection:
     return listed(relevant(collection))
 
 
+def faceted(collection: Collection) -> Collection:
+    """As ``shared``, with ``rows`` of judgments by subtopic: query, document, subtopic, grade.
+
+    A document with a grade has one to three of four subtopics, which its name and its grade say.
+    """
+    both = shared(collection)
+    rows = [
+        (query, document, str(1 + (seed + i) % 4), max(grade, 0))
+        for query, grades in both["qrels"].items()
+        for document, grade in grades.items()
+        for seed in [sum(document.encode()) + grade]
+        for i in range(1 + seed % 3)
+    ]
+    return {**both, "rows": rows}
+
+
 def ranked(ranking: Mapping[str, float]) -> list[str]:
     """The documents by falling score, equal scores in the order of the ranking."""
     return sorted(ranking, key=lambda name: -ranking[name])
@@ -82,5 +98,6 @@ def has_ties(collection: Collection, *, single: bool = False) -> bool:
 
 
 FORMS: Mapping[str, Callable[[Collection], Collection]] = {
-    each.__name__: each for each in (plain, shared, complete, relevant, listed, listed_relevant)
+    each.__name__: each
+    for each in (plain, shared, complete, relevant, listed, listed_relevant, faceted)
 }

@@ -32,11 +32,12 @@ def main() -> None:
     asked = words.parse_args()
     chosen = [peer for peer in PEERS if not asked.peers or peer.name in asked.peers]
     WORK.mkdir(exist_ok=True)
-    cases = collections(asked.count)
-    source = WORK / "collections.json"
-    source.write_text(json.dumps(cases))
+    every = collections(asked.count)
     found = []
     for peer in chosen:
+        cases = every[: peer.most]
+        source = WORK / "collections.json"
+        source.write_text(json.dumps(cases))
         measured = _asked(peer, source, kept=asked.kept)
         result = measured if isinstance(measured, Found) else compared(peer, cases, measured)
         print(result.line, flush=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from collections_of import COUNT
 from forms import has_ties
 
 Collection = dict[str, Any]
@@ -33,6 +34,7 @@ class Peer:
             work together; then `also` has them all.
         excluded: reasons for not comparing a value, with the test for each.
         options: what a word behind a metric's name changes in the convention.
+        most: how many of the collections it is given.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Peer:
     alone: bool = False
     excluded: tuple[tuple[str, Excluded], ...] = ()
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    most: int = COUNT
 
     def close(self, metric: str) -> float:
         """The tolerance of a metric."""
@@ -159,6 +162,25 @@ PEERS = (
     ),
     Peer("lenskit", "lenskit", "2025.8.1", "lenskit_.py", "lenskit", form="listed_relevant"),
     Peer("cwl", "cwl-eval", "1.0.12", "cwl.py", "cwl", tolerance=1e-6, also=("ir_measures",)),
+    Peer(
+        "cwl_users",
+        "cwl-eval",
+        "1.0.12",
+        "cwl_users.py",
+        "cwl",
+        form="listed",
+        tolerance=1e-8,
+        most=300,
+    ),
+    Peer(
+        "ndeval",
+        "pyndeval",
+        "0.0.8",
+        "ndeval_.py",
+        "ir_measures",
+        form="faceted",
+        also=("ir_measures",),
+    ),
     Peer(
         "ntcir",
         "pyNTCIREVAL",

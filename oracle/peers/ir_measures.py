@@ -17,7 +17,9 @@ NAMES = [
     *("SetP", "SetR", "SetF", "IPrec@0.5", "IPrec@0.2", "NumRel"),
     *("RBP(rel=1)", "RBP(rel=1,p=0.5)"),
     *("AP(judged_only=True)", "nDCG(judged_only=True)@3", "P(judged_only=True)@3"),
-    *("Compat(p=0.8)", "SetAP"),
+    *("Compat(p=0.8)", "Compat(p=0.8,normalize=False)", "SetAP", "SetP(relative=True)"),
+    *("INST(max_rel=3)", "INSQ(T=2.0,max_rel=3)", "BPM(max_rel=3)@5", "NERR8(max_rel=3)@5"),
+    *("NERR9(max_rel=3)@5", "NERR10(max_rel=3)", "NERR11(max_rel=3)", "SDCG(max_rel=3)@5"),
 ]
 PERL = ["nDCG(dcg='exp-log2')@3", "nDCG(dcg='exp-log2')@10", "ERR@3", "ERR@10"]
 

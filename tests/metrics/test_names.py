@@ -10,6 +10,7 @@ from rankgate.errors import RankgateError, UsageError
 from rankgate.metrics import names, trec
 from rankgate.metrics.catalogue import CATALOGUE, by_name
 from rankgate.metrics.names import parse, parse_all
+from rankgate.metrics.subtopics import FACET_METRICS
 from support.wording import raises
 
 SPELLINGS = {
@@ -26,6 +27,12 @@ SPELLINGS = {
     "SetR": "SetR",
     "SetF(beta=2.)": "SetF(beta=2.0)",
     "SetRelP": "SetRelP",
+    "SetP(relative=True)": "SetRelP",
+    "SetP(rel=2,relative=False)": "SetP(rel=2)",
+    "Compat(p=0.8,normalize=True)": "Compat(p=0.8,best='ideal')",
+    "Compat(normalize=False)": "Compat(best='endless')",
+    "SDCG(dcg='log2',max_rel=3)@5": "SDCG(max_grade=3)@5",
+    "INST(T=2.0,min_rel=1,max_rel=3)": "INST(T=2.0,max_grade=3,min_grade=1)",
     "SetAP": "SetAP",
     "NumQ": "NumQ",
     "NumRet": "NumRet",
@@ -220,3 +227,13 @@ def test_what_is_printed_reads_back(metric):
 def test_any_text_is_a_metric_or_a_deliberate_error(text):
     with contextlib.suppress(RankgateError):
         parse_all(text)
+
+
+@pytest.mark.parametrize("name", ["α_nDCG(alpha=0.3)@5", "α_DCG@5"])
+def test_names_of_subtopic_metrics_may_be_greek(name):
+    assert str(parse(name, FACET_METRICS)) == name.replace("α", "alpha")
+
+
+def test_a_metric_of_subtopics_without_a_cutoff_is_refused_as_such():
+    with raises("incomplete-metric", UsageError):
+        parse_all("P_IA", FACET_METRICS)

@@ -30,6 +30,8 @@ CHOICES = [
     ("ir_measures", "Accuracy", ONE, TIED_B, 0),
     ("ir_measures", "Accuracy", ONE, NEAR, 1),
     ("ir_measures", "SDCG(max_rel=1)@1", ONE, TIED_B, 0),
+    ("ir_measures", "NERR8(max_rel=1)@1", ONE, TIED_B, 0),
+    ("ir_measures", "BPM(max_rel=1)@1", ONE, TIED_B, 0),
     ("ir_measures", "nDCG(dcg='exp-log2')@3", ONE, NEAR, 1),
     ("ir_measures", "nDCG@3", ONE, NEAR, 1 / _3),
     ("ir_measures", "ERR@3", ONE, NEAR, 1 / 16),

@@ -120,7 +120,7 @@ def _read(
     text: str, extra: Sequence[Metric], otherwise: Metric | None = None
 ) -> list[tuple[str, Metric]]:
     """By trec_eval's spelling, or in any case, or from a plug-in, or the error that helps."""
-    spelled = trec.read(text)
+    spelled = trec.read(text) if otherwise is None or text in trec.NAMED else None
     if spelled is not None:
         return spelled
     names = _LOOSE | _folded(extra)
@@ -146,8 +146,7 @@ def _canonical(text: str, names: Names, *, folded: bool = False) -> Metric | Non
     if match is None or metric is None:
         return None
     given = _arguments(match["inside"] or "", text)
-    if metric.name == "NumRet" and "rel" in given:  # as ir_measures says it
-        metric = by_name["NumRelRet"]
+    metric = _of_ir_measures(metric, given)
     metric = metric(**_translated(given, metric)) if given else metric
     return metric if match["at"] is None else metric @ _number(match["at"], text)
 
@@ -166,12 +165,24 @@ def _arguments(inside: str, text: str) -> dict[str, object]:
         ) from None
 
 
+def _of_ir_measures(metric: Metric, given: dict[str, object]) -> Metric:
+    """The metric that a name of ir_measures is with these parameters; takes out what it said."""
+    if metric.name == "NumRet" and "rel" in given:
+        return by_name["NumRelRet"]
+    if metric.name in {"SetP", "SetRelP"} and isinstance(given.get("relative"), bool):
+        return by_name["SetRelP" if given.pop("relative") else "SetP"]
+    return metric
+
+
 def _translated(given: Mapping[str, object], metric: Metric) -> dict[str, object]:
     """Parameters by our names where ir_measures has others."""
     words = dict(given)
     if "dcg" in words:
         form = words.pop("dcg")
-        words["gain"] = _FORMS.get(str(form), form)
+        if form != "log2" or "gain" in metric.parameters:  # its only discount has no other form
+            words["gain"] = _FORMS.get(str(form), form)
+    if isinstance(words.get("normalize"), bool) and metric.name == "Compat":
+        words["best"] = "ideal" if words.pop("normalize") else "endless"
     for theirs, ours in (("gains", "gain"), ("max_rel", "max_grade"), ("min_rel", "min_grade")):
         if theirs in words:
             words[ours] = words.pop(theirs)

@@ -189,6 +189,7 @@ def _over_ideal(
 AlphaDCG = FacetMetric(
     "alpha_DCG",
     alpha_dcg,
+    aliases=("α_DCG",),
     title="Discounted gain of subtopics, those answered before worth less.",
     formula="α-DCG@k = Σ_{i≤k} Σ_s rel(i, s) · (1 − α)^{cᵢ(s)} / log₂(i + 1)",
     source=f"{_CLARKE}; ndeval (over the collection's greatest)",
@@ -198,6 +199,7 @@ AlphaDCG = FacetMetric(
 AlphaNDCG = FacetMetric(
     "alpha_nDCG",
     alpha_ndcg,
+    aliases=("α_nDCG",),
     title="Discounted gain of subtopics over that of the greedy ideal ranking.",
     formula="α-nDCG@k = α-DCG@k / α-DCG@k of the greedy ideal ranking",
     source=f"{_CLARKE}; ndeval",

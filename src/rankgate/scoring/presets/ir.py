@@ -10,6 +10,11 @@ _ABOVE_ZERO = 5e-324  # the least number above 0: any grade above 0 is relevant
 _GDEVAL = {"precision": "float64", "duplicates": "each", "digits": 5}
 _CWL = {"ties": "file_order", "precision": "float64", "duplicates": "each", "depth": 1000}
 _SORTED_BY_ID = {"ties": "doc_id_asc", "precision": "float64"}
+_USERS = ("BPM", "INSQ", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "RBP", "SDCG")
+_NDEVAL = (
+    *("AP_IA", "ERR_IA", "NRBP", "P_IA", "StRecall", "alpha_DCG", "alpha_nDCG", "nERR_IA"),
+    "nNRBP",
+)  # of a query without a relevant document it has no nNRBP
 
 IR_MEASURES = Convention(
     "ir_measures",
@@ -58,16 +63,11 @@ IR_MEASURES = Convention(
         "Judged": _SORTED_BY_ID,
         "NumQ": {"missing": "leave_out"},
         "NumRel": {"missing": "leave_out"},
-        "RBP": _CWL,
         "RR@": _SORTED_BY_ID,
-        "SDCG": _CWL,
+        **dict.fromkeys(_USERS, _CWL),
+        **dict.fromkeys(_NDEVAL, _SORTED_BY_ID),
+        "nNRBP": {**_SORTED_BY_ID, "without_relevant": None},
         "nDCG(gain='exp')": _GDEVAL,
-    },
-    spellings={
-        "Compat(p={p},normalize=False)": "Compat(p={p},best='endless')",
-        "SDCG(max_rel={top})@{k}": "SDCG(max_grade={top})@{k}",
-        "SetP(relative=True)": "SetRelP",
-        "SetP(rel={rel},relative=True)": "SetRelP(rel={rel})",
     },
 )
 GDEVAL = Convention(
@@ -103,7 +103,6 @@ CWL = Convention(
     depth=1000,
     parameters={"AP": {"denominator": "found"}, "RBP": {"horizon": 1000}},
     spellings={
-        "SDCG(max_rel={top})@{k}": "SDCG(max_grade={top})@{k}",
         "NDCG-k@{k}": "SDCG(max_grade=1)@{k}",
     },
 )
