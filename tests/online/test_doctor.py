@@ -59,6 +59,11 @@ def planted(rows):
         "events-after-session-end": (changed(clicks[0], timestamp=stamp(1900)), 1),
         "labels-out-of-scale": ([*rows, *survey, event("survey", 1, 30, event_attributes={
             "value": 7})], 1),
+        "search-recorded-late": ([*rows, search(0, 5000)], 1),
+        "purchases-without-search": ([*rows, event("purchase", 900, 30, 0)], 1),
+        "carts-without-search": ([*rows, event("add_to_cart", 900, 30, 0)], 1),
+        "results-contradicted": (
+            changed(0, query_attributes={"hits": 0}), 1),
         "negative-revenue": ([*rows, event("purchase", 1, 30, event_attributes={
             "value": -3.5, "object": {"object_id": "d1"}})], 1),
         "repeated-query-id": ([*rows, search(1, 60, user_query="something else")], 1),

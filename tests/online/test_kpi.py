@@ -70,6 +70,8 @@ EXPECTED = {
     "zero_result_rate": 1 / 5,
     "reformulation_rate": 1 / 6,
     "refinement_rate": 0 / 6,
+    "reformulation_chain_length": 6 / 5,
+    "chain_success_rate": 2 / 5,
     "repeated_query_rate": 1 / 6,
     "mrr_first_click": (1 / 2 + 1) / 4,
     "mrr_last_click": (1 + 1) / 4,
@@ -97,6 +99,7 @@ EXPECTED = {
     "reformulations_per_session": 1 / 3,
     "session_success_rate": 1 / 3,
     "searches_per_success": 6 / 1,
+    "pages_per_success": (4 + 3 + 2) / 1,
     "time_to_success_p50": 60.0,
     "session_conversion_rate": 1 / 3,
     "revenue_per_session": 40 / 3,
@@ -196,16 +199,50 @@ def test_bots_and_repeated_events_can_be_left_out(tmp_path):
     assert len(clean.excluded) == 2
 
 
-def test_success_is_what_the_user_declares(place):
+@pytest.mark.parametrize(
+    ("success", "share", "seconds"),
+    [
+        (("survey", "click"), 2 / 3, (24 + 2) / 2),
+        (("survey>=4",), 1 / 3, 150),
+        (("survey > 4",), 0, None),
+        (("click and survey >= 4",), 1 / 3, 150),
+        (("purchase and survey",), 0, None),
+        (("refund", "purchase >= 40"), 2 / 3, (60 + 100) / 2),
+    ],
+)
+def test_success_is_what_the_user_declares(place, success, share, seconds):
+    names = ("session_success_rate", "time_to_success_p50")
     found = online.kpi(
-        place / "log.jsonl", ("session_success_rate",), mapping=place / "map.toml", by=(),
-        success=("survey", "click"),
-    )  # fmt: skip
-    assert found["session_success_rate"] == 2 / 3
+        place / "log.jsonl", names, mapping=place / "map.toml", by=(), success=success
+    )
+    assert found["session_success_rate"] == share
+    assert found["time_to_success_p50"] == seconds
+
+
+def test_null_is_not_zero(tmp_path):
+    rows = [
+        *honest(),
+        event("purchase", 1, 90, 0),
+        {**search(900, 1), "query_response_hit_ids": []},
+    ]
+    log = written(tmp_path / "log.ndjson", rows)
+    names = ("goods_return_rate", "error_rate", "add_to_cart_rate", "latency_p50")
+    assert [online.kpi(log, names, by=())[name] for name in names] == [None] * 4
+    assert online.kpi(log, ("zero_result_rate",), by=())["zero_result_rate"] == 1.0
+
+
+def test_a_search_of_several_records_has_its_best_state(tmp_path):
+    more = {"query_response_hit_ids": []}
+    rows = [*honest(2), search(0, 50, **more), search(1, 110, **more), search(7, 300, **more)]
+    found = online.kpi(written(tmp_path / "log.ndjson", rows), by=(), despite=True)
+    # both honest searches showed results, whatever the later records say
+    assert found["zero_result_rate"] == 1 / 3
 
 
 def test_words_that_name_nothing(place):
     with raises("unknown-KPI", UsageError):
         online.kpi(place / "log.jsonl", ("ctr",), mapping=place / "map.toml")
+    with raises("invalid-goal", UsageError):
+        online.kpi(place / "log.jsonl", mapping=place / "map.toml", success=("a >= b",))
     with raises("unknown-slice", UsageError):
         online.kpi(place / "log.jsonl", mapping=place / "map.toml", by=("week",))

@@ -100,6 +100,10 @@ KINDS = (
     "diagnosis",
     "kpi_table",
     "click_judgments",
+    "shown_lists",
+    "intent_diversity",
+    "personalization_impact",
+    "satisfaction",
     "simulation",
     "experiment",
     "mixed_lists",
@@ -176,6 +180,11 @@ def clicked_lists():
     return [(each, [1 + at % 2]) for at, each in enumerate(lists)]
 
 
+def two_arms():
+    """Simulated clicks on two runs."""
+    return online.simulate(QRELS, [NEW, OLD], searches=60).events
+
+
 def made(folder, ratings):
     """By kind: what makes a result of it."""
     return {
@@ -202,6 +211,10 @@ def made(folder, ratings):
         "click_judgments": lambda: online.judgments(user_log(folder), min_examined=1),
         "experiment_plan": lambda: online.plan(arms.log(users=300), ["search_ctr"]),
         "experiment": lambda: online.ab(arms.log(users=300), ["search_ctr"], control="old"),
+        "shown_lists": lambda: online.lists(user_log(folder)),
+        "intent_diversity": lambda: online.intents(user_log(folder), min_users=2),
+        "personalization_impact": lambda: online.personalization(two_arms(), "run1"),
+        "satisfaction": lambda: online.weeks(user_log(folder)),
         "simulation": lambda: online.simulate(QRELS, [OLD], searches=20),
         "mixed_lists": lambda: online.mix([OLD, NEW]),
         "preference": lambda: online.preference(clicked_lists()),

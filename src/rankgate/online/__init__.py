@@ -1,7 +1,7 @@
 """What users did: logs as events, their faults, KPIs, judgments from clicks, simulated clicks.
 
-``rankgate.online.faults("log.ndjson")``, ``kpi``, ``judgments``, ``simulate`` and ``ingest`` are
-the commands ``rankgate online …``; everything is imported when it is first used.
+``rankgate.online.doctor("log.ndjson")``, ``ingest``, ``kpi``, ``judgments`` and the others are the
+commands ``rankgate online …``; everything is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -20,21 +20,16 @@ if TYPE_CHECKING:
     from rankgate.online.interleaving.mix import mix
     from rankgate.online.interleaving.score import preference
     from rankgate.online.interleaving.simulate_tests import sensitivity
+    from rankgate.online.shown.lists import lists
     from rankgate.online.simulation.simulate import simulate
+    from rankgate.online.users.intents import intents
+    from rankgate.online.users.personalization import personalization
+    from rankgate.online.users.weeks import weeks
 
 __all__ = [
-    "ab",
-    "doctor",
-    "ingest",
-    "interleave",
-    "judgments",
-    "kpi",
-    "mix",
-    "plan",
-    "preference",
-    "sensitivity",
-    "simulate",
-]
+    "ab", "doctor", "ingest", "intents", "interleave", "judgments", "kpi", "lists", "mix",
+    "personalization", "plan", "preference", "sensitivity", "simulate", "weeks",
+]  # fmt: skip
 
 _HOMES = {
     "ab": "rankgate.online.experiments.ab",
@@ -46,7 +41,11 @@ _HOMES = {
     "preference": "rankgate.online.interleaving.score",
     "sensitivity": "rankgate.online.interleaving.simulate_tests",
     "plan": "rankgate.online.experiments.plan",
+    "lists": "rankgate.online.shown.lists",
     "simulate": "rankgate.online.simulation.simulate",
+    "intents": "rankgate.online.users.intents",
+    "personalization": "rankgate.online.users.personalization",
+    "weeks": "rankgate.online.users.weeks",
     "ingest": "rankgate.online.events.ingest",
 }
 

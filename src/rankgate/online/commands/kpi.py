@@ -43,7 +43,7 @@ from rankgate.present.write import FORMS
     kpi,
     "without_bots",
     "without_duplicates",
-    "success ACTION",
+    "success RULE",
     "despite",
     "memory SIZE",
     "threads N",

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import click
 
-from rankgate.online.commands import ab, doctor, ingest, interleave, judgments, kpi, plan, simulate
+from rankgate.online.commands import (
+    ab,
+    doctor,
+    ingest,
+    intents,
+    interleave,
+    judgments,
+    kpi,
+    lists,
+    personalization,
+    plan,
+    simulate,
+    weeks,
+)
 
 
 @click.group("online", context_settings={"help_option_names": ["-h", "--help"]})
@@ -15,13 +28,18 @@ def command() -> None:
     rankgate online doctor log.ndjson
     rankgate online ingest log.ndjson -o events
     rankgate online kpi events --by day
+    rankgate online weeks events
     rankgate online judgments events -o qrels.csv
     rankgate online plan events -k search_ctr --effect 0.02
     rankgate online ab events -m search_ctr --control old
+    rankgate online lists events -o shown.run
     rankgate online simulate qrels.txt old.run new.run -o events.parquet
     rankgate online interleave score shown.jsonl
     """
 
 
-for each in (ingest, doctor, kpi, judgments, simulate, plan, ab, interleave):
+for each in (
+    ingest, doctor, kpi, weeks, intents, personalization, judgments, lists, simulate, plan,
+    ab, interleave,
+):  # fmt: skip
     command.add_command(each.command)

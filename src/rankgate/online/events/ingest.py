@@ -163,6 +163,7 @@ def _read(
         **period,
         "ranks": ranks,
         "problems": _problems(base, path),
+        "states": "state" in mapping.columns,
     }
     base.run("DROP VIEW IF EXISTS raw; DROP TABLE IF EXISTS lines; DROP TABLE staged")
     return found

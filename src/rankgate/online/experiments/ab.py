@@ -34,10 +34,11 @@ from rankgate.online.experiments.experiment import (
 )
 from rankgate.online.experiments.means import Relative
 from rankgate.online.experiments.measure import Measure, of_column, of_kpi
-from rankgate.online.experiments.unit_events import COLUMNS, from_events
+from rankgate.online.experiments.unit_events import COLUMNS, from_events, kpi_tables
 from rankgate.online.experiments.unit_table import from_table
 from rankgate.online.faults.diagnose import diagnosed
-from rankgate.online.indicators.compute import KpiTables, exclude, has_events
+from rankgate.online.indicators.catalogue import has_events
+from rankgate.online.indicators.compute import exclude
 from rankgate.stats.corrections import Correction
 
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ class _Reading:
                     why[each.name] = "the log has no events for it"
             first, last = self.period
             units = from_events(
-                KpiTables(base, self.success, bands=False), measures,
+                kpi_tables(base, measures, self.unit, self.success), measures,
                 self.unit,
                 start=first, end=last,
                 covariates=self.cuped, segments=self.segments,

@@ -24,10 +24,11 @@ from rankgate.online.experiments.experiment_plan import (
 from rankgate.online.experiments.finding import ExperimentFinding
 from rankgate.online.experiments.measure import Measure, of_kpi
 from rankgate.online.experiments.moments import moments
-from rankgate.online.experiments.unit_events import COLUMNS, from_events
+from rankgate.online.experiments.unit_events import COLUMNS, from_events, kpi_tables
 from rankgate.online.faults.diagnose import diagnosed
 from rankgate.online.indicators.catalogue import KPIS as CATALOGUE
-from rankgate.online.indicators.compute import KpiTables, exclude, has_events
+from rankgate.online.indicators.catalogue import has_events
+from rankgate.online.indicators.compute import exclude
 from rankgate.stats.experiments.always_valid import half_width
 from rankgate.stats.experiments.quantiles import quantile
 from rankgate.stats.experiments.sizes import detectable
@@ -180,7 +181,7 @@ def _units(
     base: Database, measures: Sequence[Measure], unit: str, success: Sequence[str]
 ) -> tuple[Units, Units | None]:
     """The units of the log; and those of its second half with their values of the first."""
-    built = KpiTables(base, success, bands=False)
+    built = kpi_tables(base, measures, unit, success)
     whole = from_events(built, measures, unit, variants=False)
     days = whole.days
     if not days:

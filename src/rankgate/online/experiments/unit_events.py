@@ -12,9 +12,11 @@ from rankgate.errors import InputError
 from rankgate.online.experiments.measure import Measure
 from rankgate.online.experiments.units import Units, numbered
 from rankgate.online.indicators import tables
-from rankgate.online.indicators.compute import KpiTables, limit_of
+from rankgate.online.indicators.built import KpiTables
+from rankgate.online.indicators.compute import limit_of
 
 if TYPE_CHECKING:
+    from rankgate.online.database import Database
     from rankgate.online.indicators.kpi import Kpi
 
 COLUMNS: Mapping[str, str] = {
@@ -24,6 +26,14 @@ COLUMNS: Mapping[str, str] = {
 
 SEGMENTS = ("application",)
 """What can divide the units of a log."""
+
+
+def kpi_tables(
+    base: Database, measures: Sequence[Measure], unit: str, success: Sequence[str]
+) -> KpiTables:
+    """The tables of a log that KPIs of units are read from."""
+    kpis = [each.kpi for each in measures if each.kpi]
+    return KpiTables(base, success, kpis, (COLUMNS.get(unit, unit), "day"))
 
 
 def from_events(

@@ -10,7 +10,7 @@ from rankgate.declare import Declared
 Severity = Literal["block", "annotate"]
 Subject = Literal[
     "clicks", "impressions", "ranks", "searches", "sessions", "users", "time", "revenue",
-    "variants", "surveys",
+    "variants", "surveys", "states", "purchases", "carts",
 ]  # fmt: skip
 """What a KPI is made of, and what a finding can spoil."""
 
@@ -21,7 +21,8 @@ class Check(Declared):
 
     Attributes:
         faults: SQL over ``events`` and ``searches`` whose rows are the faults; the column
-            ``example`` says where the fault is.
+            ``example`` says where the fault is, ``n`` how many one row counts for, and ``size``
+            puts the worst first.
         total: SQL of the number that faults are a share of.
         spoils: what of the figures is wrong with it.
         blocks_from: the share of faults from which such figures are not given; None: they always

@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 from rankgate.declare import Registry
-from rankgate.online.faults.check import Check
+from rankgate.online.faults.check import Check, Subject
 
 _PLACE = "source_file || ':' || source_line"
 _CLICKS = "SELECT count(*) FROM events WHERE kind = 'click'"
 _EVENTS = "SELECT count(*) FROM events"
+_LATE = (
+    f"SELECT {_PLACE} || ' (' || CAST(epoch(clicked_at - s.\"at\") AS BIGINT) || ' s)' AS example, "
+    'epoch(s."at" - clicked_at) AS size FROM events s JOIN (SELECT query_event_id, min("at") AS '
+    "clicked_at FROM events WHERE kind = 'click' GROUP BY 1) c USING (query_event_id) JOIN "
+    "known_searches k USING (query_event_id) WHERE s.kind = 'search' AND s.\"at\" > clicked_at "
+    'AND k."at" <= clicked_at'
+)
 _WITH_SEARCH = (
     "SELECT c.*, s.at AS searched_at FROM events c JOIN known_searches s USING (query_event_id)"
 )
+
+
+def _without_search(kind: str, subject: Subject) -> Check:
+    """Events that no search gets the credit for."""
+    return Check(
+        f"{subject}-without-search",
+        title=f"{kind} events of no search, or of one that the log does not have",
+        faults=f"SELECT {_PLACE} AS example FROM events WHERE kind = '{kind}' AND "
+        "(query_event_id IS NULL OR query_event_id NOT IN "
+        "(SELECT query_event_id FROM known_searches))",
+        total=f"SELECT count(*) FROM events WHERE kind = '{kind}'",
+        spoils=(subject,),
+        blocks_from=0.05,
+        fix="pass the query id on to the cart and the order",
+    )
+
 
 CHECKS = Registry(
     Check,
@@ -55,6 +78,8 @@ CHECKS = Registry(
             blocks_from=0.05,
             fix="pass the query id to the click; check that both logs cover the same time",
         ),
+        _without_search("purchase", "purchases"),
+        _without_search("add_to_cart", "carts"),
         Check(
             "impressions-without-search",
             title="impressions of no search record, in a log that records searches",
@@ -85,11 +110,22 @@ CHECKS = Registry(
             "clicks-before-search",
             title="clicks before their search: clock skew",
             faults="SELECT c.source_file || ':' || c.source_line || ' (' || "
-            "CAST(epoch(c.\"at\" - c.searched_at) AS BIGINT) || ' s)' AS example "
+            "CAST(epoch(c.\"at\" - c.searched_at) AS BIGINT) || ' s)' AS example, "
+            'epoch(c.searched_at - c."at") AS size '
             f"FROM ({_WITH_SEARCH} WHERE c.kind = 'click') c WHERE c.\"at\" < c.searched_at",
             total=f"SELECT count(*) FROM ({_WITH_SEARCH} WHERE c.kind = 'click')",
             spoils=("time",),
             fix="take both times from one clock, or correct the client's by the server's",
+        ),
+        Check(
+            "search-recorded-late",
+            title="records of a search after a click on its results: its id is used again, or two "
+            "clocks",
+            faults=_LATE,
+            total="SELECT count(*) FROM events WHERE kind = 'search'",
+            spoils=("time",),
+            blocks_from=0.05,
+            fix="make a new id for every search; the first record counts",
         ),
         Check(
             "time-zone-shift",
@@ -206,6 +242,19 @@ CHECKS = Registry(
             spoils=("revenue",),
             blocks_from=0.0,
             fix="log money that was given back as refund",
+        ),
+        Check(
+            "results-contradicted",
+            title="searches recorded as failed or without results whose results were shown or "
+            "clicked",
+            faults="SELECT 'query ' || query_event_id AS example FROM events WHERE "
+            "query_event_id IS NOT NULL GROUP BY query_event_id HAVING bool_or(state IN ('zero', "
+            "'failed')) AND NOT bool_or(coalesce(state = 'ok', false)) AND "
+            "bool_or(kind IN ('impression', 'click'))",
+            total="SELECT count(DISTINCT query_event_id) FROM events WHERE state IS NOT NULL",
+            spoils=("states",),
+            blocks_from=0.05,
+            fix="log the number of results when they are known, not before",
         ),
         Check(
             "repeated-query-id",

@@ -22,7 +22,7 @@ _UNREADABLE: Mapping[str, tuple[str, ...]] = {
     "invalid-json": ("searches", "clicks", "impressions"),
     "truncated-last-line": (),
     "not-utf-8": (),
-    "not-an-event": (),
+    "not-an-event": ("searches", "clicks", "impressions"),
     "unreadable-time": ("time",),
     "time-without-zone": ("time",),
     "unreadable-rank": ("ranks",),
@@ -31,6 +31,7 @@ _UNREADABLE: Mapping[str, tuple[str, ...]] = {
 }
 """By code of a problem in a file what it spoils; others are no faults of a log."""
 
+_LEFT_OUT = ("invalid-json", "truncated-last-line", "not-utf-8", "not-an-event")
 _BLOCKS_FROM = 0.01
 
 
@@ -74,10 +75,10 @@ def diagnosed(
             (passed if total else skipped).append(check.name)
     for code, tested in (("sample-ratio", sample_ratio(base, split)),
                          ("mean-weight", mean_weight(base))):  # fmt: skip
-        if tested:
+        if isinstance(tested, LogFinding):
             found.append(tested)
         else:
-            passed.append(code)
+            (passed if tested else skipped).append(code)
     counts = base.rows("SELECT kind, count(*) AS events FROM events GROUP BY 1 ORDER BY 1")
     times = base.rows(
         "SELECT coalesce(strftime(min(\"at\"), '%Y-%m-%dT%H:%M:%SZ'), '') AS first, "
@@ -98,7 +99,8 @@ def _finding(base: Database, check: Check, total: int) -> LogFinding | None:
     share = count / total
     if not count or share < check.ignore_below:
         return None
-    rows = base.rows(f"SELECT example FROM faults ORDER BY example LIMIT {_EXAMPLES}")
+    order = "size DESC, example" if "size" in columns else "example"
+    rows = base.rows(f"SELECT example FROM faults ORDER BY {order} LIMIT {_EXAMPLES}")
     return LogFinding(
         check.name, check.severity(share), count, total, check.spoils, check.title,
         tuple(str(each) for each in rows["example"]), check.fix,
@@ -109,7 +111,8 @@ def _unreadable(manifest: Mapping[str, Any]) -> list[LogFinding]:
     """What could not be read when the log became events."""
     found = []
     for file in manifest.get("files", {}).values():
-        total = sum(file["kinds"].values()) or 1
+        left = sum(each["count"] for each in file["problems"] if each["code"] in _LEFT_OUT)
+        total = sum(file["kinds"].values()) + left
         for each in file["problems"]:
             if each["code"] not in _UNREADABLE:
                 continue

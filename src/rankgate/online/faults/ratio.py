@@ -15,29 +15,32 @@ ALARM = 0.001
 """The p-value below which a sample ratio blocks (Fabijan and others, KDD 2019)."""
 
 
-def sample_ratio(base: Database, split: Mapping[str, float] | None = None) -> LogFinding | None:
+def sample_ratio(base: Database, split: Mapping[str, float] | None = None) -> LogFinding | bool:
     """Compare the users of each variant with the planned split, by a chi-squared test.
 
     Args:
         base: has ``events``.
         split: by variant the planned share; equal shares by default.
+
+    Returns:
+        The finding; True if there is none; False without variants to compare.
     """
     rows = base.rows(
         'SELECT variant, count(DISTINCT coalesce("user", session, query_event_id)) AS users '
         "FROM events WHERE variant IS NOT NULL GROUP BY 1 ORDER BY 1"
     )
     if len(rows) < 2:
-        return None
+        return False
     total = int(rows["users"].sum())
     planned = [(split or {}).get(name, 0.0 if split else 1.0) for name in rows["variant"]]
     if min(planned) <= 0:
-        return None
+        return False
     expected = [total * share / sum(planned) for share in planned]
     observed = rows["users"].to_list()
     distance = sum((seen - each) ** 2 / each for seen, each in zip(observed, expected, strict=True))
     p_value = _upper_tail(distance, len(expected) - 1)
     if p_value >= ALARM:
-        return None
+        return True
     shown = ", ".join(f"{name} {users:,}" for name, users in rows.iter_rows())
     return LogFinding(
         "sample-ratio", "block", total, total, ("variants",),
@@ -53,15 +56,21 @@ def _upper_tail(distance: float, freedom: int) -> float:
     return float(chdtrc(freedom, distance))
 
 
-def mean_weight(base: Database) -> LogFinding | None:
-    """Check that logged importance weights have a mean of 1, within two standard errors."""
+def mean_weight(base: Database) -> LogFinding | bool:
+    """Check that logged importance weights have a mean of 1, within two standard errors.
+
+    Returns:
+        The finding; True if there is none; False without weights.
+    """
     row = base.rows(
         "SELECT count(w) AS n, avg(w) AS mean, stddev_samp(w) AS deviation FROM (SELECT "
         "try_cast(attributes->>'$.weight' AS DOUBLE) AS w FROM events WHERE attributes LIKE "
         "'%\"weight\"%')"
     ).row(0, named=True)
-    if row["n"] < 2 or abs(row["mean"] - 1) <= 2 * row["deviation"] / row["n"] ** 0.5:
-        return None
+    if row["n"] < 2:
+        return False
+    if abs(row["mean"] - 1) <= 2 * row["deviation"] / row["n"] ** 0.5:
+        return True
     return LogFinding(
         "mean-weight", "block", row["n"], row["n"], ("variants",),
         f"importance weights have the mean {row['mean']:.4g}, not 1: logged propensities are wrong",

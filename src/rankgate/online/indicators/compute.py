@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,22 +14,14 @@ from rankgate.online.database import MEMORY, Database, database
 from rankgate.online.events.opened import EventsLike, open_events
 from rankgate.online.faults.diagnose import diagnosed
 from rankgate.online.indicators import tables
-from rankgate.online.indicators.catalogue import KPIS, SLICES
+from rankgate.online.indicators.built import KpiTables
+from rankgate.online.indicators.catalogue import KPIS, SLICES, has_events
 from rankgate.online.indicators.kpi_table import VALUES, KpiTable
 
 if TYPE_CHECKING:
     from rankgate.online.events.mapping import LogMapping
     from rankgate.online.faults.diagnosis import Diagnosis
     from rankgate.online.indicators.kpi import Kpi
-
-_OF_GOALS = ("session_success_rate", "searches_per_success", "time_to_success_p50")
-_NEEDED: Mapping[str, tuple[str, ...]] = {
-    "searches": ("searches",),
-    "clicks": ("searches", "clicks"),
-    "sessions": ("searches", "sessions"),
-    "users": ("searches", "sessions", "users"),
-    "events": (),
-}
 
 
 def kpi(
@@ -56,8 +48,9 @@ def kpi(
             page.
         without_bots: leave out sessions with more than 50 searches, or 1,000 events and more.
         without_duplicates: count an event once that is in the log several times.
-        success: the actions that mean that a session reached its goal, instead of add_to_cart and
-            purchase.
+        success: the rules of which any means that a session reached its goal, instead of
+            add_to_cart and purchase: an action, with a value as in dwell>=30, or several together
+            as in click and survey>=4.
         despite: give figures that a fault of the log makes wrong, too.
         checks: whether the log doctor runs first; without it nothing is said of faults.
         memory: how much DuckDB may use before it uses the disk.
@@ -81,7 +74,9 @@ def kpi(
         kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
         given = [each for each in chosen if each.name not in blocked]
         known = [each for each in given if has_events(each, kinds, success)]
-        built = KpiTables(base, success, bands="band" in by)
+        if not _tells_failures(manifest):
+            known = [each for each in known if each.name != "error_rate"]
+        built = KpiTables(base, success, known, by)
         values = [frame for each in ("all", *by) for frame in _divided(built, known, each)]
         values.append(_unknown([each.name for each in given if each not in known]))
         head = base.rows(
@@ -100,11 +95,9 @@ def kpi(
     return KpiTable(table, findings, blocked, excluded, **head)
 
 
-def has_events(each: Kpi, kinds: Container[str], success: Sequence[str] = ()) -> bool:
-    """Whether a log with events of some kinds has what a KPI needs."""
-    if each.name in _OF_GOALS and not success:
-        return any(kind in kinds for kind in ("add_to_cart", "purchase"))
-    return not each.needs or any(kind in kinds for kind in each.needs)
+def _tells_failures(manifest: Mapping[str, Any]) -> bool:
+    """Whether the log has states of searches, and not numbers of results only."""
+    return any(each.get("states", True) for each in manifest.get("files", {"": {}}).values())
 
 
 def _blocked(chosen: Iterable[Kpi], found: Diagnosis) -> dict[str, tuple[str, ...]]:
@@ -140,51 +133,6 @@ def exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]:
         base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM people")
         words.append(f"{base.one('SELECT count(*) FROM robots'):,} sessions of bots")
     return tuple(words)
-
-
-class KpiTables:
-    """The tables that KPIs are of, each made when it is first needed."""
-
-    def __init__(self, base: Database, success: Sequence[str], *, bands: bool) -> None:
-        self.base = base
-        self._bands = bands
-        self._success = success
-        self._made: dict[str, Any] = {}
-        rows = tables.events()
-        if base.one('SELECT bool_or(session IS NULL AND ("user" IS NOT NULL OR query_event_id '
-                    'IS NOT NULL)) AND bool_or("user" IS NOT NULL) FROM events'):  # fmt: skip
-            rows = self._make("visits", tables.visits(rows))
-        self.rows = rows
-
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a table of Ibis
-        if name == "events":
-            return self._events()
-        for each in _NEEDED[name]:
-            if each not in self._made:
-                self._made[each] = self._make(each, self._expression(each))
-        return self._made[name]
-
-    def _events(self) -> Any:  # noqa: ANN401 - a table of Ibis
-        return self.rows.mutate(
-            day=self.rows.at.cast("timestamp").date(), position=self.rows["rank"]
-        )
-
-    def _expression(self, name: str) -> Any:  # noqa: ANN401 - a table of Ibis
-        made = self._made
-        if name == "searches":
-            found = tables.followed(tables.searches(self.rows))
-            return tables.banded(found) if self._bands else found
-        if name == "clicks":
-            return tables.clicks(self.rows, made["searches"])
-        if name == "sessions":
-            return tables.sessions(self.rows, made["searches"], self._success)
-        return tables.users(made["sessions"])
-
-    def _make(self, name: str, expression: Any) -> Any:  # noqa: ANN401 - tables of Ibis
-        lib = tables.ibis()
-        sql = lib.to_sql(expression, dialect="duckdb")
-        self.base.run(f"CREATE TEMP TABLE {name} AS {sql}")
-        return lib.table(lib.schema(expression.schema()), name=name)
 
 
 def _divided(built: KpiTables, chosen: Sequence[Kpi], by: str) -> Iterable[pl.DataFrame]:

@@ -80,6 +80,11 @@ def shown(name: str, value: float | None) -> str:
     return f"{value:,.2f}" if unit == "money" else f"{value:,.3f}"
 
 
+def _place(name: str) -> tuple[str, str]:
+    """A key that sorts numbers by size, and bands by frequency."""
+    return {"head": "0", "torso": "1", "tail": "2"}.get(name, name).zfill(_WIDTH), name
+
+
 def _divided(result: KpiTable, by: str) -> Grid:
     """The slices, with the KPIs that most readers look for first."""
     rows = result.values.filter(pl.col("by") == by)
@@ -87,7 +92,7 @@ def _divided(result: KpiTable, by: str) -> Grid:
     first = [each for each in _SHOWN if each in known]
     names = (first + [each for each in known if each not in first])[:_WIDE]
     values = {(row["slice"], row["kpi"]): row["value"] for row in rows.iter_rows(named=True)}
-    slices = sorted(rows["slice"].unique(), key=lambda each: (each.zfill(_WIDTH), each))
+    slices = sorted(map(str, rows["slice"].unique()), key=_place)
     cells = tuple(
         (printable(each) or "–", *(shown(name, values.get((each, name))) for name in names))
         for each in slices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rankgate.online.faults.check import Subject
 from rankgate.online.indicators.kpi import Kpi
-from rankgate.online.indicators.tables import QUICK, SATISFIED, ibis, seconds
+from rankgate.online.indicators.tables import NO, QUICK, SATISFIED, ibis, seconds
 
 _SESSION: tuple[Subject, ...] = ("sessions",)
 _BUYS: tuple[Subject, ...] = ("sessions", "revenue")
@@ -159,6 +159,18 @@ OF_SESSIONS = (
         made_of=_SESSION,
     ),
     Kpi(
+        "pages_per_success",
+        title="Pages that a goal costs",
+        formula="(pages of results + clicked documents) of all sessions with a search / sessions "
+        "that reached their goal",
+        table="sessions",
+        of=lambda t: ibis().cases((t.searches > 0, t.pages), else_=None),
+        per=lambda t: ((t.searches > 0) & t.done).fill_null(NO).cast("int64"),
+        unit="pages",
+        better="down",
+        made_of=_SESSION,
+    ),
+    Kpi(
         "time_to_success_p50",
         title="Time to the goal, median",
         formula="median over successful sessions of (goal - first search)",
@@ -251,13 +263,13 @@ OF_EVENTS = (
     Kpi(
         "goods_return_rate",
         title="Purchases that were given back",
-        formula="refunds / purchases",
+        formula="refunds / purchases; null in a log without refunds",
         table="events",
         of=lambda t: t.kind == "refund",
         per=lambda t: (t.kind == "purchase").cast("int64"),
         unit="share",
         better="down",
-        needs=("purchase",),
+        needs=("refund",),
         made_of=("revenue",),
     ),
     Kpi(

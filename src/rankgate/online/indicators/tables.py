@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import MissingExtraError
+from rankgate.online.indicators.goals import first_times, goals, reached
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -56,6 +57,20 @@ def events() -> ir.Table:
     """The table ``events``."""
     table: ir.Table = ibis().table(_TYPES, name="events")
     return table
+
+
+OF_SEARCHES = frozenset(
+    {"query_event_id", "at", "day", "session", "user", "variant", "application", "clicks",
+     "reformulated"}
+)  # fmt: skip
+"""What the tables of clicks and sessions read of searches."""
+
+
+def read_columns(expression: Any) -> set[str]:  # noqa: ANN401 - a column of Ibis
+    """The columns of its table that an expression reads."""
+    from ibis.expr import operations
+
+    return {each.name for each in expression.op().find(operations.Field)}
 
 
 def seconds(later: Any, earlier: Any) -> Any:  # noqa: ANN401 - columns of Ibis
@@ -114,9 +129,15 @@ def searches(rows: ir.Table) -> ir.Table:
         session=owned(known.session),
         user=owned(known.user),
         variant=owned(known.variant),
-        application=known.attributes.cast("json")["application"].str.max(),
+        # not .str, which needs a function of Python on Spark
+        application=known.attributes.cast("json")["application"]
+        .cast("string")
+        .re_replace('^"|"$', "")
+        .max(),
         page=known.page.max(where=is_search),
-        state=known.state.max(),
+        answered=(known.state == "ok").any(),
+        failed=(known.state == "failed").any(),
+        empty=(known.state == "zero").any(),
         latency_ms=known.latency_ms.max(),
         cache_hit=known.cache_hit.max(),
         recorded=is_search.any() | (known.kind == "impression").any(),
@@ -135,7 +156,18 @@ def searches(rows: ir.Table) -> ir.Table:
         cpu_ms=attribute("cpu_ms", "float64"),
         memory_mb=attribute("memory_mb", "float64"),
     )
-    found = grouped.filter(grouped.recorded)
+    kept = grouped.filter(grouped.recorded)
+    # a search that is recorded several times has the best of its states
+    stated = kept.answered | kept.failed | kept.empty
+    seen = (kept.shown > 0) | (kept.clicks > 0)
+    found = kept.mutate(
+        state=lib.cases(
+            (kept.answered | (stated & seen), "ok"),
+            (kept.failed, "failed"),
+            (kept.empty, "zero"),
+            else_=lib.null("string"),
+        )
+    ).drop("answered", "failed", "empty")
     bad = found.state.isin(["zero", "failed"])
     results = lib.cases(
         (found.shown > 0, True),
@@ -219,12 +251,10 @@ def sessions(rows: ir.Table, of: ir.Table, goal: Sequence[str] = ()) -> ir.Table
     Args:
         rows: events.
         of: searches.
-        goal: the actions that mean success; add_to_cart and purchase by default.
+        goal: rules of success; add_to_cart and purchase by default.
     """
     known = rows.filter(rows.session.notnull())
-    done = known.kind.isin(["add_to_cart", "purchase"])
-    if goal:
-        done = known.action.lower().isin([each.lower() for each in goal])
+    asked = goals(goal)
     whole = known.group_by("session").aggregate(
         user=known.user.max(),
         variant=known.variant.max(),
@@ -234,9 +264,9 @@ def sessions(rows: ir.Table, of: ir.Table, goal: Sequence[str] = ()) -> ir.Table
         purchases=(known.kind == "purchase").sum(),
         revenue=known.value.sum(where=known.kind == "purchase"),
         priced=known.value.count(where=known.kind == "purchase"),
-        done_at=known.at.min(where=done),
-        done=done.any(),
+        **first_times(known, asked),
     )
+    whole = reached(whole, asked)
     counted = of.filter(of.session.notnull())
     sums = counted.group_by("session").aggregate(
         application=counted.application.max(),

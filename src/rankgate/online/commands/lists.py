@@ -1,0 +1,43 @@
+"""``rankgate online lists``: what users were shown, as a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankgate.console import options
+from rankgate.console.declared_options import options_of
+from rankgate.console.output import print_result
+from rankgate.console.places import inputs, refuse_clashes
+from rankgate.online.commands.arguments import logs
+from rankgate.online.shown.lists import lists
+from rankgate.present.write import FORMS
+
+
+@click.command("lists")
+@logs
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="RUN",
+    type=click.Path(),
+    required=True,
+    help="Write the run to RUN.",
+)
+@options_of(lists, "to FORMAT", "mapping", "choose", "variant", "ranks N", "name")
+@options.form(*FORMS)
+def command(events: str | tuple[str, ...], target: str, form: str, **chosen: Any) -> None:
+    """Write the lists that users were shown as a run.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. The
+    ids of queries are their words, as in the judgments that rankgate online judgments writes.
+
+    \b
+    rankgate online lists events -o shown.run
+    rankgate online lists events --variant new --choose latest -o new.run
+    rankgate eval clicks.csv shown.run -m nDCG@10
+    """
+    refuse_clashes(inputs(), target)
+    print_result(lists(events, output=target, **chosen), form)

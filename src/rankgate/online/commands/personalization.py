@@ -1,0 +1,33 @@
+"""``rankgate online personalization``: what personal lists give to whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankgate.console import options
+from rankgate.console.declared_options import options_of
+from rankgate.console.output import print_result
+from rankgate.online.commands.arguments import kpi_names, logs
+from rankgate.online.users.personalization import personalization
+from rankgate.present.write import FORMS
+
+
+@click.command("personalization")
+@logs
+@options_of(personalization, "control VARIANT")
+@kpi_names
+@options_of(personalization, "groups FILE", "mapping", "success RULE", "ranks N", "despite")
+@options.form(*FORMS)
+@options.output
+def command(events: str | tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:
+    """Compare variants with personal lists with one without, by group of users.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
+
+    \b
+    rankgate online personalization events --control plain
+    rankgate online personalization events --control plain --groups users.csv -k search_ctr
+    """
+    print_result(personalization(events, **chosen), form, output)

@@ -1,0 +1,36 @@
+"""``rankgate online weeks``: satisfaction over weeks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankgate.console import options
+from rankgate.console.declared_options import options_of
+from rankgate.console.output import print_result
+from rankgate.online.commands.arguments import kpi_names, logs
+from rankgate.online.users.weeks import weeks
+from rankgate.present.write import FORMS
+
+
+@click.command("weeks")
+@logs
+@kpi_names
+@options_of(weeks, "mapping", "success RULE", "qrels")
+@options.metrics_option(
+    "A ranking metric to correlate with KPIs; may be given several times. Without it nDCG@10."
+)
+@options_of(weeks, "despite")
+@options.form(*FORMS)
+@options.output
+def command(events: str | tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:
+    """Follow users over weeks: KPIs, users that come back, novelty, ranking metrics.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
+
+    \b
+    rankgate online weeks events
+    rankgate online weeks events --qrels clicks.csv -m nDCG@10 -o weeks.html
+    """
+    print_result(weeks(events, **chosen), form, output)

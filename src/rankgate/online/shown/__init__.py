@@ -1,0 +1,1 @@
+"""Lists of results that a log shows, as runs."""

@@ -1,0 +1,122 @@
+"""The lists that users were shown, as a run, so that ranking metrics can be computed of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from rankgate.data import read_run
+from rankgate.data.write import format_for, write_run
+from rankgate.declare import Count
+from rankgate.errors import InputError
+from rankgate.online.database import Database, database
+from rankgate.online.events.opened import EventsLike, open_events
+from rankgate.online.faults.diagnose import diagnosed
+from rankgate.online.shown.shown_lists import ShownLists
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.online.events.mapping import LogMapping
+
+Choice = Literal["frequent", "latest", "average"]
+"""Which list of a query with several: the most frequent, the latest, or documents in the order of
+their mean reciprocal rank."""
+
+_SEARCHES = (
+    'SELECT query_event_id, max(query) AS query, min("at") AS "at", max(variant) AS variant '
+    "FROM events WHERE query_event_id IS NOT NULL GROUP BY 1"
+)
+_RANKS = (
+    "SELECT query_event_id, doc_id, min(rank) AS rank FROM events WHERE kind = 'impression' AND "
+    "rank IS NOT NULL AND doc_id IS NOT NULL AND query_event_id IS NOT NULL GROUP BY 1, 2"
+)
+
+
+def lists(
+    events: EventsLike,
+    *,
+    mapping: str | Path | LogMapping | None = None,
+    choose: Choice = "frequent",
+    variant: str | None = None,
+    ranks: Count = 100,
+    name: str = "shown",
+    output: str | Path | None = None,
+    to: str | None = None,
+) -> ShownLists:
+    """Make a run of the lists that users were shown.
+
+    The ids of queries are their words, as in the judgments of ``judgments``, so that the run can be
+    evaluated with them.
+
+    Args:
+        events: a folder of events, a table of them, or files of logs.
+        mapping: a TOML file that says which column of a log holds what; without it it is UBI.
+        choose: which list of a query that had several counts: the most frequent one, the latest
+            one, or documents in the order of their mean reciprocal rank (average).
+        variant: only searches of this variant.
+        ranks: how many ranks of each list count.
+        name: of the run.
+        output: a file for the run.
+        to: its format; by the suffix of its name without it.
+
+    Raises:
+        InputError: a log that cannot be read; no search with words and a list.
+        MissingExtraError: DuckDB is not installed.
+    """
+    with database() as base:
+        manifest = open_events(base, events, mapping)
+        faults = diagnosed(base, manifest).blocking(("impressions", "ranks"))
+        _prepare(base, variant, ranks)
+        found = base.one("SELECT count(DISTINCT query_event_id) FROM shown_ranks") or 0
+        if not found:
+            problem = "no search has words and a list of results with ranks"
+            problem += f" in variant {variant!r}." if variant else "."
+            raise InputError(problem, code="no-impressions")
+        several = base.one(
+            "SELECT count(*) FROM (SELECT query FROM shown_lists GROUP BY 1 HAVING count(*) > 1)"
+        )
+        rows = _average(base) if choose == "average" else _one(base, latest=choose == "latest")
+    run = read_run(rows, name)
+    if output is not None:
+        write_run(run, str(output), format_for(output, to, "runs"))
+    return ShownLists(
+        name, choose, variant or "", int(found), rows["query_id"].n_unique(), len(rows),
+        int(several or 0), tuple(each.code for each in faults),
+        None if output is None else str(output), run,
+    )  # fmt: skip
+
+
+def _prepare(base: Database, variant: str | None, ranks: int) -> None:
+    """Make ``shown_ranks`` (a row for each result) and ``shown_lists`` (for each list)."""
+    base.run(
+        f'CREATE TEMP TABLE shown_ranks AS SELECT s.query, s."at", r.* FROM ({_RANKS}) r JOIN '
+        f"({_SEARCHES}) s USING (query_event_id) WHERE s.query IS NOT NULL AND r.rank <= {ranks} "
+        "AND ($1 IS NULL OR s.variant = $1)",
+        (variant,),
+    )
+    base.run(
+        'CREATE TEMP TABLE shown_lists AS SELECT query, docs, count(*) AS times, max("at") AS '
+        'latest FROM (SELECT query, query_event_id, max("at") AS "at", list(doc_id ORDER BY '
+        "rank, doc_id) AS docs FROM shown_ranks GROUP BY 1, 2) GROUP BY 1, 2"
+    )
+
+
+def _one(base: Database, *, latest: bool) -> pl.DataFrame:
+    """The rows of one list of each query."""
+    order = "latest DESC, times DESC" if latest else "times DESC, latest DESC"
+    return base.rows(
+        "SELECT query AS query_id, docs[place] AS doc_id, 1.0 / place AS score FROM (SELECT *, "
+        "unnest(range(1, len(docs) + 1)) AS place FROM (SELECT * FROM shown_lists QUALIFY "
+        f"row_number() OVER (PARTITION BY query ORDER BY {order} NULLS LAST, docs) = 1)) "
+        "ORDER BY query, place"
+    )
+
+
+def _average(base: Database) -> pl.DataFrame:
+    """Documents of each query by the mean over its searches of 1 / rank, 0 where not shown."""
+    return base.rows(
+        "SELECT query AS query_id, doc_id, sum(1.0 / rank) / max(searches) AS score FROM "
+        "shown_ranks JOIN (SELECT query, count(DISTINCT query_event_id) AS searches FROM "
+        "shown_ranks GROUP BY 1) USING (query) GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2"
+    )

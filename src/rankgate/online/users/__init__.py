@@ -1,0 +1,1 @@
+"""How users differ: what they mean by a query, what personal lists give them, how they stay."""

@@ -1,0 +1,143 @@
+"""Charts of what is known of users."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.errors import UsageError
+from rankgate.online.users.personalization_impact import ALL
+from rankgate.present.charts.backend import altair
+from rankgate.present.charts.parts import in_columns, panel, rule, table
+from rankgate.present.charts.picture import Picture
+from rankgate.present.charts.style import BLUE, GREY, colour
+
+if TYPE_CHECKING:
+    from rankgate.online.users.intent_diversity import IntentDiversity
+    from rankgate.online.users.personalization_impact import PersonalizationImpact
+    from rankgate.online.users.satisfaction import Satisfaction
+
+_SIZE = {"width": 300, "height": 150}
+_LONG = {"width": 460, "height": 260}
+_QUERIES = 400  # points of a picture
+_PANELS = 4
+_COHORTS = 7
+
+
+def _picture(kind: str, title: str, about: str, of: str, rows: Any, drawn: Any) -> Picture:
+    if not rows:
+        raise UsageError("there is nothing to draw.", code="nothing-to-draw")
+    return Picture(kind, title, about, of, {"name": "online", "hash": ""}, tuple(rows), drawn())
+
+
+def intents(result: IntentDiversity) -> Picture:
+    """Queries by their users, and how unlike the clicks of these are."""
+    rows = result.queries.sort("users", descending=True).head(_QUERIES).to_dicts()
+
+    def drawn() -> Any:
+        alt = altair()
+        points = alt.Chart(table(rows)).mark_circle(color=BLUE, size=45, opacity=0.7)
+        return points.encode(
+            x=alt.X("users:Q", title="users that clicked", scale=alt.Scale(type="log")),
+            y=alt.Y("distance:Q", title="clicks of two users on different documents",
+                    axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])),
+            tooltip=["query:N", "users:Q", "entropy:Q", "distance:Q"],
+        ).properties(**_LONG)  # fmt: skip
+
+    about = (
+        "Each point is a query. At the top, users who type the same words want different documents."
+    )
+    of = f"{len(result.queries):,} queries"
+    return _picture("intents", "Diversity of intents", about, of, rows, drawn)
+
+
+def personalization(result: PersonalizationImpact) -> Picture:
+    """Differences from the control with their intervals, by group of users."""
+    known = result.lifts.filter(pl.col("low").is_not_null())
+    names = known["kpi"].unique(maintain_order=True).to_list()[:_PANELS]
+    rows = known.filter(pl.col("kpi").is_in(names)).to_dicts()
+
+    def one(name: str) -> Any:
+        alt = altair()
+        mine = [row for row in rows if row["kpi"] == name]
+        order = list(dict.fromkeys(row["group"] for row in mine))
+        base = alt.Chart(table(mine)).encode(
+            y=alt.Y("group:N", sort=order, title=None),
+            color=alt.condition(alt.datum.group == ALL, alt.value(BLUE), alt.value(GREY)),
+        )
+        lines = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
+        points = base.mark_point(filled=True, size=60).encode(
+            x=alt.X("delta:Q", title="difference from the control"),
+            tooltip=["variant:N", "group:N", "delta:Q", "low:Q", "high:Q"],
+        )
+        size = {"width": _SIZE["width"], "height": 30 * len(order)}
+        return (rule("zero", 0, along="x") + lines + points).properties(
+            **size, **panel(name.replace("_", " "))
+        )
+
+    about = f"95 % intervals of the difference from {result.control}, with users as units."
+    return _picture(
+        "personalization", "Impact of personalisation by group of users", about,
+        f"{len(result.lifts):,} differences", rows,
+        lambda: in_columns([one(name) for name in names], 2),
+    )  # fmt: skip
+
+
+def weeks(result: Satisfaction) -> Picture:
+    """A panel for each KPI, by week."""
+    names = result.weeks["kpi"].unique(maintain_order=True).to_list()[:_PANELS]
+    rows = result.weeks.filter(pl.col("kpi").is_in(names)).to_dicts()
+    about = "Values by week (of its Monday, UTC) with 95 % intervals; users are units."
+    return _picture(
+        "weeks", "KPIs by week", about, f"{result.weeks['week'].n_unique():,} weeks", rows,
+        lambda: in_columns([_band(rows, name, "week:T", None) for name in names], 2),
+    )  # fmt: skip
+
+
+def novelty(result: Satisfaction) -> Picture:
+    """A panel for each KPI, by the weeks since a user's first event."""
+    names = result.ages["kpi"].unique(maintain_order=True).to_list()[:_PANELS]
+    rows = result.ages.filter(pl.col("kpi").is_in(names), pl.col("variant") == "").to_dicts()
+    about = "Values by weeks since a user's first event. A novelty wears off where they fall."
+    title = "weeks since the first event"
+    return _picture(
+        "novelty", "KPIs by how long users are known", about, f"{len(rows):,} values", rows,
+        lambda: in_columns([_band(rows, name, "age:Q", title) for name in names], 2),
+    )  # fmt: skip
+
+
+def _band(rows: list[dict[str, Any]], name: str, field: str, title: str | None) -> Any:
+    alt = altair()
+    mine = [row for row in rows if row["kpi"] == name]
+    axis = alt.Axis(format="%d %b", tickCount=5) if field.endswith("T") else alt.Axis(tickMinStep=1)
+    x = alt.X(field, title=title, axis=axis)
+    base = alt.Chart(table(mine)).encode(x=x)
+    band = base.mark_area(color=BLUE, opacity=0.2).encode(
+        y=alt.Y("low:Q", title=name.replace("_", " "), scale=alt.Scale(zero=False)), y2="high:Q"
+    )
+    line = base.mark_line(color=BLUE, point={"color": BLUE}).encode(
+        y="value:Q", tooltip=[field, "value:Q", "low:Q", "high:Q", "users:Q"]
+    )
+    return (band + line).properties(**_SIZE, **panel(name.replace("_", " ")))
+
+
+def retention(result: Satisfaction) -> Picture:
+    """The share of each cohort that is active later."""
+    cohorts = sorted(result.cohorts["cohort"].unique())[:_COHORTS]
+    rows = result.cohorts.filter(pl.col("cohort").is_in(cohorts)).to_dicts()
+
+    def drawn() -> Any:
+        alt = altair()
+        colours = alt.Scale(domain=cohorts, range=[colour(place) for place in range(len(cohorts))])
+        return alt.Chart(table(rows)).mark_line(point=True).encode(
+            x=alt.X("age:Q", title="weeks since the first event", axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("retention:Q", title="users active", axis=alt.Axis(format=".0%"),
+                    scale=alt.Scale(domain=[0, 1])),
+            color=alt.Color("cohort:N", scale=colours, title="week of"),
+            tooltip=["cohort:N", "age:Q", "retention:Q", "active:Q", "users:Q"],
+        ).properties(**_LONG)  # fmt: skip
+
+    about = "Users by the week of their first event: the share that is active in later weeks."
+    of = f"{len(cohorts):,} cohorts"
+    return _picture("retention", "Users that come back", about, of, rows, drawn)

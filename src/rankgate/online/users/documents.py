@@ -1,0 +1,203 @@
+"""What is known of users as documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.online.indicators.document import shown
+from rankgate.online.users.personalization_impact import ALL
+from rankgate.present.document import Chart, Document, PlainRows, Table, Warnings
+from rankgate.present.document import document as made
+from rankgate.present.grid import Grid, printable
+
+if TYPE_CHECKING:
+    from rankgate.online.users.intent_diversity import IntentDiversity
+    from rankgate.online.users.personalization_impact import PersonalizationImpact
+    from rankgate.online.users.satisfaction import Satisfaction
+    from rankgate.present.result import Result
+
+_CHARTS = "rankgate.online.users.charts"
+_SHOWN = 20
+_WORDS = frozenset({0})
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2%}"
+
+
+def _signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.4f}"
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}" if value >= 1e-4 else "<0.0001"
+
+
+def _warnings(result: Result) -> Warnings:
+    return Warnings(tuple(each.text for each in result.notices))
+
+
+def _rows(table: pl.DataFrame) -> PlainRows:
+    return PlainRows(tuple(table.columns), list(table.iter_rows()))
+
+
+def intents(result: IntentDiversity) -> Document:
+    """The queries whose users click on the most different documents, and the mean."""
+    rows = tuple(
+        (printable(row["query"]), f"{row['users']:,}", f"{row['documents']:,}",
+         f"{row['entropy']:.3f}", f"{row['corrected']:.3f}", _share(row["distance"]))
+        for row in result.queries.head(_SHOWN).iter_rows(named=True)
+    )  # fmt: skip
+    head = ("query", "users", "documents", "entropy\nbits", "corrected\nbits", "distance")
+    count = len(result.queries)
+    title = "No query has clicks of enough users"
+    if count:
+        title = f"Clicks of two users are on different documents in {_share(result.distance)}"
+        title += f" of cases, over {count:,} quer{'ies' if count > 1 else 'y'}"
+    lead: tuple[str, ...] = ()
+    if result.low is not None:
+        ends = f"{_share(result.low)} to {_share(result.high)}"
+        lead = (f"95 % interval {ends}; click entropy {result.entropy:.3f} bits.",)
+    charts = [Chart(f"{_CHARTS}:intents", result)] if count else []
+    return made(
+        title,
+        *charts,
+        Table("most diverse queries", Grid(head, rows, _WORDS)),
+        _warnings(result),
+        "Distance is the probability that a click of one user and a click of another are on "
+        "different documents. Entropy is of the shares of users' clicks on documents; corrected is "
+        "by Miller and Madow, as few users show too little of it.",
+        lead=lead,
+        rows=_rows(result.queries),
+    )
+
+
+def personalization(result: PersonalizationImpact) -> Document:
+    """Lifts over the control for all users, then by group, and how unlike lists are."""
+    return made(
+        _impact(result),
+        *([Chart(f"{_CHARTS}:personalization", result)] if len(result.lifts) else []),
+        Table("all users", _lifts(result.lifts.filter(pl.col("group") == ALL), "variant")),
+        Table("by group of users", _lifts(result.lifts.filter(pl.col("group") != ALL), "group")),
+        Table("whether groups differ", _interactions(result)),
+        Table(f"lists: first {result.depth} documents that differ", _lists(result)),
+        _warnings(result),
+        "Intervals are 95 %, with users as units (delta method). p-values of groups are corrected "
+        "by Benjamini and Hochberg; whether groups differ is Cochran's Q: without it a group that "
+        "seems to gain most may do so by chance.",
+        rows=_rows(result.lifts),
+    )
+
+
+def _impact(result: PersonalizationImpact) -> str:
+    every = result.lifts.filter(pl.col("group") == ALL, pl.col("lift").is_not_null())
+    if every.is_empty():
+        return f"No KPI to compare with {printable(result.control)}"
+    row = every.row(0, named=True)
+    words = f"{row['variant']} against {result.control}: {row['kpi']} {row['lift']:+.2%}"
+    return f"{printable(words)} of the control's"
+
+
+def _lifts(table: pl.DataFrame, by: str) -> Grid:
+    rows = tuple(
+        (row["kpi"], printable(row["variant"]), *([row["group"]] if by == "group" else []),
+         f"{row['users_control']:,} / {row['users']:,}", shown(row["kpi"], row["control"]),
+         shown(row["kpi"], row["value"]), _signed(row["delta"]),
+         f"{_signed(row['low'])} to {_signed(row['high'])}",
+         "–" if row["lift"] is None else f"{row['lift']:+.2%}", _p(row["p_value"]))
+        for row in table.iter_rows(named=True)
+    )  # fmt: skip
+    keys = ("KPI", "variant", *(["group"] if by == "group" else []))
+    head = (*keys, "users\ncontrol / variant", "control", "value", "delta", "interval", "lift", "p")
+    return Grid(head, rows, frozenset(range(len(keys))), keys=len(keys))
+
+
+def _interactions(result: PersonalizationImpact) -> Grid:
+    rows = tuple(
+        (row["kpi"], printable(row["variant"]), f"{row['groups']}", f"{row['statistic']:.3f}",
+         _p(row["p_value"]))
+        for row in result.interactions.iter_rows(named=True)
+    )  # fmt: skip
+    return Grid(("KPI", "variant", "groups", "Q", "p"), rows, frozenset({0, 1}))
+
+
+def _lists(result: PersonalizationImpact) -> Grid:
+    rows = tuple(
+        (printable(row["variant"]), f"{row['queries']:,}", _share(row["between_users"]),
+         _share(row["from_control"]))
+        for row in result.lists.iter_rows(named=True)
+    )  # fmt: skip
+    return Grid(("variant", "queries", "between\ntwo users", "from the\ncontrol"), rows, _WORDS)
+
+
+def weeks(result: Satisfaction) -> Document:
+    """KPIs by week, users that stay, values by age, and the link to ranking metrics."""
+    charts = [Chart(f"{_CHARTS}:weeks", result)] if len(result.weeks) else []
+    if len(result.trends):
+        charts.append(Chart(f"{_CHARTS}:novelty", result))
+    if len(result.cohorts):
+        charts.append(Chart(f"{_CHARTS}:retention", result))
+    count = result.weeks["week"].n_unique()
+    users = result.cohorts.filter(pl.col("age") == 0)["users"].sum()
+    return made(
+        f"{count:,} weeks, {users:,} users whose first week is over",
+        *charts,
+        Table("by week", _by_week(result)),
+        Table("users that come back, by the week of their first event", _cohorts(result)),
+        Table("change with each week since a user's first event", _trends(result)),
+        Table("correlation with ranking metrics", _correlations(result)),
+        _warnings(result),
+        "Intervals are 95 %, with users as units. A trend below 0 is a novelty that wears off, or "
+        "users of other kinds who stay: a difference of two variants has the same users in both.",
+        rows=_rows(result.weeks),
+    )
+
+
+def _by_week(result: Satisfaction) -> Grid:
+    names = result.weeks["kpi"].unique(maintain_order=True).to_list()
+    values = {(row["week"], row["kpi"]): row for row in result.weeks.iter_rows(named=True)}
+    rows = []
+    for week in sorted(result.weeks["week"].unique()):
+        cells = [values.get((week, name)) for name in names]
+        users = max(each["users"] for each in cells if each)
+        pairs = zip(names, cells, strict=True)
+        words = [shown(name, each["value"] if each else None) for name, each in pairs]
+        rows.append((week, f"{users:,}", *words))
+    return Grid(("week of", "users", *(name.replace("_", " ") for name in names)), tuple(rows))
+
+
+def _cohorts(result: Satisfaction) -> Grid:
+    ages = sorted(result.cohorts["age"].unique())
+    values = {(row["cohort"], row["age"]): row for row in result.cohorts.iter_rows(named=True)}
+    rows = []
+    for cohort in sorted(result.cohorts["cohort"].unique()):
+        cells = [values.get((cohort, age)) for age in ages]
+        users = next(each["users"] for each in cells if each)
+        rows.append(
+            (cohort, f"{users:,}", *(_share(each["retention"] if each else None) for each in cells))
+        )
+    return Grid(("week of", "users", *(f"after {age}" for age in ages)), tuple(rows))
+
+
+def _trends(result: Satisfaction) -> Grid:
+    rows = tuple(
+        (row["kpi"], printable(row["variant"]) or "all", f"{row['weeks']}", _signed(row["slope"]),
+         f"{_signed(row['low'])} to {_signed(row['high'])}", _p(row["p_value"]))
+        for row in result.trends.iter_rows(named=True)
+    )  # fmt: skip
+    head = ("KPI", "variant", "weeks", "change\na week", "interval", "p")
+    return Grid(head, rows, frozenset({0, 1}))
+
+
+def _correlations(result: Satisfaction) -> Grid:
+    rows = tuple(
+        (row["per"], row["metric"], row["kpi"], f"{row['n']:,}",
+         "–" if row["spearman"] is None else f"{row['spearman']:+.3f}",
+         "–" if row["low"] is None else f"{row['low']:+.3f} to {row['high']:+.3f}",
+         _p(row["p_value"]))
+        for row in result.correlations.iter_rows(named=True)
+    )  # fmt: skip
+    return Grid(("per", "metric", "KPI", "n", "Spearman", "interval", "p"), rows,
+                frozenset({0, 1, 2}))  # fmt: skip

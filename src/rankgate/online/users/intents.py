@@ -1,0 +1,93 @@
+"""Intent diversity: whether users who type the same words want the same documents."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from rankgate.declare import Range
+from rankgate.online.database import database
+from rankgate.online.events.opened import EventsLike, open_events
+from rankgate.online.faults.diagnose import diagnosed
+from rankgate.online.users.intent_diversity import QUERIES, IntentDiversity
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.online.events.mapping import LogMapping
+
+_CLICKS = (
+    'WITH texts AS (SELECT query_event_id, max(query) AS query, max(coalesce("user", session)) '
+    "AS person FROM events WHERE query_event_id IS NOT NULL GROUP BY 1) SELECT DISTINCT t.query, "
+    'coalesce(e."user", t.person, e.session) AS person, e.doc_id FROM events e JOIN texts t USING '
+    "(query_event_id) WHERE e.kind = 'click' AND e.doc_id IS NOT NULL AND t.query IS NOT NULL AND "
+    'coalesce(e."user", t.person, e.session) IS NOT NULL'
+)
+_PARTS = (
+    "SELECT query, person, doc_id, 1.0 / count(*) OVER (PARTITION BY query, person) AS part "
+    "FROM clicked"
+)
+# the dot product of two users' parts, summed over pairs: (|sum|^2 - sum of |.|^2)
+_QUERIES = (
+    "SELECT query, users, clicks, documents, abs(sum(p * log2(p))) AS entropy, "
+    "abs(sum(p * log2(p))) + (documents - 1) / (2 * users * ln(2)) AS corrected, "
+    "1 - (sum(whole * whole) - sum(squares)) / (users * (users - 1)) AS distance FROM (SELECT "
+    "query, doc_id, sum(part) AS whole, sum(part * part) AS squares, "
+    "sum(part) / max(u.users) AS p, max(u.users) AS users, max(u.clicks) AS clicks, "
+    "max(u.documents) AS documents FROM parts JOIN "
+    "(SELECT query, count(DISTINCT person) AS users, count(*) AS clicks, count(DISTINCT doc_id) AS "
+    "documents FROM parts GROUP BY 1) u USING (query) WHERE u.users >= $1 GROUP BY 1, 2) GROUP BY "
+    "query, users, clicks, documents ORDER BY distance DESC, users DESC, query"
+)
+
+
+def intents(
+    events: EventsLike,
+    *,
+    mapping: str | Path | LogMapping | None = None,
+    min_users: Annotated[int, Range(2)] = 5,
+) -> IntentDiversity:
+    """Measure how unlike the clicks of different users of a query are.
+
+    A query whose users click on different documents has several intents, or users who prefer
+    different things: there a personal list can help (Teevan, Dumais and Liebling, SIGIR 2008;
+    Teevan, Dumais and Horvitz, TOCHI 2010).
+
+    Args:
+        events: a folder of events, a table of them, or files of logs.
+        mapping: a TOML file that says which column of a log holds what; without it it is UBI.
+        min_users: how many users must have clicked for a query to count; sessions count as users
+            where users are unknown.
+
+    Raises:
+        InputError: a log that cannot be read.
+        MissingExtraError: DuckDB is not installed.
+    """
+    with database() as base:
+        manifest = open_events(base, events, mapping)
+        faults = diagnosed(base, manifest).blocking(("clicks", "users"))
+        base.run(f"CREATE TEMP TABLE clicked AS {_CLICKS}")
+        base.run(f"CREATE TEMP VIEW parts AS {_PARTS}")
+        seen = int(base.one("SELECT count(DISTINCT query) FROM clicked") or 0)
+        rows = base.rows(_QUERIES, (min_users,)).cast(QUERIES)  # type: ignore[arg-type]
+    mean, low, high = _interval(rows["distance"])
+    entropy = rows["corrected"].mean()
+    return IntentDiversity(
+        rows, min_users, seen, None if entropy is None else float(entropy),  # type: ignore[arg-type]
+        mean, low, high, tuple(each.code for each in faults),
+    )  # fmt: skip
+
+
+def _interval(values: pl.Series) -> tuple[float | None, float | None, float | None]:
+    """The mean over queries with its interval; None where there are too few."""
+    from scipy.special import stdtrit
+
+    n = len(values)
+    if not n:
+        return None, None, None
+    mean = float(values.mean())  # type: ignore[arg-type]
+    if n == 1:
+        return mean, None, None
+    half = float(stdtrit(n - 1, 0.975)) * float(values.std()) / math.sqrt(n)  # type: ignore[arg-type]
+    return mean, max(mean - half, 0.0), min(mean + half, 1.0)

@@ -1,0 +1,112 @@
+"""Sums of KPIs by user, and rates of groups of users with their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.errors import UsageError
+from rankgate.online.indicators import tables
+from rankgate.online.indicators.built import KpiTables
+from rankgate.online.indicators.catalogue import KPIS, has_events
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.online.database import Database
+    from rankgate.online.indicators.kpi import Kpi
+
+    Floats = NDArray[np.float64]
+
+_TABLES = ("searches", "clicks", "sessions")
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A ratio of sums over users.
+
+    Attributes:
+        value: the sum of totals divided by that of counts; NaN without counts.
+        error: its standard error with users as units (delta method; Deng, Knoblich and Lu, KDD
+            2018); NaN with fewer than two users.
+        users: how many there are.
+        count: the sum of counts.
+    """
+
+    value: float
+    error: float
+    users: int
+    count: int
+
+
+def rate(total: Floats, count: Floats) -> Rate:
+    """The rate of users with these totals and counts.
+
+    >>> rate(np.array([1.0, 0, 2]), np.array([1.0, 2, 3])).value
+    0.5
+    """
+    users, every = len(total), float(count.sum())
+    if not every:
+        return Rate(float("nan"), float("nan"), users, 0)
+    value = float(total.sum()) / every
+    rest = total - value * count
+    error = float("nan")
+    if users > 1:
+        error = float(np.sqrt(users / (users - 1) * (rest @ rest)) / every)
+    return Rate(value, error, users, round(every))
+
+
+def chosen(names: Sequence[str], kinds: set[str], success: Sequence[str] = ()) -> list[Kpi]:
+    """The KPIs of these names that are rates over users, without those that the log cannot have.
+
+    Raises:
+        UsageError: no such KPI, or one that is no mean over searches, clicks or sessions.
+    """
+    found = [KPIS.named(name) for name in names]
+    for each in found:
+        if each.table not in _TABLES or each.quantile is not None or each.cap is not None:
+            problem = f"{each.name} is no mean over searches, clicks or sessions of users."
+            raise UsageError(problem, code="unsuitable-kpi")
+    return [each for each in found if has_events(each, kinds, success)]
+
+
+def per_user(
+    base: Database, kpis: Sequence[Kpi], by: Sequence[str], success: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Sums by user: ``kpi``, ``user``, the columns of ``by``, ``total``, ``count``.
+
+    Args:
+        base: has ``events``.
+        kpis: what is summed.
+        by: more columns, of day and variant.
+        success: what means that a session reached its goal.
+
+    Raises:
+        UsageError: no KPI.
+    """
+    built = KpiTables(base, success, kpis, ("user", *by))
+    frames = []
+    for each in kpis:
+        rows = built[each.table]
+        rows = rows.filter(rows.user.notnull())
+        value = each.of(rows)
+        if value.type().is_boolean():
+            value = value.cast("int64")
+        count = value.count() if each.per is None else each.per(rows).sum()
+        keys = [rows[name] for name in ("user", *by)]
+        sums = rows.group_by(keys).aggregate(
+            total=value.sum().cast("float64"), count=count.cast("float64")
+        )
+        found = base.rows(str(tables.ibis().to_sql(sums, dialect="duckdb")))
+        frames.append(found.select(pl.lit(each.name).alias("kpi"), "user", *by, "total", "count"))
+    if not frames:
+        raise UsageError("the log has nothing for these KPIs.", code="no-values")
+    return (
+        pl.concat(frames)
+        .with_columns(pl.col("total", "count").fill_null(0.0))
+        .filter(pl.col("count") > 0)
+    )

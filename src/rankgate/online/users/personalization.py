@@ -1,0 +1,232 @@
+"""Impact of personalisation: lift by group of users, and how unlike lists are."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.dataframes import polars_frame
+from rankgate.declare import Count
+from rankgate.errors import InputError, UsageError
+from rankgate.online.database import Database, database, quoted
+from rankgate.online.events.opened import EventsLike, open_events
+from rankgate.online.faults.diagnose import diagnosed
+from rankgate.online.users.per_user import Rate, chosen, per_user, rate
+from rankgate.online.users.personalization_impact import (
+    ALL,
+    INTERACTIONS,
+    LIFTS,
+    LISTS,
+    PersonalizationImpact,
+)  # fmt: skip
+from rankgate.stats.corrections import correct
+
+if TYPE_CHECKING:
+    from rankgate.data.inputs import Frame, Source
+    from rankgate.online.events.mapping import LogMapping
+
+KPIS = ("search_ctr", "mrr_first_click", "satisfied_click_rate", "conversion_rate")
+"""What lifts are of by default."""
+
+_Z = 1.959963984540054
+_LISTS = (
+    "WITH texts AS (SELECT query_event_id, max(query) AS query, max(variant) AS variant, "
+    'max(coalesce("user", session)) AS person, min("at") AS "at" FROM events WHERE '
+    "query_event_id IS NOT NULL GROUP BY 1), last AS (SELECT * FROM texts WHERE query IS NOT NULL "
+    "AND variant IS NOT NULL AND person IS NOT NULL AND query_event_id IN (SELECT query_event_id "
+    "FROM events WHERE kind = 'impression' AND rank IS NOT NULL) QUALIFY row_number() OVER "
+    '(PARTITION BY query, variant, person ORDER BY "at" DESC, query_event_id) = 1) SELECT '
+    "DISTINCT l.query, l.variant, l.person, e.doc_id FROM last l JOIN events e USING "
+    "(query_event_id) WHERE e.kind = 'impression' AND e.rank <= $1 AND e.doc_id IS NOT NULL"
+)
+_COUNTS = "SELECT query, variant, doc_id, count(*) AS times FROM personal GROUP BY 1, 2, 3"
+_SIZES = (
+    "SELECT query, variant, count(*) AS users, max(size) AS size FROM (SELECT query, variant, "
+    "person, count(*) AS size FROM personal GROUP BY 1, 2, 3) GROUP BY 1, 2"
+)
+
+
+def personalization(
+    events: EventsLike,
+    control: str,
+    *,
+    kpis: Sequence[str] = (),
+    groups: Source | Frame | None = None,
+    mapping: str | Path | LogMapping | None = None,
+    success: Sequence[str] = (),
+    ranks: Count = 10,
+    despite: bool = False,
+) -> PersonalizationImpact:
+    """Compare variants with personal lists with one without, by group of users.
+
+    Args:
+        events: a folder of events, a table of them, or files of logs.
+        control: the variant without personal lists.
+        kpis: the KPIs of lifts, means over searches, clicks or sessions; by default search_ctr,
+            mrr_first_click, satisfied_click_rate and conversion_rate.
+        groups: a table with the columns user and group; without it users are grouped by how many
+            searches they have: 1, 2 to 9, 10 and more.
+        mapping: a TOML file that says which column of a log holds what; without it it is UBI.
+        success: rules that mean that a session reached its goal, as of kpi.
+        ranks: how many ranks of lists are compared.
+        despite: give figures although the log doctor found faults that make variants wrong.
+
+    Raises:
+        InputError: a log that cannot be read; variants that a fault makes wrong.
+        UsageError: no such variant or KPI.
+        MissingExtraError: DuckDB or Ibis is not installed.
+    """
+    with database() as base:
+        manifest = open_events(base, events, mapping)
+        faults = tuple(each.code for each in diagnosed(base, manifest).blocking(("variants",)))
+        if faults and not despite:
+            problem = f"the log doctor found {', '.join(faults)}, which makes variants wrong; "
+            raise InputError(problem + "--despite gives figures.", code="spoiled-variants")
+        others = _variants(base, control)
+        kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
+        rows = per_user(base, chosen(kpis or KPIS, kinds, success), ("variant",), success)
+        grouped = rows.join(_groups(base, groups), on="user", how="left").with_columns(
+            pl.col("group").fill_null("other")
+        )
+        distances = _distances(base, control, others, ranks)
+    lifts, interactions = _compared(grouped, control, others)
+    by = "activity" if groups is None else "file"
+    return PersonalizationImpact(control, ranks, by, lifts, interactions, distances, faults)
+
+
+def _variants(base: Database, control: str) -> list[str]:
+    """The other variants."""
+    known = base.rows("SELECT DISTINCT variant FROM events WHERE variant IS NOT NULL ORDER BY 1")
+    names = known["variant"].to_list()
+    if control not in names or len(names) < 2:
+        problem = f"the log has no variant {control!r} to compare others with; it has "
+        raise UsageError(problem + f"{', '.join(names) or 'none'}.", code="unknown-variant")
+    return [each for each in names if each != control]
+
+
+def _groups(base: Database, groups: Source | Frame | None) -> pl.DataFrame:
+    """``user``, ``group``."""
+    if groups is None:
+        return base.rows(
+            "SELECT \"user\", CASE WHEN searches < 2 THEN '1 search' WHEN searches < 10 THEN "
+            "'2 to 9 searches' ELSE '10 and more' END AS \"group\" FROM (SELECT \"user\", "
+            'count(DISTINCT query_event_id) AS searches FROM events WHERE "user" IS NOT NULL '
+            "GROUP BY 1)"
+        )
+    given = _table(base, groups)
+    if not {"user", "group"} <= set(given.columns):
+        problem = f"groups need the columns user and group, not {', '.join(given.columns)}."
+        raise InputError(problem, code="missing-column")
+    return given.select(pl.col("user", "group").cast(pl.String)).unique("user", keep="first")
+
+
+def _table(base: Database, groups: Source | Frame) -> pl.DataFrame:
+    if not isinstance(groups, str | Path):
+        return polars_frame(groups, "groups")
+    import duckdb
+
+    try:
+        return base.rows(f"SELECT * FROM {quoted(str(groups))}")
+    except duckdb.Error as error:
+        words = str(error).splitlines()[0]
+        problem = f"cannot be read as CSV or Parquet: {words}"
+        raise InputError(problem, source=str(groups), code="cannot-read") from None
+
+
+def _distances(base: Database, control: str, others: Sequence[str], ranks: int) -> pl.DataFrame:
+    """How unlike lists of one query are: one list, the latest, of each user and variant."""
+    base.run(f"CREATE TEMP TABLE personal AS {_LISTS}", (ranks,))
+    base.run(f"CREATE TEMP TABLE counted AS {_COUNTS}")
+    base.run(f"CREATE TEMP TABLE sized AS {_SIZES}")
+    rows = []
+    for name in (control, *others):
+        within = base.rows(
+            "SELECT count(*) AS queries, avg(far) AS far FROM (SELECT 1 - sum(times * (times - 1)) "
+            "/ (max(users) * (max(users) - 1) * max(size)) AS far FROM counted JOIN sized USING "
+            "(query, variant) WHERE variant = $1 AND users > 1 GROUP BY query)", (name,),
+        ).row(0)  # fmt: skip
+        across = base.one(
+            "SELECT avg(1 - shared / (a.users * b.users * greatest(a.size, b.size))) FROM (FROM "
+            "sized WHERE variant = $1) a JOIN (FROM sized WHERE variant = $2) b USING (query) JOIN "
+            "(SELECT a.query, coalesce(sum(a.times * b.times), 0) AS shared FROM (FROM counted "
+            "WHERE variant = $1) a LEFT JOIN (FROM counted WHERE variant = $2) b USING (query, "
+            "doc_id) GROUP BY 1) USING (query)", (name, control),
+        )  # fmt: skip
+        rows.append((name, within[0], within[1], None if name == control else across))
+    return pl.DataFrame(rows, schema=LISTS, orient="row")
+
+
+def _compared(
+    rows: pl.DataFrame, control: str, others: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Lifts of each KPI, variant and group, and whether groups differ."""
+    lifts, interactions = [], []
+    names = rows["kpi"].unique(maintain_order=True).to_list() if len(rows) else []
+    for kpi in names:
+        of_kpi = rows.filter(pl.col("kpi") == kpi)
+        for variant in others:
+            groups = sorted(of_kpi["group"].unique(), key=_natural)
+            found = [_lift(of_kpi, kpi, control, variant, group) for group in (ALL, *groups)]
+            of_groups = [each for each in found[1:] if math.isfinite(each["p_raw"])]
+            corrected = correct(np.array([each["p_raw"] for each in of_groups]), "bh")
+            for each, p_value in zip(of_groups, corrected, strict=True):
+                each["p_value"] = float(p_value)
+            found[0]["p_value"] = found[0]["p_raw"]
+            lifts += found
+            interactions.append(_interaction(of_groups, kpi, variant))
+    clean = [{key: _null(value) for key, value in row.items() if key != "error"} for row in lifts]
+    return (
+        pl.DataFrame(clean, schema=LIFTS),
+        pl.DataFrame([each for each in interactions if each], schema=INTERACTIONS),
+    )
+
+
+def _natural(name: str) -> list[str | int]:
+    """A key that sorts 10 after 2."""
+    return [int(each) if each.isdigit() else each for each in re.split(r"(\d+)", name)]
+
+
+def _null(value: object) -> object:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _lift(rows: pl.DataFrame, kpi: str, control: str, variant: str, group: str) -> dict[str, Any]:
+    one, other = (_rate(rows, name, group) for name in (control, variant))
+    delta, error = other.value - one.value, math.hypot(one.error, other.error)
+    p_value = math.erfc(abs(delta) / error / math.sqrt(2)) if error > 0 else math.nan
+    return {
+        "kpi": kpi, "variant": variant, "group": group, "users": other.users,
+        "users_control": one.users, "control": one.value, "value": other.value, "delta": delta,
+        "low": delta - _Z * error, "high": delta + _Z * error,
+        "lift": delta / one.value if one.value else math.nan, "p_raw": p_value,
+        "p_value": math.nan, "error": error,
+    }  # fmt: skip
+
+
+def _rate(rows: pl.DataFrame, variant: str, group: str) -> Rate:
+    mine = rows.filter(pl.col("variant") == variant)
+    if group != ALL:
+        mine = mine.filter(pl.col("group") == group)
+    return rate(mine["total"].to_numpy(), mine["count"].to_numpy())
+
+
+def _interaction(rows: Sequence[dict[str, Any]], kpi: str, variant: str) -> dict[str, Any]:
+    """Cochran's Q of the deltas of groups; empty for a single group."""
+    from scipy.special import chdtrc
+
+    if len(rows) < 2:
+        return {}
+    delta = np.array([row["delta"] for row in rows], np.float64)
+    weight = np.array([row["error"] for row in rows], np.float64) ** -2.0
+    mean = float((weight * delta).sum() / weight.sum())
+    statistic = float((weight * (delta - mean) ** 2).sum())
+    return {
+        "kpi": kpi, "variant": variant, "groups": len(rows), "statistic": statistic,
+        "p_value": float(chdtrc(len(rows) - 1, statistic)),
+    }  # fmt: skip
