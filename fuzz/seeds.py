@@ -42,6 +42,26 @@ WRITTEN: dict[str, tuple[bytes, ...]] = {
         b"# x\n3 qid:1 1:0.5 2:12.0 # 1370 star trek\n0 qid:1 1:0 # 11 star trek\n2 qid:2 7:1 #3\n",
         b"2 qid:10032 1:0.05 #docid = GX029-35-5894638 inc = 0.01 prob = 0.139842\n",
     ),
+    "model-scores": (b"0.5\n-1e-3\n\n7\n", b"1\t0\t0.5\n1\t1\t2\n"),
+    "ragas": (
+        (
+            b'{"user_input": "a?", "retrieved_contexts": ["x", "y"], "reference_contexts": ["x"], '
+            b'"response": "b"}\n{"user_input": "c?", "retrieved_context_ids": [1], '
+            b'"retrieved_contexts": ["z"]}\n'
+        ),
+    ),
+    "nuggets": (
+        (
+            b'{"query": "a", "qid": "1", "nuggets": [{"text": "x", "importance": "vital", '
+            b'"assignment": "support"}, {"text": "y", "importance": "okay"}]}\n'
+        ),
+    ),
+    "trec-rag": (
+        (
+            b'{"run_id": "r", "topic_id": 1, "references": ["a", "b"], "answer": [{"text": "x", '
+            b'"citations": [0, 1], "support": [2, "no"]}, {"text": "y", "citations": []}]}\n'
+        ),
+    ),
     "ranx": (b'{"q1": {"d1": 2, "d2": 0}, "q2": {}}', b'{"q1": {"d1": 2.5, "d2": -1e-3}}'),
     "ntcir": (b"0001 C d1 0\n0001 A d2 1\n0002 S d1 1\n", b"1 a L2\n1 b L0\n"),
     "prels": (b"1 a 1 2 0.25\n1 b 0 0 0\n2 a -1 1 nan\n",),

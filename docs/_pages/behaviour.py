@@ -15,7 +15,8 @@ from rankgate.metrics.lists import ListMetric
 from rankgate.metrics.lists.listed import Listed
 from rankgate.metrics.preferences.preferred import PREFERENCES, Group, Preferred, Query
 from rankgate.metrics.sampling.sampled_pool import SampledPool
-from rankgate.metrics.views import SAMPLED_POOLS
+from rankgate.metrics.sequences.sequence import Sequences, sequences
+from rankgate.metrics.views import SAMPLED_POOLS, SEQUENCES
 from rankgate.scoring import CONVENTIONS
 
 if TYPE_CHECKING:
@@ -125,7 +126,9 @@ def _curve(
     pool: Sequence[float],
 ) -> Curve:
     defaults = CONVENTIONS["trec"].for_metric(metric).defaults(metric)
-    seen = {PREFERENCES: _preferred, SAMPLED_POOLS: _sampled}.get(metric.view, block)
+    seen = {PREFERENCES: _preferred, SAMPLED_POOLS: _sampled, SEQUENCES: _alone}.get(
+        metric.view, block
+    )
     judged = seen(rankings, [pool] * len(rankings))
     return Curve(name, tuple(x), tuple(map(float, metric.compute(judged, defaults))))
 
@@ -142,6 +145,13 @@ def _sampled(rankings: list[list[float | None]], pools: list[Sequence[float]]) -
             SampledPool(rank, grades, np.zeros(len(rank), int), np.full(len(rank), np.nan))
         )
     return found
+
+
+def _alone(rankings: list[list[float | None]], pools: list[Sequence[float]]) -> Sequences:
+    """Each ranking as a task of its own, whose answer says all that it shows."""
+    tasks = [[[(f"d{i}", grade) for i, grade in enumerate(row)]] for row in rankings]
+    score = np.ones((len(tasks), 1, max(map(len, rankings))))
+    return sequences(tasks, pools, score=score)
 
 
 def _preferred(rankings: list[list[float | None]], pools: list[Sequence[float]]) -> Preferred:

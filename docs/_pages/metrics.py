@@ -14,6 +14,7 @@ from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.preferences import PREFERENCE_METRICS
 from rankgate.metrics.sampling import SAMPLE_METRICS
+from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
 from rankgate.metrics.subtopics import FACET_METRICS
 
 if TYPE_CHECKING:
@@ -40,6 +41,13 @@ _FAMILIES = {
     "Of lists, beyond accuracy": (
         LIST_METRICS,
         "What is shown, to whom, how evenly, how new; see [recommenders](../../recommenders.md).",
+    ),
+    "Of rankings that belong together": (
+        SEQUENCE_METRICS,
+        (
+            "Contexts of [language models](../../retrieval-for-models.md): every document counts, "
+            "judged or not."
+        ),
     ),
 }
 _CAPTION = {

@@ -150,7 +150,7 @@ SHARED = {
     *("metric", "metrics", "extra", "convention", "overrides", "seed", "resamples", "scale"),
     *("from_", "as_", "to", "unequal", "labels", "tags"),
     *("train", "items", "features", "category", "group", "earlier", "drawn", "drop_seen"),
-    "judged_users_only",
+    *("judged_users_only", "length", "document", "sequences"),
     *(each.name for each in fields_of(Test).values()),
 }
 """Options that mean the same in every command, and have the same help there."""

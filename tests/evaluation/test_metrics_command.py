@@ -10,13 +10,21 @@ from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.preferences import PREFERENCE_METRICS
 from rankgate.metrics.sampling import SAMPLE_METRICS
+from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
 from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.present.forms.as_text import wide
 from rankgate.present.write import rendered
 from rankgate.scoring import CONVENTIONS
 from support.command import assert_refused
 
-EVERY = (*CATALOGUE, *FACET_METRICS, *PREFERENCE_METRICS, *SAMPLE_METRICS, *LIST_METRICS)
+EVERY = (
+    *CATALOGUE,
+    *FACET_METRICS,
+    *PREFERENCE_METRICS,
+    *SAMPLE_METRICS,
+    *LIST_METRICS,
+    *SEQUENCE_METRICS,
+)
 
 
 def test_every_metric_is_listed_within_80_columns(run):

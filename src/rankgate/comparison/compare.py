@@ -75,6 +75,9 @@ def compare(
     drop_seen: bool = False,
     judged_users_only: bool = False,
     catalogue: int | Iterable[object] | None = None,
+    length: str | None = None,
+    document: str | None = None,
+    sequences: TagsLike | None = None,
     scores: Sequence[ScoresLike] | ScoresLike = (),
     direction: Mapping[str, str] | None = None,
     columns: ColumnsLike | None = None,
@@ -130,6 +133,10 @@ def compare(
         judged_users_only: whether metrics of lists look at users with judgments only, and not at
             every user that a system serves.
         catalogue: how many items there are, numbered from 0, or their ids.
+        length: the column of items with the lengths of passages, for budgets of tokens.
+        document: the column of items with the document that each passage is a part of.
+        sequences: which rankings belong together, as `evaluate` takes them; what is compared is
+            tasks then.
         scores: values of each query that another tool computed, instead of judgments and runs:
             files of trec_eval -q, ir_measures, pytrec_eval, ranx, rankgate eval, or tables with a
             column for each system; the baseline and the candidates are then names of systems, by
@@ -139,7 +146,7 @@ def compare(
         columns: the columns of CSV and TSV files and frames that have no usual name, as in
             query=search_term,doc=sku,grade=final_rating; or a mapping from our columns to theirs.
         names: of the baseline and the candidates, in this order, instead of their own.
-        context: the inputs from `train` to `catalogue` in one value, instead of them.
+        context: the inputs from `train` to `sequences` in one value, instead of them.
         on_progress: called with the current step.
 
     Raises:
@@ -180,6 +187,9 @@ def compare(
         drop_seen=drop_seen,
         judged_users_only=judged_users_only,
         catalogue=catalogue,
+        length=length,
+        document=document,
+        sequences=sequences,
     )
     say = on_progress or (lambda _: None)
     if not isinstance(scores, list | tuple) or scores:

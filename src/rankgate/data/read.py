@@ -43,6 +43,12 @@ def contents_of(
     contents = found.read(place)
     if len(contents.runs) != 1:
         return contents
+    if contents.runs[0].by_row:
+        problem = (
+            "scores of a model have no ids; give them where the file of features is the judgments, "
+            "as in rankgate eval FEATURES SCORES."
+        )
+        raise InputError(problem, source=place.label, code="no-ids")
     return replace(contents, runs=(_beside(contents.runs[0], place),))
 
 

@@ -33,6 +33,10 @@ class Context:
         judged_users_only: whether metrics of lists look at users with judgments only, and not at
             every user that a system serves.
         catalogue: how many items there are, numbered from 0, or their ids.
+        length: the column of items with the lengths of passages, in tokens.
+        document: the column of items with the document that each passage is a part of.
+        sequences: which rankings belong together: a table with ``query_id``, ``sequence`` and
+            perhaps ``position``, or ``ids:PATTERN``.
     """
 
     train: Any = None
@@ -48,6 +52,9 @@ class Context:
     drawn: Mapping[str, Sequence[Any]] | None = None
     judged_users_only: bool = False
     catalogue: int | Iterable[object] | None = None
+    length: str | None = None
+    document: str | None = None
+    sequences: Any = None
 
     def drawn_of(self, name: str) -> Sequence[Any]:
         """The other runs of a system; none of most."""
@@ -74,12 +81,19 @@ class Context:
             for name, key in (("train", "train"), ("items", "items"), ("baseline", "obvious"))
             if said[key]
         }
+        from rankgate.data.formats.tags import IDS  # only policies need it
+
+        named = said["sequences"]
+        sequences = named if not named or named.startswith(IDS) else folder / named
         earlier = {EVERY: folder / said["earlier"]} if said["earlier"] else None
         result = Context(
             **places,
             features=tuple(said["features"]),
             category=said["category"],
             group=said["group"],
+            length=said["length"],
+            document=said["document"],
+            sequences=sequences,
             earlier=earlier,
         )
         nothing = vars(Context())

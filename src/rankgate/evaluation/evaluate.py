@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.column_map import ColumnMap, mapped
+from rankgate.data.memory.matrices import MatrixInput
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluation import Evaluation
 from rankgate.evaluation.rankings import by_ids, measured_run, named_rankings
+from rankgate.evaluation.sequences.asked import in_tasks, refuse_with_tasks
 from rankgate.evaluation.states import with_states
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.names import DEFAULT_METRICS, parse, parse_all
@@ -22,7 +24,7 @@ from rankgate.scoring.sources import RunSource
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels
-    from rankgate.data.inputs import ColumnsLike, QrelsLike, RunLike, RunsLike, TableLike
+    from rankgate.data.inputs import ColumnsLike, QrelsLike, RunLike, RunsLike, TableLike, TagsLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.evaluation.lists.builder import ListBuilder
     from rankgate.scoring import Convention
@@ -50,6 +52,9 @@ def evaluate(
     drop_seen: bool = False,
     drawn: Mapping[str, Sequence[Any]] | None = None,
     judged_users_only: bool = False,
+    length: str | None = None,
+    document: str | None = None,
+    sequences: TagsLike | None = None,
     names: Sequence[str] = (),
     context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -87,8 +92,15 @@ def evaluate(
             exposure (EEL, EED, EER).
         judged_users_only: whether metrics of lists look at users with judgments only, and not at
             every user that a system serves.
+        length: the column of items with the lengths of passages, for budgets of tokens.
+        document: the column of items with the document that each passage is a part of; where
+            judgments are of documents, rankings of passages become rankings of documents.
+        sequences: which rankings belong together (the queries of a session, variations of a
+            topic), so that values are of tasks: a table with query_id, sequence (or session,
+            conversation, topic) and perhaps position, or ids:PATTERN, a regular expression with
+            these names as groups. Runs of agents know their sequences.
         names: of the runs, in their order; without them those of their files or ``run1``.
-        context: the inputs from `train` to `judged_users_only` in one value, instead of them.
+        context: the inputs from `train` to `sequences` in one value, instead of them.
         on_progress: called with the name of each run before it is scored.
 
     Raises:
@@ -114,6 +126,9 @@ def evaluate(
         drop_seen=drop_seen,
         drawn=drawn,
         judged_users_only=judged_users_only,
+        length=length,
+        document=document,
+        sequences=sequences,
     )
     rules = chosen_convention(convention, overrides)
     every = known_metrics(metrics, rules, (*extra, *FACET_METRICS))
@@ -134,6 +149,12 @@ def evaluate(
     for run in readable:
         if on_progress:
             on_progress(run.name)
+        if not isinstance(run, MatrixInput) and in_tasks(chosen, inputs, run):
+            refuse_with_tasks(together, bounds=bounds)
+            from rankgate.evaluation.sequences.scored import score_tasks
+
+            scored.append(score_tasks(judgments, run, chosen, rules, inputs).scores)
+            continue
         total, source = measured_run(judgments, run, plan, leaving)
         known = getattr(run, "queries", None)
         scores = with_states(total.score(0, source), known, judgments.query_ids)
@@ -206,8 +227,9 @@ def known_metrics(
         return chosen_metrics(metrics, how, extra)
     except UsageError:
         from rankgate.metrics.lists import LIST_METRICS
+        from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
 
-        return chosen_metrics(metrics, how, (*extra, *LIST_METRICS))
+        return chosen_metrics(metrics, how, (*extra, *LIST_METRICS, *SEQUENCE_METRICS))
 
 
 def rankings_among(

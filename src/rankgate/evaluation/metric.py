@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rankgate.metrics.lists import LIST_METRICS, NEEDS
 from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.names import parse
+from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
 from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.metrics.trec import NAMED
 from rankgate.present.result import Result
@@ -140,7 +141,7 @@ def metric_details(name: str, extra: Sequence[Metric] = ()) -> MetricDetails:
     Raises:
         UsageError: an unknown name; the nearest ones are in the message.
     """
-    known_too = (*extra, *FACET_METRICS, *LIST_METRICS)
+    known_too = (*extra, *FACET_METRICS, *LIST_METRICS, *SEQUENCE_METRICS)
     return MetricDetails.of(NAMED.get(name.strip()) or parse(name, known_too))
 
 

@@ -13,6 +13,7 @@ from rankgate.metrics.names import known
 from rankgate.metrics.plugins import installed
 from rankgate.metrics.preferences import PREFERENCE_METRICS
 from rankgate.metrics.sampling import SAMPLE_METRICS
+from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
 from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.present.result import Result
 
@@ -66,6 +67,7 @@ def metrics(extra: Sequence[Metric] = ()) -> Metrics:
         *PREFERENCE_METRICS,
         *SAMPLE_METRICS,
         *LIST_METRICS,
+        *SEQUENCE_METRICS,
         *others,
     )
     return Metrics(tuple(map(MetricDetails.of, every)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ from rankgate.data.formats.run_meta import ASKED
 from rankgate.data.formats.tags import tags_of
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics, is_of_lists, known_metrics
+from rankgate.evaluation.sequences.asked import in_tasks, refuse_with_tasks
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.alignment.tops import tops
@@ -48,6 +49,7 @@ class Scorer:
         builder: how lists are read, where metrics of lists are asked for or items leave.
         asked: whether metrics of rankings were asked for; else the usual ones are scored, and
             are left out where metrics of lists have values of users.
+        context: what metrics need besides judgments and runs.
     """
 
     qrels: Qrels
@@ -58,6 +60,7 @@ class Scorer:
     tags: pl.DataFrame | None = None
     builder: ListBuilder | None = None
     asked: bool = True
+    context: Context | None = None
 
     @classmethod
     def of(
@@ -99,7 +102,7 @@ class Scorer:
         judgments = read_qrels(qrels)
         index = JudgmentIndex.of(judgments)
         known = None if tags is None else tags_of(tags, index.query_ids, slices)
-        return cls(judgments, index, chosen, rules, depth, known, builder, asked)
+        return cls(judgments, index, chosen, rules, depth, known, builder, asked, context)
 
     def scored(self, run: RunLike, name: str | None = None) -> ScoredRun:
         """Score a run.
@@ -109,8 +112,11 @@ class Scorer:
         """
         given = self.index.ranked(read_run(run, name)).in_memory()
         ranked = given if self.builder is None else self.builder.ranked(given)
-        scores = score(self.index, ranked, list(self.metrics), self.how)
-        lists = tops(ranked, self.index, self.how, self.depth)
+        if self.context is not None and in_tasks(self.metrics, self.context, given):
+            scores, lists, ranked = self._of_tasks(given)
+        else:
+            scores = score(self.index, ranked, list(self.metrics), self.how)
+            lists = tops(ranked, self.index, self.how, self.depth)
         return ScoredRun(
             name=name or ranked.name,
             tag=ranked.tag,
@@ -127,6 +133,16 @@ class Scorer:
             served=self._served(ranked),
             zeros_relevant=scores.counts.zeros_relevant,
         )
+
+    def _of_tasks(self, run: Run) -> tuple[Scores, pl.DataFrame, Run]:
+        """Scores and lists by task; what a run says of its queries is not of tasks."""
+        from rankgate.evaluation.sequences.scored import score_tasks  # few need it
+
+        refuse_with_tasks(self.metrics)
+        assert self.context is not None
+        found = score_tasks(self.index, run, self.metrics, self.how, self.context)
+        lists = found.lists.filter(pl.col("rank") <= self.depth)
+        return found.scores, lists, replace(run, queries=None)
 
     def _served(self, run: Run) -> pl.DataFrame | None:
         """The lists of users without judgments, where metrics of lists count them."""

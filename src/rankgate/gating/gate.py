@@ -80,6 +80,9 @@ def gate(
     drop_seen: bool = False,
     judged_users_only: bool = False,
     catalogue: int | Iterable[object] | None = None,
+    length: str | None = None,
+    document: str | None = None,
+    sequences: TagsLike | None = None,
     record: bool = True,
     redraws: Annotated[int, Range(0)] = REDRAWS,
     extra: Sequence[Metric] = (),
@@ -117,6 +120,10 @@ def gate(
         judged_users_only: whether metrics of lists look at users with judgments only, and not at
             every user that a system serves.
         catalogue: how many items there are, numbered from 0, or their ids.
+        length: the column of items with the lengths of passages, for budgets of tokens.
+        document: the column of items with the document that each passage is a part of.
+        sequences: which rankings belong together, as `evaluate` takes them; what is compared is
+            tasks then.
         record: record this evaluation in the log next to the saved baseline.
         redraws: the number of resampled sets of queries on which the rules are evaluated again, to
             show how often the verdict would be another one; 0 leaves it out.
@@ -130,7 +137,7 @@ def gate(
         columns: the columns of CSV and TSV files and frames that have no usual name, as in
             query=search_term,doc=sku,grade=final_rating; or a mapping from our columns to theirs.
         names: of the baseline and the candidate, instead of their own.
-        context: the inputs from `train` to `catalogue` in one value, instead of them.
+        context: the inputs from `train` to `sequences` in one value, instead of them.
         on_progress: called with the current step.
 
     Raises:
@@ -154,6 +161,9 @@ def gate(
         drop_seen=drop_seen,
         judged_users_only=judged_users_only,
         catalogue=catalogue,
+        length=length,
+        document=document,
+        sequences=sequences,
     )
     say = on_progress or (lambda _: None)
     rules, kept = _policy(policy, Path(folder)), Path(folder) / baselines.FOLDER

@@ -41,6 +41,14 @@ LISTS = (
     Parameter("features", "list", "columns of items with numbers", ()),
     Parameter("category", "text", "a column of items with categories, separated by bars"),
     Parameter("group", "text", "a column of items with groups, for fairness of exposure"),
+    Parameter("length", "text", "a column of items with lengths of passages in tokens"),
+    Parameter("document", "text", "a column of items with the document of each passage"),
+    Parameter(
+        "sequences",
+        "text",
+        "which rankings belong together: a table next to the policy "
+        "with query_id and sequence, or ids:PATTERN",
+    ),
     Parameter("obvious", "text", "the run of a simple system, next to the policy"),
     Parameter("earlier", "text", "earlier recommendations, a run next to the policy"),
     Parameter(

@@ -35,5 +35,8 @@ SUBTOPICS = View("subtopics")
 SAMPLED_POOLS = View("sampled pools")
 """A list of `SampledPool`, one for each query: the pool by stratum, and what was judged of it."""
 
+SEQUENCES = View("sequences")
+"""A `Sequences` value: all documents of the rankings of whole tasks, judged or not."""
+
 LISTS = View("lists")
 """A `Listed` value: the first items of all lists, and what is known of items and users."""

@@ -12,7 +12,7 @@ import polars as pl
 
 from rankgate.data.scores import MeanParts, Scores
 from rankgate.metrics.exact import ExactMean
-from rankgate.metrics.views import LISTS, RANKING
+from rankgate.metrics.views import LISTS, RANKING, SEQUENCES
 from rankgate.scoring.alignment.block import Block, Origin, Way
 from rankgate.scoring.facts import BlockValues, Facts, zeros_relevant
 from rankgate.scoring.job import Job
@@ -72,7 +72,7 @@ class Plan:
     ) -> Plan:
         """The plan for metrics under conventions, each with its label."""
         lists = {name: cast("ListMetric", each) for name, each in metrics if each.view == LISTS}
-        some = [pair for pair in metrics if pair[1].view != LISTS]
+        some = [pair for pair in metrics if pair[1].view not in {LISTS, SEQUENCES}]
         jobs = tuple(tuple(Job.of(*pair, how) for pair in some) for how in conventions)
         assert not lists or len(conventions) == 1, "lists are formed by one convention"
         return cls(tuple(conventions), jobs, duplicates, lists)

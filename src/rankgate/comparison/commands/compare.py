@@ -16,7 +16,7 @@ from rankgate.console.places import deliver
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
 from rankgate.errors import UsageError
-from rankgate.evaluation.commands.list_options import context
+from rankgate.evaluation.commands.list_options import context, tasks
 from rankgate.present.forms.documents import text
 from rankgate.present.write import FORMS
 
@@ -50,6 +50,7 @@ from rankgate.present.write import FORMS
     help="With --format json: add both ranked lists of every query.",
 )
 @context
+@tasks
 @options.form(*FORMS)
 @options.output
 def command(

@@ -13,7 +13,7 @@ from rankgate.console.output import print_result
 from rankgate.console.progress import Progress
 from rankgate.data.column_map import ColumnMap, mapped
 from rankgate.errors import UsageError
-from rankgate.evaluation.commands.list_options import context
+from rankgate.evaluation.commands.list_options import context, tasks
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.present.write import FORMS
 
@@ -37,6 +37,7 @@ FROM_RATINGS = ("searchtweak", "quepid")
 @options_of(evaluate, "columns NAME=COLUMN,...")
 @options.scale
 @context
+@tasks
 @store_options.instead_of_files(qrels="judgments", runs="run")
 @store_options.save_as("Keep the evaluation in the project under this name.")
 @options.form(*FORMS)

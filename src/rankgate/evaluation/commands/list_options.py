@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankgate.evaluation.context import Context
 
 
 def context(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,6 +32,19 @@ def context(function: Callable[..., Any]) -> Callable[..., Any]:
     return result
 
 
+def tasks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of passages and of rankings that belong together, as part of the `Context`."""
+
+    @functools.wraps(function)
+    def result(*args: Any, context: Context, **rest: Any) -> Any:  # noqa: ANN401 - of the command
+        fields = {name: rest.pop(name) for name in ("length", "document", "sequences")}
+        return function(*args, context=replace(context, **fields), **rest)
+
+    for option in reversed(_TASKS):
+        result = option(result)
+    return result
+
+
 def _named(earlier: tuple[str, ...]) -> dict[str, str] | None:
     """Earlier runs by the name of their system; one without a name is of every system."""
     from rankgate.console.pairs import pairs
@@ -42,6 +59,23 @@ def _named(earlier: tuple[str, ...]) -> dict[str, str] | None:
     named = pairs([each for each in earlier if each not in alone], "--earlier", str)
     return ({EVERY: alone[0]} if alone else {}) | named or None
 
+
+_TASKS = (
+    click.option(
+        "--length", metavar="COLUMN", help="The item column with lengths of passages in tokens."
+    ),
+    click.option(
+        "--document",
+        metavar="COLUMN",
+        help="The item column with the document that each passage is a part of.",
+    ),
+    click.option(
+        "--sequences",
+        metavar="FILE",
+        help="Which rankings belong together (sessions, variations of a topic): query_id, sequence "
+        "and perhaps position; or ids:PATTERN with these names as groups.",
+    ),
+)
 
 _FIELDS = ("train", "items", "features", "category", "group", "drop_seen", "judged_users_only")
 """Options that are fields of a context by name; the others have another name, or are pairs."""

@@ -15,7 +15,7 @@ from rankgate.console.places import deliver, inputs, refuse_clashes
 from rankgate.console.progress import Progress
 from rankgate.console.terminal import styled, width
 from rankgate.errors import UsageError
-from rankgate.evaluation.commands.list_options import context
+from rankgate.evaluation.commands.list_options import context, tasks
 from rankgate.gating.documents.verdict import FORMS, render
 from rankgate.gating.gate import gate
 from rankgate.gating.self_check import self_check
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     "May be given several times.",
 )
 @context
+@tasks
 @click.option(
     "--record/--no-record",
     default=True,

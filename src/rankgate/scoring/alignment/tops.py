@@ -41,29 +41,36 @@ def tops(run: Run, index: JudgmentIndex, how: Convention, depth: int) -> pl.Data
     Raises:
         InputError: as ``Run.batches``.
     """
+    grade = pl.when(pl.col("grade") >= 0).then("grade").alias("grade")
+    return shown(run, index, how, depth).with_columns(grade).select(*SCHEMA)
+
+
+def shown(run: Run, index: JudgmentIndex, how: Convention, depth: int | None) -> pl.DataFrame:
+    """As `tops`, with ``score`` too, and grades below 0 as they are; a depth of None is all."""
 
     def over(batches: Batches) -> list[pl.DataFrame]:
         return [_of(batch, index, how, depth) for batch in batches(how.duplicates)]
 
-    return pl.concat([pl.DataFrame(schema=SCHEMA), *run.over_queries(over)]).sort(
+    schema = {**SCHEMA, "score": pl.Float64}
+    return pl.concat([pl.DataFrame(schema=schema), *run.over_queries(over)]).sort(
         "query_id", "rank"
     )
 
 
-def _of(batch: Batch, index: JudgmentIndex, how: Convention, depth: int) -> pl.DataFrame:
+def _of(batch: Batch, index: JudgmentIndex, how: Convention, depth: int | None) -> pl.DataFrame:
     met = meet(batch, index)
     top = first(met, how.alignment, depth)
     grades = np.full(len(met.scores), np.nan)
     grades[met.row] = met.grade
-    own = grades[top.row]
     rows = top.row if met.rows is None else met.rows[top.row]
     return pl.DataFrame(
         {
             "query_id": index.query_ids.gather(met.codes[top.owner]),
             "rank": top.rank,
             "doc_id": batch.frame["doc_id"].gather(rows),
-            "grade": np.where(own >= 0, own, np.nan),
+            "grade": grades[top.row],
             "retrieved": top.retrieved[top.owner],
+            "score": batch.frame["score"].gather(rows),
         },
-        schema=SCHEMA,
+        schema={**SCHEMA, "score": pl.Float64},
     ).with_columns(pl.col("grade").fill_nan(None))

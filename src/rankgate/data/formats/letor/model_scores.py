@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.place import Place
 from rankgate.data.run import Run
@@ -21,7 +22,6 @@ from rankgate.data.text.utf8 import BOM, decoded
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
-    from rankgate.data.contents import FileContents
     from rankgate.data.streams.source import InputFile
 
 _NAME = "model-scores"
@@ -42,16 +42,8 @@ def read_run(source: InputFile) -> Run:
 
 
 def read(source: InputFile) -> FileContents:
-    """Nothing: scores without the rows that they are of hold no ids.
-
-    Raises:
-        InputError: always.
-    """
-    problem = (
-        "scores of a model have no ids; give them where the file of features is the judgments, as "
-        "in rankgate eval FEATURES SCORES."
-    )
-    raise InputError(problem, source=source.label, code="no-ids")
+    """The run alone."""
+    return FileContents(runs=(read_run(source),))
 
 
 def _pieces(source: InputFile) -> Iterator[pl.DataFrame]:

@@ -1,0 +1,1 @@
+"""Files of retrieval for language models: contexts, answers with citations, nuggets, agents."""

@@ -1,0 +1,33 @@
+"""Declare a metric on sequences of rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from rankgate.declare import Parameter, Range
+from rankgate.metrics.declare import Metric
+from rankgate.metrics.views import SEQUENCES, View
+
+Tokens = Annotated[int, Range(1)]
+"""A budget of tokens."""
+
+
+@dataclass(frozen=True, repr=False)
+class SequenceMetric(Metric):
+    """A metric whose kernel sees `Sequences`; everything else is as of `Metric`.
+
+    Attributes:
+        undefined: whether tasks may have no value that are well as they are, such as those that
+            are answered, of which a precision of refusals says nothing; they never count.
+    """
+
+    view: View = SEQUENCES
+    scenarios: bool = False
+    undefined: bool = False
+
+    @property
+    def accepted(self) -> Mapping[str, Parameter]:
+        """The parameters; unjudged documents stay where they are, as they are read too."""
+        return {name: each for name, each in super().accepted.items() if name != "judged_only"}

@@ -1,0 +1,186 @@
+"""RAGAS, nuggets and answers with citations: what is read, and that it comes back."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+import rankgate
+from rankgate.data import contents_of
+from rankgate.data.formats.registry import detected, named
+from rankgate.data.streams.source import InputFile
+from rankgate.errors import DuplicateError, InputError, UsageError
+from support.wording import raises
+
+RAGAS = [
+    {
+        "user_input": "where?",
+        "retrieved_contexts": ["Paris.", "Rome."],
+        "reference_contexts": ["Paris.", "France."],
+        "response": "Paris",
+    },
+    {"user_input": "who?", "retrieved_contexts": [], "reference_contexts": ["x"]},
+]
+WITH_IDS = {
+    "query_id": 7,
+    "user_input": "where?",
+    "retrieved_context_ids": ["b", "a"],
+    "retrieved_contexts": ["Rome.", "Paris."],
+    "reference_context_ids": ["a"],
+    "reference_contexts": ["Paris."],
+}
+NUGGETS = [
+    {
+        "query": "one",
+        "qid": "1",
+        "nuggets": [
+            {"text": "a", "importance": "vital", "assignment": "support"},
+            {"text": "b", "importance": "vital", "assignment": "partial_support"},
+            {"text": "c", "importance": "vital", "assignment": "not_support"},
+            {"text": "d", "importance": "okay", "assignment": "support"},
+        ],
+    },
+    {
+        "query": "two",
+        "qid": "2",
+        "nuggets": [{"text": "a", "importance": "okay", "assignment": "partial_support"}],
+    },
+]
+ANSWERS = [
+    {
+        "run_id": "r",
+        "topic_id": "t1",
+        "references": ["d1", "d2"],
+        "answer": [
+            {"text": "One.", "citations": [0], "support": [2]},
+            {"text": "Two.", "citations": [1, 0], "support": ["PS", "No support"]},
+            {"text": "Three.", "citations": []},
+        ],
+    },
+    {"metadata": {"narrative_id": 9}, "references": ["d"], "responses": [{"citations": ["d"]}]},
+]
+
+
+def data(rows):
+    return "".join(json.dumps(each) + "\n" for each in rows).encode()
+
+
+def file(tmp_path, rows, name="x.jsonl"):
+    (tmp_path / name).write_bytes(data(rows))
+    return str(tmp_path / name)
+
+
+def read(rows, name):
+    place = InputFile(None, data(rows))
+    assert detected(place)[0].name == name
+    return contents_of(place)
+
+
+def test_contexts_of_ragas_are_a_run_and_judgments(tmp_path):
+    place = file(tmp_path, RAGAS)
+    found = rankgate.evaluate(place, place, ["ContextP", "ContextR", "RR"]).runs[0]
+    assert found.per_query("ContextP") == {"where?": 1 / 2, "who?": 0}
+    assert found.per_query("ContextR") == {"where?": 1 / 2, "who?": 0}
+    assert found.counts.zero_result == 1
+    older = [{"question": "q", "contexts": ["a"], "ground_truth": "a"}]
+    assert read(older, "ragas").runs[0].table.rows() == [("q", "a", -1.0)]
+    whole = InputFile(None, json.dumps(RAGAS).encode())
+    assert contents_of(whole).runs[0].table.equals(read(RAGAS, "ragas").runs[0].table)
+
+
+def test_ids_go_before_texts():
+    found = read([WITH_IDS], "ragas")
+    assert found.runs[0].table["doc_id"].to_list() == ["b", "a"]
+    assert found.qrels.table.rows() == [("7", "a", 1.0)]
+    assert dict(found.documents.select("doc_id", "text").iter_rows()) == {
+        "a": "Paris.", "b": "Rome."
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "name"), [(RAGAS, "ragas"), ([WITH_IDS], "ragas"), (NUGGETS, "nuggets"),
+                       (ANSWERS, "trec-rag")]
+)  # fmt: skip
+def test_they_come_back(rows, name):
+    contents, out = read(rows, name), io.BytesIO()
+    named(name).write(contents, out)
+    back = contents_of(InputFile(None, out.getvalue()))
+    assert back.runs[0].table.equals(contents.runs[0].table)
+    assert back.qrels.table.sort("query_id", "doc_id").equals(
+        contents.qrels.table.sort("query_id", "doc_id")
+    )
+    if name != "ragas":
+        assert [json.loads(line) for line in out.getvalue().splitlines()] == rows
+
+
+def test_nuggets_have_the_scores_of_the_track(tmp_path):
+    """As calculate_metrics of nuggetizer: strict is full support only, partial counts a half."""
+    place = file(tmp_path, NUGGETS)
+    expected = {
+        "NuggetR": {"1": 1.5 / 3, "2": 0},
+        "NuggetR(strict=True)": {"1": 1 / 3, "2": 0},
+        "NuggetR(okay=1)": {"1": 2.5 / 4, "2": 0.5},
+        "NuggetR(okay=1,strict=True)": {"1": 2 / 4, "2": 0},
+        "NuggetR(okay=0.5)": {"1": 2 / 3.5, "2": 0.5},
+    }
+    found = rankgate.evaluate(place, place, list(expected)).runs[0]
+    assert {name: found.per_query(name) for name in expected} == {
+        name: pytest.approx(each) for name, each in expected.items()
+    }
+
+
+def test_support_of_sentences(tmp_path):
+    place = file(tmp_path, ANSWERS[:1])
+    expected = {
+        "SupportP": (1 + 0.5) / 2,  # the first citation of each sentence that has one
+        "SupportR": (1 + 0.5 + 0) / 3,
+        "SupportP(first=False)": (1 + 0.5 + 0) / 3,
+        "SupportP(partial=1)": 1,
+    }
+    found = rankgate.evaluate(place, place, list(expected)).runs[0]
+    assert {name: found.per_query(name) for name in expected} == {
+        name: {"t1": value} for name, value in expected.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "code", "line"),
+    [
+        ("ragas", [RAGAS[0], RAGAS[0]], "duplicate-query", 2),
+        ("ragas", [RAGAS[0] | {"retrieved_contexts": "x"}], "wrong-type", 1),
+        ("ragas", [WITH_IDS | {"retrieved_contexts": ["x"]}], "wrong-shape", 1),
+        ("ragas", [RAGAS[0] | {"user_input": None}], "invalid-id", 1),
+        ("nuggets", [NUGGETS[0], NUGGETS[0]], "duplicate-query", 2),
+        ("nuggets", [{"qid": 1, "nuggets": [{"text": "a", "importance": "x"}]}], "wrong-type", 1),
+        ("nuggets", [{"qid": 1, "nuggets": 3}], "wrong-type", 1),
+        ("trec-rag", [ANSWERS[0], ANSWERS[0]], "duplicate-query", 2),
+        ("trec-rag", [{"topic_id": 1, "references": [], "answer": [{"citations": [0]}]}],
+         "wrong-shape", 1),
+        ("trec-rag", [{"topic_id": 1, "references": [], "answer": "text"}], "wrong-type", 1),
+        ("trec-rag", [{"topic_id": 1, "references": ["a"],
+                       "answer": [{"citations": [0], "support": [1, 2]}]}], "wrong-shape", 1),
+        ("trec-rag", [{"topic_id": 1, "references": ["a"],
+                       "answer": [{"citations": [0], "support": ["maybe"]}]}], "wrong-type", 1),
+        ("trec-rag", [{"references": []}], "invalid-id", 1),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(name, rows, code, line):
+    with raises(code, InputError) as error:
+        named(name).read(InputFile(None, data(rows)))
+    assert error.value.line == line
+
+
+def test_a_context_or_nugget_twice():
+    twice = [RAGAS[0] | {"retrieved_contexts": ["a", "a"]}]
+    with raises("duplicate-document", DuplicateError):
+        named("ragas").read(InputFile(None, data(twice)))
+    nugget = {"text": "a", "importance": "vital"}
+    with raises("duplicate-document", DuplicateError):
+        named("nuggets").read(InputFile(None, data([{"qid": 1, "nuggets": [nugget, nugget]}])))
+
+
+def test_answers_are_not_made_of_runs():
+    with raises("unsupported-format", UsageError):
+        named("trec-rag").write(read(RAGAS, "ragas"), io.BytesIO())
