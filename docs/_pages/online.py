@@ -10,6 +10,7 @@ from rankgate.online.events.table import COLUMNS, MEANINGS
 from rankgate.online.faults.checks import CHECKS
 from rankgate.online.indicators.catalogue import KPIS
 from rankgate.online.interleaving.catalogue import METHODS
+from rankgate.online.off_policy.catalogue import ESTIMATORS
 from rankgate.online.simulation.users import USERS
 
 if TYPE_CHECKING:
@@ -90,6 +91,14 @@ def pages() -> Iterator[tuple[str, str]]:
             [
                 [f"`{each.name}`", each.title, each.formula, each.bias or _NONE, each.source]
                 for each in METHODS.values()
+            ],
+        ),
+        "## Off-policy estimators",
+        table(
+            ["estimator", "what", "formula", "supposes that", "source"],
+            [
+                [f"`{each.name}`", each.title, each.formula, each.assumption or _NONE, each.source]
+                for each in ESTIMATORS.values()
             ],
         ),
     ]  # fmt: skip

@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import rankgate
@@ -110,6 +111,7 @@ KINDS = (
     "preference",
     "sensitivity",
     "experiment_plan",
+    "off_policy_estimate",
     "engine_check",
     "engine_comparison",
     "engine_kinds",
@@ -185,6 +187,13 @@ def two_arms():
     return online.simulate(QRELS, [NEW, OLD], searches=60).events
 
 
+def bandit_log():
+    """Decisions for two actions, the first one shown three times as often."""
+    rows = [("<script>" if at % 4 else "b", at % 3 == 0, 0.75 if at % 4 else 0.25)
+            for at in range(400)]  # fmt: skip
+    return pl.DataFrame(rows, schema=["action", "reward", "propensity"], orient="row")
+
+
 def made(folder, ratings):
     """By kind: what makes a result of it."""
     return {
@@ -219,6 +228,7 @@ def made(folder, ratings):
         "mixed_lists": lambda: online.mix([OLD, NEW]),
         "preference": lambda: online.preference(clicked_lists()),
         "sensitivity": lambda: online.sensitivity(QRELS, [OLD, NEW], searches=40),
+        "off_policy_estimate": lambda: online.ope(bandit_log(), "uniform"),
         "engine_check": lambda: rankgate.check_engine(lambda _, **__: ["<script>", "b"]),
         "engine_comparison": lambda: rankgate.compare_engines(
             _search, _search, {"q1": "a", "q2": "b"}

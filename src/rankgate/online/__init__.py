@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from rankgate.online.interleaving.score import preference
     from rankgate.online.interleaving.simulate_tests import sensitivity
     from rankgate.online.shown.lists import lists
+    from rankgate.online.off_policy.evaluate import ope
     from rankgate.online.simulation.simulate import simulate
     from rankgate.online.users.intents import intents
     from rankgate.online.users.personalization import personalization
     from rankgate.online.users.weeks import weeks
 
 __all__ = [
-    "ab", "doctor", "ingest", "intents", "interleave", "judgments", "kpi", "lists", "mix",
+    "ab", "doctor", "ingest", "intents", "interleave", "judgments", "kpi", "lists", "mix", "ope",
     "personalization", "plan", "preference", "sensitivity", "simulate", "weeks",
 ]  # fmt: skip
 
@@ -38,6 +39,7 @@ _HOMES = {
     "interleave": "rankgate.online.interleaving.interleave",
     "kpi": "rankgate.online.indicators.compute",
     "mix": "rankgate.online.interleaving.mix",
+    "ope": "rankgate.online.off_policy.evaluate",
     "preference": "rankgate.online.interleaving.score",
     "sensitivity": "rankgate.online.interleaving.simulate_tests",
     "plan": "rankgate.online.experiments.plan",

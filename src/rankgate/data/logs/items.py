@@ -85,7 +85,7 @@ def read_described(table: TableLike, of: Whose = "items") -> Described:
         InputError: no column of ids, an id that is missing or appears twice, a record with the
             wrong number of fields; with the line.
     """
-    frame, place = _frame(table, of)
+    frame, place = read_frame(table, of)
     theirs = _id_of(frame.columns, of, place.label)
     ids = frame[theirs].cast(pl.String).alias(_IDS[of])
     if ids.null_count():
@@ -103,7 +103,7 @@ def read_candidates(table: TableLike) -> tuple[pl.DataFrame, str]:
     Raises:
         InputError: a column that is missing, or several marks in one file.
     """
-    frame, place = _frame(table, "candidates")
+    frame, place = read_frame(table, "candidates")
     found = mapped(frame.columns, {}, place.label, 1)
     marks = (
         frame["candidates"].unique(maintain_order=True).to_list()
@@ -121,8 +121,12 @@ def read_candidates(table: TableLike) -> tuple[pl.DataFrame, str]:
     return pairs, str(marks[0] or "") if marks else ""
 
 
-def _frame(table: TableLike, label: str) -> tuple[pl.DataFrame, Place]:
-    """All columns, and where the rows are."""
+def read_frame(table: TableLike, label: str) -> tuple[pl.DataFrame, Place]:
+    """All columns of a table as they are, and where the rows are.
+
+    Raises:
+        InputError: a file that cannot be read.
+    """
     if not isinstance(table, str | Path):
         return polars_frame(table, label), Place(label)
     origin = source(table)

@@ -13,6 +13,7 @@ from rankgate.online.commands import (
     judgments,
     kpi,
     lists,
+    ope,
     personalization,
     plan,
     simulate,
@@ -35,11 +36,12 @@ def command() -> None:
     rankgate online lists events -o shown.run
     rankgate online simulate qrels.txt old.run new.run -o events.parquet
     rankgate online interleave score shown.jsonl
+    rankgate online ope log.csv --target uniform
     """
 
 
 for each in (
     ingest, doctor, kpi, weeks, intents, personalization, judgments, lists, simulate, plan,
-    ab, interleave,
+    ab, interleave, ope,
 ):  # fmt: skip
     command.add_command(each.command)

@@ -1,0 +1,16 @@
+"""All off-policy estimators: those of rankgate, then those of installed plug-ins."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from rankgate.declare import Registry, declared_in
+from rankgate.online.off_policy.estimator import Estimator
+
+ESTIMATORS = Registry(
+    Estimator,
+    "estimator",
+    partial(declared_in, "rankgate.online.off_policy.estimators", Estimator),
+    "rankgate.off_policy_estimators",
+)
+"""Estimators by name."""

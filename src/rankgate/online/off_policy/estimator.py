@@ -1,0 +1,76 @@
+"""An off-policy estimator: its value, what each decision adds to it, what it supposes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.declare import Declared
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.online.off_policy.bandit_log import BanditLog
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What estimators can be given.
+
+    Attributes:
+        clip: the largest weight of the clipped estimator.
+    """
+
+    clip: float = 10.0
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """An estimate as a mean over decisions.
+
+    Attributes:
+        value: the estimate.
+        parts: (S,) whose mean it is and whose spread is its error, to first order.
+    """
+
+    value: float
+    parts: Floats
+
+    @property
+    def error(self) -> float:
+        """The standard error."""
+        return float(self.parts.std(ddof=1) / np.sqrt(len(self.parts)))
+
+
+@dataclass(frozen=True)
+class Estimator(Declared):
+    """An off-policy estimator.
+
+    Attributes:
+        estimate: from a log and settings the estimate.
+        formula: in signs.
+        assumption: what it supposes in addition to right propensities and support.
+        against: the estimator that supposes less, with which it is compared to test that; empty
+            where nothing more is supposed.
+        slates: whether it is of slates (True), of single decisions (False), or of both (None).
+        model: whether it needs a model of rewards.
+        chosen: whether it may be the one whose value is reported; else it is shown only.
+    """
+
+    estimate: Callable[[BanditLog, Settings], Contribution] = field(kw_only=True)
+    formula: str = field(kw_only=True)
+    assumption: str = field(default="", kw_only=True)
+    against: str = field(default="", kw_only=True)
+    slates: bool | None = field(default=None, kw_only=True)
+    model: bool = field(default=False, kw_only=True)
+    chosen: bool = field(default=True, kw_only=True)
+
+
+def mean(parts: Floats) -> Contribution:
+    """A plain mean."""
+    return Contribution(float(parts.mean()), np.asarray(parts, np.float64))

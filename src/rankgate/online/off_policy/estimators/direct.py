@@ -1,0 +1,47 @@
+"""Estimators with a model of rewards: the direct method and doubly robust."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.online.off_policy.estimator import Contribution, Estimator, Settings, mean
+
+if TYPE_CHECKING:
+    from rankgate.online.off_policy.bandit_log import BanditLog
+
+
+def _dm(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - as all estimators
+    assert log.expected is not None
+    return mean(log.expected.sum(axis=1))
+
+
+def doubly_robust(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - as all
+    """What the model expects, and its errors weighted by the slot and those above it."""
+    assert log.expected is not None
+    assert log.predicted is not None
+    left = log.reward - log.predicted
+    return mean((log.expected + log.until * left).sum(axis=1))
+
+
+DM = Estimator(
+    "dm",
+    title="Direct method: what a model of rewards expects",
+    formula="mean of sum over a of P(a | target) q(a); q: mean reward of the action at its "
+    "position, drawn towards the mean of all, fitted on other rows",
+    source="Dudík, Langford and Li 2011",
+    estimate=_dm,
+    assumption="the model of rewards has no bias",
+    against="dr",
+    slates=False,
+    model=True,
+    chosen=False,
+)
+DR = Estimator(
+    "dr",
+    title="Doubly robust: the direct method, its errors corrected by weights",
+    formula="mean of sum over a of P(a | target) q(a) + w (r - q(a))",
+    source="Dudík, Langford and Li 2011",
+    estimate=doubly_robust,
+    slates=False,
+    model=True,
+)

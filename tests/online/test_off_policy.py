@@ -1,0 +1,268 @@
+"""Off-policy estimates agree with obp and the truth, and are refused where logs cannot answer."""
+
+import gzip
+import json
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from rankgate import online
+from rankgate.cli import rankgate as program
+from rankgate.errors import InputError, UsageError
+from rankgate.online.off_policy.bandit_log import BanditLog
+from rankgate.online.off_policy.catalogue import ESTIMATORS
+from rankgate.online.off_policy.estimator import Settings
+from rankgate.online.off_policy.read_log import read_log
+from support.wording import raises
+
+OBP = {
+    "men": {"ips": 0.0030086263272564836, "snips": 0.003189423162277392,
+            "dm": 0.005210617848021311, "dr": 0.003235518633544872},
+    "women": {"ips": 0.007437577541923159, "snips": 0.002373046143447756,
+              "dm": 0.004715717959820827, "dr": -0.0012634864715961023},
+}  # fmt: skip
+"""obp 0.4.1: InverseProbabilityWeighting, SelfNormalized..., DirectMethod and DoublyRobust on its
+files obd/bts/{men,women}, target uniform, reward model (clicks + 1) / (rows + 200) by item."""
+
+
+WOMEN = Path(__file__).parents[1] / "golden" / "open-bandit-women.csv.gz"
+
+
+def women():
+    """The women's campaign of Open Bandit (Saito and others 2021, CC BY 4.0), from obp 0.4.1."""
+    return pl.read_csv(WOMEN)
+
+
+def men(shared):
+    with gzip.open(shared / "open-bandit-men" / "bts" / "men.csv.gz") as file:
+        return pl.read_csv(BytesIO(file.read())).select(
+            "item_id", "position", "click", "propensity_score"
+        )
+
+
+def arrays(frame):
+    """A log of uniform against logged, with the reward model of the constants above."""
+    item, click = frame["item_id"].to_numpy(), frame["click"].to_numpy().astype(float)
+    count = int(item.max()) + 1
+    q = (np.bincount(item, click, count) + 1) / (np.bincount(item, minlength=count) + 200)
+    weight = 1 / count / frame["propensity_score"].to_numpy()
+    wide = {"shown": np.ones((len(item), 1), bool), "action": item[:, None],
+            "place": np.zeros((len(item), 1), int)}  # fmt: skip
+    return BanditLog(
+        click[:, None], weight[:, None], **wide, policy=np.full((count, 1), 1 / count),
+        unsupported=0.0, predicted=q[item][:, None],
+        expected=np.full((len(item), 1), q.mean()),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("campaign", OBP)
+def test_estimators_agree_with_obp(campaign, shared):
+    log = arrays(men(shared) if campaign == "men" else women())
+    for name, value in OBP[campaign].items():
+        found = ESTIMATORS[name].estimate(log, Settings())
+        assert found.value == pytest.approx(value, rel=1e-10), name
+        assert found.parts.mean() == pytest.approx(value, rel=1e-9)
+
+
+def test_slate_estimators_agree_with_obp():
+    # obp 0.4.1: SlateStandardIPS, SlateIndependentIPS, SlateRewardInteractionIPS
+    logged = np.array([0.41, 0.55, 0.49, 0.21, 0.25, 0.54, 0.1, 0.51, 0.5, 0.33, 0.25, 0.24, 0.23,
+                       0.32, 0.35, 0.38, 0.6, 0.5])  # fmt: skip
+    target = np.array([0.41, 0.59, 0.21, 0.18, 0.41, 0.12, 0.12, 0.36, 0.33, 0.56, 0.41, 0.36,
+                       0.35, 0.22, 0.11, 0.2, 0.45, 0.2])  # fmt: skip
+    reward = [1, 0, 0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 0, 1, 1, 1, 1, 1]
+    frame = pl.DataFrame(
+        {"slate": np.repeat(range(6), 3), "position": np.tile([1, 2, 3], 6),
+         "action": np.tile(["a", "b", "c"], 6), "reward": reward, "propensity": logged,
+         "target": target}
+    ).sample(fraction=1, shuffle=True, seed=1)  # fmt: skip
+    log = read_log(frame, "target")
+    expected = {"ips": 1.9471672711383974, "iips": 1.7567206209969368, "rips": 2.314779531270243}
+    for name, value in expected.items():
+        found = ESTIMATORS[name].estimate(log, Settings())
+        assert found.value == pytest.approx(value, rel=1e-12)
+    few = online.ope(frame, "target")
+    assert few.verdict == "inconclusive"
+    names = set(few.estimates["estimator"])
+    assert names == {"ips", "clipped", "snips", "iips", "rips"}  # no model without all chances
+
+
+def test_d02_and_d03_of_the_mens_campaign(shared):
+    with gzip.open(shared / "open-bandit-men" / "random" / "men.csv.gz") as file:
+        assert pl.read_csv(BytesIO(file.read()))["click"].sum() == 46
+    found = online.ope(men(shared), "uniform")
+    assert found.logged == 0.0069
+    assert found.mean_weight == pytest.approx(0.9433136257, abs=1e-9)
+    assert found.max_weight == pytest.approx(178.2531, abs=1e-4)
+    assert found.ess == pytest.approx(655.7098, abs=1e-4)
+    values = dict(found.estimates.select("estimator", "value").iter_rows())
+    assert values["ips"] == pytest.approx(0.0030086263, abs=1e-10)
+    assert values["snips"] == pytest.approx(0.0031894232, abs=1e-10)
+    assert found.verdict == ""
+    assert "effective-size" in [each.code for each in found.notices]
+
+
+def test_the_womens_campaign_is_refused():
+    found = online.ope(women(), "uniform")
+    assert found.verdict == "inconclusive"
+    assert found.status == 3
+    assert found.ess == pytest.approx(2.0778, abs=1e-4)
+    assert found.estimates["value"].null_count() == len(found.estimates)
+    blocks = found.checks.filter(outcome="blocks")["check"].to_list()
+    assert blocks == ["effective-size"]
+
+
+RATES = np.array([0.6, 0.3, 0.1])
+LOGGED, TARGET = np.array([0.2, 0.3, 0.5]), np.array([0.7, 0.2, 0.1])
+TRUTH = float(TARGET @ RATES)
+
+
+def decisions(n, seed):
+    random = np.random.default_rng(seed)
+    action = random.choice(3, n, p=LOGGED)
+    return pl.DataFrame(
+        {"action": action, "reward": (random.random(n) < RATES[action]).astype(int),
+         "propensity": LOGGED[action], "new": TARGET[action]}
+    )  # fmt: skip
+
+
+def policy(path, probabilities=TARGET):
+    rows = "".join(f"{action},{chance}\n" for action, chance in enumerate(probabilities))
+    path.write_text(f"action,probability\n{rows}")
+    return path
+
+
+def test_intervals_hold_the_truth(tmp_path):
+    target = policy(tmp_path / "new.csv")
+    held, runs = dict.fromkeys(("ips", "snips", "dr"), 0), 120
+    for seed in range(runs):
+        found = online.ope(decisions(800, seed), target)
+        for row in found.estimates.to_dicts():
+            if row["estimator"] in held:
+                held[row["estimator"]] += row["low"] <= TRUTH <= row["high"]
+    for name, count in held.items():
+        assert count / runs >= 0.95 - 3 * 0.02, name
+
+
+def test_a_wrong_model_is_corrected_and_found(tmp_path):
+    # positions that the model cannot see are not there; the target's column gives no model at all
+    frame = decisions(20_000, 1)
+    by_file = online.ope(frame, policy(tmp_path / "new.csv"))
+    by_column = online.ope(frame, "new")
+    values = dict(by_file.estimates.select("estimator", "value").iter_rows())
+    assert values["ips"] == pytest.approx(
+        by_column.estimates.filter(estimator="ips")["value"].item()
+    )
+    assert values["dr"] == pytest.approx(TRUTH, abs=0.03)
+    assert by_file.estimator == "dr"  # the smallest error
+    assert by_column.estimator == "snips"
+
+
+SLOTS = np.array([0.5, 0.3, 0.2])
+
+
+def slates(n, reward, seed=0):
+    """Two slots of independent actions; ``reward`` of the actions of both gives both rates."""
+    random = np.random.default_rng(seed)
+    action = random.choice(3, (n, 2), p=SLOTS)
+    rates = reward(action[:, 0], action[:, 1])
+    hits = random.random((n, 2)) < np.stack(rates, axis=1)
+    return pl.DataFrame(
+        {"slate": np.repeat(np.arange(n), 2), "position": np.tile([1, 2], n),
+         "action": action.ravel(), "reward": hits.ravel().astype(int),
+         "propensity": SLOTS[action].ravel()}
+    )  # fmt: skip
+
+
+WORLDS = {
+    # how rates depend, and which estimators' assumptions are wrong
+    "independent": (lambda a, b: (RATES[a], RATES[b]), set()),
+    "cascade": (lambda a, b: (RATES[a], RATES[b] * (1 - RATES[a])), {"iips"}),
+    "below": (lambda a, b: (RATES[a] * (1 - RATES[b]), RATES[b]), {"rips", "cascade_dr"}),
+}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_assumptions_are_tested_before_an_estimator_is_chosen(world, tmp_path):
+    reward, wrong = WORLDS[world]
+    target = policy(tmp_path / "new.csv")
+    found = online.ope(slates(40_000, reward), target)
+    pairs = np.array([(a, b) for a in range(3) for b in range(3)])
+    rates = np.stack(reward(pairs[:, 0], pairs[:, 1]), axis=1).sum(axis=1)
+    truth = float((TARGET[pairs[:, 0]] * TARGET[pairs[:, 1]]) @ rates)
+    rows = {row["estimator"]: row for row in found.estimates.to_dicts()}
+    rejected = {name for name, row in rows.items() if row["holds"] is False}
+    assert wrong <= rejected <= wrong | {"clipped"} | ({"iips"} if wrong else set())
+    assert found.estimator not in rejected
+    chosen = rows[found.estimator]
+    assert abs(chosen["value"] - truth) < 4 * chosen["error"]
+    if world == "cascade":
+        assert rows["cascade_dr"]["error"] < rows["rips"]["error"]
+
+
+def test_refused_without_support(tmp_path):
+    frame = decisions(2000, 3)
+    target = policy(tmp_path / "new.csv", [0.5, 0.2, 0.1, 0.2])
+    found = online.ope(frame, target)
+    assert found.unsupported == pytest.approx(0.2)
+    assert found.checks.filter(outcome="blocks")["check"].to_list() == ["support"]
+    assert online.ope(frame, "uniform", actions=4).verdict == "inconclusive"
+    assert online.ope(frame, target, max_unsupported=0.3).estimator
+
+
+def test_logging_that_changed_half_way_is_refused():
+    frame = decisions(4000, 5).with_row_index("row")
+    changed = frame.with_columns(
+        propensity=pl.when(pl.col("row") < 2000).then("propensity").otherwise(1 / 3)
+    )
+    found = online.ope(changed, "new")
+    assert "mean-weight" in found.checks.filter(outcome="blocks")["check"].to_list()
+    assert found.estimator is None
+
+
+def test_logs_that_cannot_be_right(tmp_path):
+    good = decisions(50, 1)
+    path = tmp_path / "log.csv"
+    for wrong in (0.0, 1.5, -0.1):
+        chances = good["propensity"].to_list()
+        chances[6] = wrong
+        good.with_columns(propensity=pl.Series(chances)).write_csv(path)
+        with raises("invalid-propensity", InputError, source=str(path), line=8):
+            online.ope(path, "uniform")
+    with raises("missing-column", InputError):
+        online.ope(good.drop("propensity"), "uniform")
+    with raises("not-a-number", InputError):
+        online.ope(good.with_columns(reward=pl.lit("yes")), "uniform")
+    with raises("invalid-probability", InputError):
+        online.ope(good.with_columns(new=pl.lit(1.2)), "new")
+    with raises("invalid-probability", InputError):
+        online.ope(good, policy(tmp_path / "p.csv", [0.5, 0.2, 0.1]))
+    with raises("unknown-target", UsageError):
+        online.ope(good, "newer")
+    with raises("too-few-actions", UsageError):
+        online.ope(good, "uniform", actions=2)
+    with raises("estimator-not-allowed", UsageError):
+        online.ope(good, "new", estimators=["dr"])
+    with raises("unknown-column", UsageError):
+        online.ope(good, "new", columns={"context": "x"})
+    twice = slates(3, WORLDS["independent"][0]).with_columns(position=1)
+    with raises("duplicate-slot", InputError):
+        online.ope(twice, "uniform")
+    with raises("no-rows", InputError):
+        online.ope(good.head(0), "uniform")
+
+
+def test_the_command_ends_with_3_where_it_cannot_answer(tmp_path):
+    log = tmp_path / "log.csv"
+    women().write_csv(log)
+    done = CliRunner().invoke(program, ["online", "ope", str(log), "--target", "uniform"])
+    assert done.exit_code == 3
+    words = ["online", "ope", str(log), "--target", "uniform", "--min-ess", "2", "--columns",
+             "reward=click", "--format", "json"]  # fmt: skip
+    done = CliRunner().invoke(program, words)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["estimator"]
