@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from rankgate.online.interleaving.mix import mix
     from rankgate.online.interleaving.score import preference
     from rankgate.online.interleaving.simulate_tests import sensitivity
-    from rankgate.online.shown.lists import lists
     from rankgate.online.off_policy.evaluate import ope
+    from rankgate.online.shown.lists import lists
     from rankgate.online.simulation.simulate import simulate
     from rankgate.online.users.intents import intents
     from rankgate.online.users.personalization import personalization
