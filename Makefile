@@ -70,7 +70,7 @@ bench: .venv/.run      ## side by side with the peers; an hour
 	$(BIN)/python bench/fusing.py
 	$(BIN)/python bench/snapshots.py
 
-oracle: .venv/.run     ## random collections against thirteen other tools, each by itself
+oracle: .venv/.run     ## random collections against fourteen other tools, each by itself
 	$(BIN)/python oracle/run.py
 	$(BIN)/python oracle/lists.py
 

@@ -23,6 +23,7 @@ from rankgate.data import read_qrels, read_run
 from rankgate.errors import RankgateError
 from rankgate.evaluation.evaluate import evaluate, known_metrics
 from rankgate.metrics.lists import LIST_METRICS
+from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.scoring import CONVENTIONS, Convention
 from rankgate.scoring.convention import WORDS
 from scoring import test_ir_tools
@@ -142,7 +143,9 @@ def touched(choice, wanted, how):
     name = re.match(r"[^(@.]*", key)[0]
     if not wanted or table not in MAPS or name == "*":
         return wanted
-    names = {label: metric.name for label, metric in known_metrics(list(wanted), how)}
+    names = {
+        label: metric.name for label, metric in known_metrics(list(wanted), how, FACET_METRICS)
+    }
     return {label: wanted[label] for label in wanted if names.get(label, name) == name}
 
 

@@ -2,6 +2,7 @@
 
 from math import log2
 
+import polars as pl
 import pytest
 
 from rankgate.errors import InputError
@@ -16,6 +17,9 @@ TIED = {"1": {"a": 1.0, "b": 1.0}}
 TIED_B = {"1": {"b": 1.0, "a": 1.0}}
 THREE = {"1": {"a": 1, "b": 0}, "2": {"c": 0}, "3": {"d": 1}}
 RAN = {"1": {"b": 2.0, "a": 1.0}, "2": {"c": 1.0}}  # the third is missing
+ANSWERED = pl.DataFrame(
+    {"query_id": ["1", "1"], "doc_id": ["a", "b"], "grade": [1, 0], "subtopic": ["x", "x"]}
+)
 _3 = log2(3)
 
 CHOICES = [
@@ -30,8 +34,23 @@ CHOICES = [
     ("ir_measures", "Accuracy", ONE, TIED_B, 0),
     ("ir_measures", "Accuracy", ONE, NEAR, 1),
     ("ir_measures", "SDCG(max_rel=1)@1", ONE, TIED_B, 0),
-    ("ir_measures", "NERR8(max_rel=1)@1", ONE, TIED_B, 0),
-    ("ir_measures", "BPM(max_rel=1)@1", ONE, TIED_B, 0),
+    *(
+        ("ir_measures", name, ONE, run, 1)
+        for name in (
+            *("NERR8(max_rel=1)@1", "NERR9(max_rel=1)@1", "NERR10(max_rel=1)"),
+            *("NERR11(max_rel=1)", "BPM(max_rel=1)@1"),
+        )
+        for run in (TIED, NEAR)
+    ),
+    *(
+        ("ir_measures", name, ANSWERED, run, value)
+        for name, second in (
+            *((f"{each}@1", 0) for each in ("P_IA", "ERR_IA", "nERR_IA", "StRecall")),
+            *(("alpha_DCG@1", 0), ("alpha_nDCG@1", 0), ("AP_IA", 1 / 2)),
+            *(("NRBP", 3 / 8), ("nNRBP", 1 / 2)),
+        )
+        for run, value in ((TIED_B, 1 if name != "NRBP" else 3 / 4), (NEAR_B, second))
+    ),
     ("ir_measures", "nDCG(dcg='exp-log2')@3", ONE, NEAR, 1),
     ("ir_measures", "nDCG@3", ONE, NEAR, 1 / _3),
     ("ir_measures", "ERR@3", ONE, NEAR, 1 / 16),
