@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 PICTURES = os.environ.get("RANKGATE_PICTURES")  # a folder, to look at every screen
 VIEWS = (("desktop", 1280, False), ("phone-dark", 390, True), ("desktop-dark", 1280, True),
          ("phone", 390, False))  # fmt: skip
+PAIRS = 4
 WORDS = "document.querySelector('main').innerText"
 
 
@@ -29,7 +30,7 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     build(folder)
     found = pool([folder / "old.run", folder / "new.run"], depth=3)
-    kept = found.table.filter(found.table["query_id"].is_in(["q01", "q02"]))
+    kept = found.table.filter(found.table["query_id"].is_in(["q01", "q02"])).head(PAIRS)
     kept.select("query_id", "doc_id", "why", "best_rank", "systems").write_csv(folder / "pool.csv")
     with sqlite3.connect(folder / "docs.sqlite") as base:
         rows = base.execute("SELECT doc_id, name, summary, body FROM new").fetchall()
@@ -37,7 +38,7 @@ def files(tmp_path_factory):
     with (folder / "docs.csv").open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out)
         writer.writerow(["doc_id", "title", "summary", "text"])
-        writer.writerows(row for row in rows if row[0] in set(kept["doc_id"]))
+        writer.writerows(rows)
     return folder, len(kept)
 
 
@@ -66,7 +67,8 @@ def screen(chromium, axe):
             assert chromium.said == [], (name, label)
             if PICTURES:
                 chromium.picture(Path(PICTURES) / f"{name}-{label}.png")
-        chromium.open(url)
+        if PICTURES:
+            chromium.open(url)
 
     return seen
 
@@ -110,13 +112,15 @@ def test_a_team_judges(chromium, screen, server, files):
     for name, given in (("ann", "3"), ("bob", "1")):
         signed_in(chromium, address, name)
         rate_all(chromium, screen, address, given, count, pictures=name == "ann")
+    compare_one(chromium, screen, address)
 
     signed_in(chromium, address, "mia")
-    screen("overview", f"{address}/projects/docs")
-    screen("coverage", f"{address}/projects/docs/coverage")
-    screen("account", f"{address}/account")
-    screen("agreement", f"{address}/projects/docs/agreement")
-    screen("disputes", f"{address}/projects/docs/disputes")
+    for name in ("", "coverage", "next", "pairs", "preferences", "export?format=argilla", "log",
+                 "agreement", "disputes"):  # fmt: skip
+        screen(name.partition("?")[0] or "overview", f"{address}/projects/docs/{name}".rstrip("/"))
+    for name in ("account", "users"):
+        screen(name, f"{address}/{name}")
+    chromium.open(f"{address}/projects/docs/disputes")
     waiting = chromium.ask("document.querySelectorAll('article').length")
     assert waiting == count
     for left in range(waiting, 0, -1):
@@ -139,6 +143,8 @@ def set_up(mia, folder):
          queries=folder / "queries.tsv", documents=folder / "docs.csv", strategy="2")  # fmt: skip
     for run in ("old.run", "new.run"):
         sent("material", "material", file=folder / run)
+    sent("preferences", "preferences", name="old or new", kind="lists", first="old", second="new",
+         most="1", strategy="1", priority="-1")  # fmt: skip
     sent("scale", "setup", scale="0 = poor: not about the query\n1 = fair: the subject only\n"
          "2 = good: a part of the answer\n3 = perfect: the answer")  # fmt: skip
     sent(
@@ -164,7 +170,8 @@ def rate_all(chromium, screen, address, given, count, *, pictures):
         screen("query", f"{url}/query")
     chromium.open(url)
     seen = []
-    while (now := chromium.ask(task)) and len(seen) < count:
+    kind = "document.getElementById('rating')?.dataset.kind"
+    while (now := chromium.ask(task)) and chromium.ask(kind) == "rating":
         seen.append(now)
         chromium.ask("new Promise((done) => setTimeout(done, 300))")
         if len(seen) == 2:
@@ -183,16 +190,24 @@ def rate_all(chromium, screen, address, given, count, *, pictures):
             chromium.press(given)
             chromium.until(f"{task} !== '{now}'")
     assert len(set(seen)) == count
-    chromium.until("document.getElementById('over')")
     if pictures:
-        screen("over", url)
         screen("history", f"{address}/projects/docs/history")
+
+
+def compare_one(chromium, screen, address):
+    """Which of two lists is better, by an arrow key; then all is done."""
+    url = f"{address}/projects/docs/rate"
+    screen("compare", url)
+    chromium.ask("new Promise((done) => setTimeout(done, 300))")
+    chromium.press("ArrowLeft")
+    chromium.until("document.getElementById('over')")
+    screen("over", url)
 
 
 def resolved(chromium, screen, address, count):
     screen("judgments", f"{address}/projects/docs/judgments")
     fill(chromium, name="march")
-    chromium.ask("document.querySelector('main form.fields').requestSubmit()")
+    chromium.ask("document.querySelector('main form.fields [name=preview]').click()")
     chromium.until("document.querySelector('h1').innerText === 'What would change'")
     assert f"{count} new pairs" in chromium.ask(WORDS)
     chromium.ask("document.querySelector('main form.fields').requestSubmit()")
