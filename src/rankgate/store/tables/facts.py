@@ -53,6 +53,7 @@ ratings = sa.Table(
     text("source", ""),
     sa.Index(None, "project", "id"),
     sa.Index(None, "project", "query", "document", "rater", "id"),
+    sa.Index(None, "project", "rater", "id"),
     sa.Index(None, "task"),
 )
 """Single ratings, in the order in which they were recorded; a correction is a later row."""
