@@ -12,6 +12,7 @@ from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.drift import drift
 from rankgate.present.pages.page import content
 from rankgate.store.rating import batches, ratings
+from rankgate.store.rows import now
 from rankgate.web.fresh import Fresh
 from rankgate.web.replies import Page, not_found
 
@@ -30,7 +31,7 @@ def page(asked: Asked) -> Page:
                  if e.kind == "rating"]  # fmt: skip
     if batch is not None and batch not in {each["id"] for each in found}:
         raise not_found("batch")
-    empty: dict[str, Any] = {"agreement": None, "confusion": [], "drift": []}
+    empty: dict[str, Any] = {"agreement": None, "confusion": [], "drift": [], "at": now()}
     try:
         data, html = _whole.get(asked, lambda: _found(asked, None)) if batch is None else _found(
             asked, batch)  # fmt: skip
@@ -47,6 +48,7 @@ def _found(asked: Asked, batch: int | None) -> tuple[dict[str, Any], str]:
         "agreement": found.to_dict(),
         "confusion": _confusion(found.found.confusion),
         "drift": drift(said).to_dicts(),
+        "at": now(),
     }
     return data, content(found.document())
 
