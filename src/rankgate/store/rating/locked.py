@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.store.rows import unknown
+from rankgate.store.rows import unknown, value_of
 from rankgate.store.tables.material import guidelines
 from rankgate.store.tables.work import batches, tasks
 
