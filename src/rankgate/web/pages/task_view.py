@@ -148,11 +148,10 @@ def _cut(segments: Segments, most: int) -> Segments:
     """The beginning of marked text."""
     kept: Segments = []
     for text, mark in segments:
-        if most <= 0:
-            kept.append(("…", False))
-            break
         kept.append((text[:most], mark))
         most -= len(text)
+        if most < 0:
+            return [*kept, ("…", False)]
     return kept
 
 
