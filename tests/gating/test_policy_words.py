@@ -39,10 +39,20 @@ GOOD = {
             "latency": 'quantile = "p99"\nmax_ms = 200\nslice = "intent=head"',
             "unseen": 'at_most = 0.5\ntier = "info"',
             "drift": "queries = 0.1\njudgments = false",
+            "kpi_noninferiority": 'kpi = "search_ctr"\nrelative = 0.01',
+            "kpi_improvement": 'kpi = "clicks_per_search"\nbetter = "down"',
             "admitted": "file = 'admission.json'",
         }.items()
     ),
 }
+KPI = '[[rules]]\nid = "ctr"\nkind = "kpi_noninferiority"\nkpi = "search_ctr"\nrelative = 0.01\n'
+LAUNCH = '[experiment]\ncontrol = "old"\ntreatment = "new"\nstart = "2026-03-01"\n'
+GOOD["a launch"] = (
+    LAUNCH
+    + "[[ramp]]\nshare = 0.01\nsince = '2026-03-01'\n[[ramp]]\nshare = 0.5\npasses = ['ctr']\n"
+    "[budget]\nalpha = 0.05\ngate = 0.4\nreplay = 0\ninterleaving = 0.1\nramp = 0.5\n"
+    "[earlier]\ngate = 'gate.json'\n" + KPI
+)
 RULE = '[[rules]]\nkind = "noninferiority"\nmetric = "AP"\nmargin = 0.01\n'
 BAD = {
     "unknown key": RULE + "margn = 1\n",
@@ -86,7 +96,7 @@ def test_a_policy_is_checked_and_shown(tmp_path):
     place = tmp_path / "ours.toml"
     place.write_text(GOOD["every kind"])
     result = CliRunner().invoke(program, ["policy", str(place)]).output
-    assert "14 rules" in result
+    assert "16 rules" in result
     assert re.search(
         r"per_query +per_query-5 \(block\)\n +metric AP, max_drop 0.2, at_most 3", result
     )

@@ -21,7 +21,7 @@ from rankgate.files.checklist import checklist
 from rankgate.files.format import format_details
 from rankgate.files.formats import formats
 from rankgate.gating.policies import policy_keys
-from rankgate.gating.policy import default
+from rankgate.gating.policy import default, parsed
 from rankgate.gating.saved.baselines import SavedBaselines, save
 from rankgate.judging.llm.model_ratings import ModelRatings
 from rankgate.judging.resolution.from_ratings import from_ratings
@@ -112,6 +112,7 @@ KINDS = (
     "sensitivity",
     "experiment_plan",
     "off_policy_estimate",
+    "ramp_verdict",
     "engine_check",
     "engine_comparison",
     "engine_kinds",
@@ -218,6 +219,14 @@ def made(folder, ratings):
         "diagnosis": lambda: online.doctor(user_log(folder)),
         "kpi_table": lambda: online.kpi(user_log(folder)),
         "click_judgments": lambda: online.judgments(user_log(folder), min_examined=1),
+        "ramp_verdict": lambda: online.watch(
+            parsed(
+                '[experiment]\ncontrol = "old"\ntreatment = "new"\n[[rules]]\nid = "<script>"\n'
+                'kind = "kpi_noninferiority"\nkpi = "search_ctr"\nrelative = 0.1\n',
+                "launch.toml",
+            ),
+            arms.log(users=300),
+        ),
         "experiment_plan": lambda: online.plan(arms.log(users=300), ["search_ctr"]),
         "experiment": lambda: online.ab(arms.log(users=300), ["search_ctr"], control="old"),
         "shown_lists": lambda: online.lists(user_log(folder)),

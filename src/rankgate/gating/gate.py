@@ -279,11 +279,11 @@ def _logged(verdict: Verdict, saved: Saved, candidate: ScoredRun, *, record: boo
 
 def _policy(policy: str | Path | Policy | None, folder: Path) -> Policy:
     if isinstance(policy, str | Path):
-        return read(policy)
+        return read(policy).offline()
     if policy is not None:
-        return policy
+        return policy.offline()
     place = found(folder)
-    return read(place) if place else default()
+    return read(place).offline() if place else default()
 
 
 def _tags(tags: TagsLike | None, rules: Policy) -> TagsLike | None:

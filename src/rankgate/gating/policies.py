@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.gating.rules import RULES
-from rankgate.gating.settings import COMMON, LISTS, SETTINGS
+from rankgate.gating.settings import (
+    BUDGET,
+    COMMON,
+    EARLIER,
+    EXPERIMENT,
+    LISTS,
+    RAMP,
+    SETTINGS,
+)
 from rankgate.present.result import Result
 
 if TYPE_CHECKING:
@@ -25,6 +33,10 @@ _TYPES = {
 _ABOUT = {
     "[gate]": "Settings of the whole gate; every key is optional.",
     "[lists]": "Inputs of metrics of lists, in addition to judgments and runs.",
+    "[experiment]": "The experiment whose KPIs rules look at.",
+    "[[ramp]]": "A step of a launch; the steps are in order.",
+    "[budget]": "How stages share the allowed probability of a false launch.",
+    "[earlier]": "Results that must have passed before the ramp.",
 }
 
 
@@ -73,6 +85,10 @@ def policy_keys() -> PolicyKeys:
             "properties": {
                 "gate": _section("[gate]", SETTINGS),
                 "lists": _section("[lists]", LISTS),
+                "experiment": _section("[experiment]", EXPERIMENT),
+                "ramp": {"type": "array", "items": _section("[[ramp]]", RAMP)},
+                "budget": _section("[budget]", BUDGET),
+                "earlier": _section("[earlier]", EARLIER),
                 "rules": {"type": "array", "minItems": 1, "items": {"oneOf": rules}},
             },
             "required": ["rules"],
@@ -86,11 +102,13 @@ def _common(kind: RuleKind) -> list[Parameter]:
     return [each for each in COMMON if kind.sliced or each.name != "slice"]
 
 
-def _section(name: str, parameters: Iterable[Parameter]) -> dict[str, Any]:
+def _section(name: str, parameters: Sequence[Parameter]) -> dict[str, Any]:
+    required = [each.name for each in parameters if each.required]
     return {
         "description": _ABOUT[name],
         "type": "object",
         "properties": _properties(parameters),
+        **({"required": required} if required else {}),
         "additionalProperties": False,
     }
 
@@ -113,5 +131,7 @@ def _property(each: Parameter) -> dict[str, Any]:
 
 
 def _title(kind: RuleKind) -> str:
+    if kind.of_experiment is not None:
+        return f"{kind.title[0].upper()}{kind.title[1:]} (inferred from users of an experiment)."
     how = "inferred from a sample of queries" if kind.statistical else "counted, not inferred"
     return f"{kind.title[0].upper()}{kind.title[1:]} ({how})."

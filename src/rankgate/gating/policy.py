@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from rankgate.declare.toml import Toml
-from rankgate.errors import UsageError
+from rankgate.errors import InputError, UsageError
+from rankgate.gating.launch import read_launch
 from rankgate.gating.rule import Rule
 from rankgate.gating.rules import RULES
 from rankgate.gating.settings import COMMON, LISTS, SETTINGS
@@ -27,6 +28,10 @@ class Policy(Result):
         sha256: of what it says.
         folder: where the file lies, for files that it names.
         lists: what metrics of lists need besides judgments and runs, defaults filled in.
+        experiment: whose KPIs rules look at; empty without an experiment.
+        ramp: the steps of a launch.
+        budget: by stage the alpha that it may spend; empty without a budget.
+        earlier: by stage the file of its result.
     """
 
     kind: ClassVar[str] = "policy"
@@ -38,6 +43,22 @@ class Policy(Result):
     sha256: str
     folder: Path = Path()
     lists: Mapping[str, Any] = field(default_factory=lambda: {p.name: p.default for p in LISTS})
+    experiment: Mapping[str, Any] = field(default_factory=dict)
+    ramp: tuple[Mapping[str, Any], ...] = ()
+    budget: Mapping[str, float] = field(default_factory=dict)
+    earlier: Mapping[str, str] = field(default_factory=dict)
+
+    def offline(self) -> Policy:
+        """The same without rules on KPIs, which are of users.
+
+        Raises:
+            InputError: there is no other rule.
+        """
+        rules = tuple(rule for rule in self.rules if RULES[rule.kind].of_experiment is None)
+        if not rules:
+            problem = "every rule is on a KPI; rankgate online watch decides them."
+            raise InputError(problem, source=self.source, code=_CODE)
+        return replace(self, rules=rules) if len(rules) < len(self.rules) else self
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a number, a word, a list
         return self.settings[name]
@@ -72,6 +93,10 @@ class Policy(Result):
                 {name: getattr(rule, name) for name in _OWN} | dict(rule.values)
                 for rule in self.rules
             ],
+            "experiment": dict(self.experiment),
+            "ramp": [dict(step) for step in self.ramp],
+            "budget": dict(self.budget),
+            "earlier": dict(self.earlier),
         }
 
     @classmethod
@@ -85,8 +110,11 @@ class Policy(Result):
             for rule in values["rules"]
         ]
         return cls(
-            values["gate"], tuple(rules), values["source"], values["sha256"], lists=values["lists"]
-        )
+            values["gate"], tuple(rules), values["source"], values["sha256"],
+            lists=values["lists"], experiment=values.get("experiment", {}),
+            ramp=tuple(values.get("ramp", ())), budget=values.get("budget", {}),
+            earlier=values.get("earlier", {}),
+        )  # fmt: skip
 
 
 _OWN = ("id", "kind", "tier", "slice")
@@ -168,8 +196,11 @@ _CODE = "invalid-policy"
 
 def _policy(file: Toml) -> Policy:
     whole = file.values
-    file.check_keys(whole, ("gate", "lists", "rules"))
+    file.check_keys(whole, ("gate", "lists", "rules", "experiment", "ramp", "budget", "earlier"))
     settings = file.read_values(whole.get("gate", {}), SETTINGS, "gate")
+    launch = read_launch(file)
+    if launch.budget:
+        settings["alpha"] = launch.budget["gate"] or settings["alpha"]
     lists = file.read_values(whole.get("lists", {}), LISTS, "lists")
     tables = whole.get("rules", [])
     if not isinstance(tables, list) or not tables:
@@ -181,10 +212,14 @@ def _policy(file: Toml) -> Policy:
             problem = f"two rules are called {rule.id!r}; names are unique."
             raise file.error(problem, "rules", str(place), "id")
         names.add(rule.id)
+    launch.check(file, names)
     listed = [sorted(lists.items())] if whole.get("lists") else []
-    text = repr((sorted(settings.items(), key=str), rules, *listed))
+    text = repr((sorted(settings.items(), key=str), rules, *listed, *launch.hashed))
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return Policy(settings, tuple(rules), file.source, digest, lists=lists)
+    return Policy(
+        settings, tuple(rules), file.source, digest, lists=lists, experiment=launch.experiment,
+        ramp=launch.ramp, budget=launch.budget, earlier=launch.earlier,
+    )  # fmt: skip
 
 
 def _rule(file: Toml, table: Any, place: str) -> Rule:  # noqa: ANN401 - any TOML value

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from rankgate.declare import Parameter
     from rankgate.gating.evidence import Drift, Evidence, HypotheticalValues
+    from rankgate.gating.kpi_evidence import KpiEvidence
 
 Status = Literal["pass", "fail", "inconclusive"]
 Tier = Literal["block", "warn", "info"]
@@ -54,6 +55,8 @@ class RuleKind(Declared):
             again.
         without_comparison: the outcome where a saved baseline and the candidate have different
             judgments, so that nothing can be compared; None leaves the rule inconclusive.
+        of_experiment: a rule on a KPI and what users did to its outcome; the gate leaves such
+            rules to the watch of the experiment.
     """
 
     takes: tuple[Parameter, ...]
@@ -70,6 +73,7 @@ class RuleKind(Declared):
     needs: frozenset[Need] = frozenset()
     of_values: bool = False
     without_comparison: Callable[[Rule, Drift], Outcome] | None = None
+    of_experiment: Callable[[Rule, KpiEvidence], Outcome] | None = None
     statuses: Callable[[Rule, Evidence, HypotheticalValues], NDArray[np.str_]] | None = None
     redrawn: Callable[[Rule, Evidence, NDArray[np.int64]], NDArray[np.str_]] | None = None
 

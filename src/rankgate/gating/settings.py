@@ -61,6 +61,55 @@ LISTS = (
 )
 """What ``[lists]`` may say: what metrics of lists need besides judgments and runs."""
 
+EXPERIMENT = (
+    Parameter("events", "text", "the folder or file of events, next to the policy"),
+    Parameter("mapping", "text", "the file that says which column of a log holds what"),
+    Parameter("unit", "text", "what is assigned to arms", "user",
+              choices=("user", "session", "query")),
+    Parameter("control", "text", "the arm of the baseline", required=True),
+    Parameter("treatment", "text", "the arm of the candidate", required=True),
+    Parameter("start", "text", "the first day, as in 2026-03-01; by default that of the first "
+              "step, else of the log"),
+    Parameter("cuped", "bool", "whether KPIs are adjusted for each unit's own earlier value",
+              default=False),
+    Parameter("tuned_to", "int", "the units at which intervals, which hold at every look, are "
+              "narrowest", 10_000, range=Range(1)),
+    Parameter("crossed", "number", "the share of units in several arms that is tolerated", 0.0,
+              range=Range(0.0, 1.0)),
+    Parameter("without_bots", "bool", "whether sessions of bots are left out", default=False),
+)  # fmt: skip
+"""What ``[experiment]`` may say: whose KPIs rules look at."""
+
+RAMP = (
+    Parameter("share", "number", "the share of units in the treatment", required=True,
+              range=Range(0.0, 1.0, exclusive=True)),
+    Parameter("since", "text", "the day on which the step began, as in 2026-03-03; without it the "
+              "step has not begun"),
+    Parameter("days", "int", "how many days the step takes at least", 1, range=Range(1)),
+    Parameter("units", "int", "how many units of the treatment it needs at least", 0,
+              range=Range(0)),
+    Parameter("passes", "list", "the rules that must pass; without it those that block in the last "
+              "step, and none before it, where no rule may fail", ()),
+)  # fmt: skip
+"""What every ``[[ramp]]`` may say: the steps of a launch, in order."""
+
+STAGES = ("gate", "replay", "interleaving", "ramp")
+"""What spends the error budget, in order."""
+
+BUDGET = (
+    Parameter("alpha", "number", "the allowed probability of a false launch, over all stages", 0.05,
+              range=Range(0.0001, 0.5)),
+    *(Parameter(name, "number", f"the share of it that the {name} spends", 0.25,
+                range=Range(0.0, 1.0)) for name in STAGES),
+)  # fmt: skip
+"""What ``[budget]`` may say; without it every stage has the alpha of ``[gate]``."""
+
+EARLIER = tuple(
+    Parameter(name, "text", f"the JSON of the result of the {name}, next to the policy")
+    for name in STAGES[:-1]
+)
+"""What ``[earlier]`` may say: results that must have passed before the ramp."""
+
 COMMON = (
     Parameter("id", "text", "the rule's name, unique"),
     Parameter("kind", "text", "the kind of rule", required=True),

@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rankgate.online.clicks.judge import judgments
     from rankgate.online.events.ingest import ingest
     from rankgate.online.experiments.ab import ab
@@ -27,9 +29,12 @@ if TYPE_CHECKING:
     from rankgate.online.users.personalization import personalization
     from rankgate.online.users.weeks import weeks
 
+    watch: Callable[..., Any]  # of rankgate.gating, which is built on this package
+
 __all__ = [
     "ab", "doctor", "ingest", "intents", "interleave", "judgments", "kpi", "lists", "mix", "ope",
-    "personalization", "plan", "preference", "sensitivity", "simulate", "weeks",
+    "personalization", "plan", "preference", "sensitivity", "simulate", "watch",
+    "weeks",
 ]  # fmt: skip
 
 _HOMES = {
@@ -44,6 +49,7 @@ _HOMES = {
     "sensitivity": "rankgate.online.interleaving.simulate_tests",
     "plan": "rankgate.online.experiments.plan",
     "lists": "rankgate.online.shown.lists",
+    "watch": "rankgate.gating.ramps.watch",
     "simulate": "rankgate.online.simulation.simulate",
     "intents": "rankgate.online.users.intents",
     "personalization": "rankgate.online.users.personalization",

@@ -20,12 +20,18 @@ _EVERY_RULE = "Keys of every rule; the keys of each kind follow."
 
 def keys(result: PolicyKeys) -> Document:
     """Every key with its default and meaning, table by table."""
-    gate, lists, rules = (result.schema["properties"][name] for name in ("gate", "lists", "rules"))
+    tables = result.schema["properties"]
+    gate, lists, rules = (tables[name] for name in ("gate", "lists", "rules"))
     kinds = rules["items"]["oneOf"]
     common = {each.name: each for each in COMMON}
     parts: list[tuple[str, Mapping[str, Any], Any]] = [
         ("[gate]", gate, gate["properties"]),
         ("[lists]", lists, lists["properties"]),
+        *(
+            (f"[{name}]", tables[name], tables[name]["properties"])
+            for name in ("experiment", "budget", "earlier")
+        ),
+        ("[[ramp]]", tables["ramp"]["items"], tables["ramp"]["items"]["properties"]),
         ("[[rules]]", {"description": _EVERY_RULE, "required": ["kind"]}, _common(kinds)),
     ]
     parts += [
@@ -49,6 +55,9 @@ def document(result: Policy) -> Document:
     entries = []
     if any(result.lists[name] for name in _FILES):
         entries.append(Entry("[lists]", (_said(result.lists),)))
+    tables = {name: getattr(result, name) for name in ("experiment", "budget", "earlier")}
+    entries += [Entry(f"[{name}]", (_said(each),)) for name, each in tables.items() if each]
+    entries += [Entry("[[ramp]]", (_said(step),)) for step in result.ramp]
     for rule in result.rules:
         place = f" where {rule.slice}" if rule.slice else ""
         lines = (f"{rule.id} ({rule.tier}){place}", _said(rule.values))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
 from rankgate.online.commands import (
@@ -20,8 +22,24 @@ from rankgate.online.commands import (
     weeks,
 )
 
+_ELSEWHERE = {"watch": "rankgate.gating.commands.watch"}
+"""Commands of packages that are built on this one, imported when they are called."""
 
-@click.group("online", context_settings={"help_option_names": ["-h", "--help"]})
+
+class _Commands(click.Group):
+    """The commands on logs, and those of other packages."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *_ELSEWHERE])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _ELSEWHERE:
+            found: click.Command = import_module(_ELSEWHERE[cmd_name]).command
+            return found
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group("online", cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
     """Read logs of users; find their faults; compute KPIs, judgments, experiments.
 
@@ -34,6 +52,7 @@ def command() -> None:
     rankgate online plan events -k search_ctr --effect 0.02
     rankgate online ab events -m search_ctr --control old
     rankgate online lists events -o shown.run
+    rankgate online watch launch.toml
     rankgate online simulate qrels.txt old.run new.run -o events.parquet
     rankgate online interleave score shown.jsonl
     rankgate online ope log.csv --target uniform

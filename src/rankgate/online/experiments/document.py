@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankgate.online.experiments.experiment import Experiment
 
 _SEGMENTS = 40
+_NONE = "No figures: a fault above forbids them (rankgate online ab --despite gives them)."
 
 
 def document(result: Experiment) -> Document:
@@ -36,7 +37,7 @@ def document(result: Experiment) -> Document:
         Warnings(tuple(each.text for each in result.findings)),
         _ratio(result),
         Table("arms", _arms(result)),
-        "No figures: a fault above forbids them. --despite gives them." if blocked else "",
+        _NONE if blocked else "",
         Table("metrics", _metrics(result)),
         *charts,
         _method(result) if not result.metrics.is_empty() else "",

@@ -53,7 +53,7 @@ def estimate(
         treatment: that of the other one.
         method: how.
     """
-    rows = units.of(measure, method.cap)
+    rows = _means(units.of(measure, method.cap))
     arms = [rows.filter(pl.col("variant") == name) for name in (control, treatment)]
     if method.resamples:
         found = bootstrapped(arms, measure, method.resamples, method.level, method.seed)
@@ -64,7 +64,7 @@ def estimate(
             method.level, "order-statistics",
         )  # fmt: skip
     else:
-        first, second = (moments(_means(each)) for each in arms)
+        first, second = (moments(each) for each in arms)
         found = compared(first, second, method.level, method.relative)
     if method.tuned_to is None or not np.isfinite(found.se):
         return found
@@ -72,7 +72,7 @@ def estimate(
 
 
 def _means(rows: pl.DataFrame) -> pl.DataFrame:
-    """The sums of units; a denominator that is 1 for every unit makes a mean of a ratio."""
+    """The same without a denominator that is 1 for every unit of both arms: it is of a mean."""
     if "per" in rows.columns and (rows["per"] == 1).all() and "before_per" not in rows.columns:
         return rows.drop("per")
     return rows

@@ -1,0 +1,275 @@
+"""The ramp of a launch: what it allows on each day, and what must never pass."""
+
+import json
+from datetime import timedelta
+
+import polars as pl
+import pytest
+
+from online.arms import START, log
+from rankgate import gate, online
+from rankgate.errors import InputError, UsageError
+from rankgate.gating.policy import parsed, policy, read
+from support.wording import raises
+
+pytest.importorskip("tea_tasting", reason="the extra ab is not installed")
+
+HEAD = """
+[experiment]
+control = "old"
+treatment = "new"
+start = "2026-03-01"
+tuned_to = 1000
+"""
+STEPS = """
+[[ramp]]
+share = 0.2
+since = "2026-03-01"
+days = 3
+[[ramp]]
+share = 0.5
+{}
+days = 3
+"""
+CTR = """
+[[rules]]
+id = "ctr"
+kind = "kpi_noninferiority"
+kpi = "search_ctr"
+relative = 0.2
+"""
+LATENCY = """
+[[rules]]
+id = "latency"
+kind = "kpi_noninferiority"
+kpi = "latency_p50"
+relative = 0.1
+"""
+
+
+def ramped(effects=(0.0, 0.0), days=(6, 6), users=1500, seed=0, **more):
+    """A log of two steps, of 20% and of 50% of new users each."""
+    first = log(users, days[0], effects[0], share=0.2, seed=seed, **more)
+    second = log(users, days[1], effects[1], share=0.5, seed=seed + 1, **more)
+    later = second.with_columns(
+        pl.col("at") + timedelta(days=days[0]),
+        *(
+            (pl.lit("b") + pl.col(name)).alias(name)
+            for name in ("user", "session", "query_event_id", "event_id")
+        ),
+    )
+    return pl.concat([first, later])
+
+
+SECOND = 'since = "2026-03-07"'
+
+
+def watched(text, events, **more):
+    return online.watch(parsed(text, "launch.toml"), events, **more)
+
+
+def test_a_harmless_candidate_goes_up_the_ramp():
+    events = ramped()
+    text = HEAD + STEPS.format(SECOND) + CTR + LATENCY
+    assert watched(text, events, today="2026-03-02").steps["why"][0] == "day 2 of 3"
+    early = watched(HEAD + STEPS.format("") + CTR + LATENCY, events, today="2026-03-05")
+    assert (early.verdict, early.allowed, early.status) == ("pass", 0.5, 0)
+    late = watched(text, events)
+    assert (late.verdict, late.allowed, late.status) == ("pass", 1.0, 0)
+    assert late.steps["status"].to_list() == ["pass", "pass"]
+    assert [each.outcome.status for each in late.rules] == ["pass", "pass"]
+    assert late.experiment.variants["planned"].to_list() == [0.5, 0.5]
+
+
+def test_a_bad_candidate_is_stopped():
+    found = watched(HEAD + STEPS.format(SECOND) + CTR, ramped((-0.3, -0.3)))
+    assert (found.verdict, found.allowed, found.status) == ("fail", 0.0, 1)
+    assert "Stop" in str(found)
+    slow = watched(HEAD + STEPS.format(SECOND) + LATENCY, ramped(slower=1.5))
+    assert slow.verdict == "fail"
+
+
+def test_a_failed_step_is_not_forgotten():
+    found = watched(HEAD + STEPS.format(SECOND) + CTR, ramped((-0.4, 0.1)))
+    assert found.steps["status"].to_list()[0] == "fail"
+    assert (found.verdict, found.allowed) == ("fail", 0.0)
+
+
+def test_few_users_are_inconclusive():
+    found = watched(HEAD + STEPS.format(SECOND) + CTR.replace("0.2", "0.01"), ramped(users=300))
+    assert (found.verdict, found.allowed, found.status) == ("inconclusive", 0.5, 3)
+    assert found.steps["why"][1] == "not passed yet: ctr"
+
+
+def test_named_rules_must_pass_before_the_next_step():
+    text = HEAD + STEPS.format("").replace("days = 3", 'days = 3\npasses = ["ctr"]', 1)
+    strict = watched(text + CTR.replace("0.2", "0.01"), ramped(), today="2026-03-05")
+    assert (strict.verdict, strict.allowed) == ("inconclusive", 0.2)
+    units = watched(text.replace("days = 3", "units = 9999", 1) + CTR, ramped(), today="2026-03-05")
+    assert "of 9,999 units" in units.steps["why"][0]
+
+
+def test_improvement():
+    rule = CTR.replace("noninferiority", "improvement").replace("0.2", "0.01")
+    assert watched(HEAD + rule, log(1500, effect=0.3)).verdict == "pass"
+    assert watched(HEAD + rule, log(1500, effect=-0.3)).verdict == "fail"
+    assert watched(HEAD + rule, log(1500)).verdict == "inconclusive"
+
+
+def test_rules_that_warn_do_not_decide():
+    text = HEAD + STEPS.format(SECOND) + CTR.replace("relative", 'tier = "warn"\nrelative')
+    found = watched(text + LATENCY, ramped((-0.3, -0.3)))
+    assert [each.outcome.status for each in found.rules] == ["fail", "pass"]
+    assert found.verdict == "pass"
+
+
+# what must never pass
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    {
+        "sample ratio": lambda rows: rows.filter(
+            (pl.col("variant") == "old") | (pl.col("user").hash() % 4 > 0)
+        ),
+        "no users": lambda rows: rows.filter(pl.col("variant") == "old"),
+        "two arms": lambda rows: rows.with_columns(
+            variant=pl.when((pl.col("user") == "u1") & (pl.col("at").dt.day() > 2))
+            .then(pl.lit("new"))
+            .when(pl.col("user") == "u1")
+            .then(pl.lit("old"))
+            .otherwise("variant")
+        ).vstack(rows.filter(pl.col("user") == "u1").with_columns(
+            variant=pl.lit("new"), event_id=pl.lit("x") + pl.col("event_id")
+        )).vstack(rows.filter(pl.col("user") == "u1").with_columns(
+            variant=pl.lit("old"), event_id=pl.lit("y") + pl.col("event_id")
+        )),
+        "started twice": lambda rows: rows.filter(
+            (pl.col("at").dt.day() < 3) | (pl.col("at").dt.day() > 6)
+        ),
+        "logging": lambda rows: rows.filter(
+            (pl.col("variant") == "old") | (pl.col("kind") != "click") | (pl.col("at").dt.day() < 5)
+        ),
+        "null KPI": lambda rows: rows.filter(pl.col("kind") != "click"),
+    }.items(),
+    ids=lambda each: each[0],
+)  # fmt: skip
+def test_bad_data_never_pass(spoil):
+    events = spoil[1](log(1500, 8, 0.2))
+    found = watched(HEAD + CTR, events)
+    assert (found.verdict, found.status) == ("inconclusive", 3)
+    assert found.rules[0].outcome.status == "inconclusive"
+    assert found.allowed <= 0.5
+
+
+def test_before_the_first_step_only_earlier_stages_decide(tmp_path):
+    text = HEAD + '[[ramp]]\nshare = 0.01\n[earlier]\ngate = "gate.json"\n' + CTR
+    place = tmp_path / "launch.toml"
+    place.write_text(text)
+    missing = online.watch(str(place), log(50))
+    assert (missing.verdict, missing.allowed) == ("inconclusive", 0.0)
+    assert missing.experiment is None
+    digest = read(place).sha256
+    for verdict, allowed in (("pass", 0.01), ("fail", 0.0), ("inconclusive", 0.0)):
+        values = {"verdict": verdict, "hashes": {"policy": digest}}
+        (tmp_path / "gate.json").write_text(json.dumps(values))
+        found = online.watch(str(place), log(50))
+        assert (found.verdict, found.allowed) == (verdict, allowed)
+    (tmp_path / "gate.json").write_text('{"verdict": "pass", "hashes": {"policy": "other"}}')
+    assert online.watch(str(place), log(50)).verdict == "inconclusive"
+    for bad in ("{", "[]", '{"verdict": "yes"}'):
+        (tmp_path / "gate.json").write_text(bad)
+        with raises("invalid-result", InputError):
+            online.watch(str(place), log(50))
+
+
+def test_one_budget_of_errors_over_all_stages():
+    budget = "[budget]\nalpha = 0.04\ngate = 0.5\nreplay = 0\ninterleaving = 0\nramp = 0.5\n"
+    text = HEAD + STEPS.format(SECOND) + budget + CTR
+    assert parsed(text, "p")["alpha"] == pytest.approx(0.02)
+    found = watched(text, ramped())
+    assert found.steps["alpha"].to_list() == pytest.approx([0.01, 0.01])
+    spent = found.stages.filter(pl.col("stage") == "ramp")["alpha"].item()
+    assert spent == pytest.approx(found.steps["alpha"].sum())
+    assert found.stages["alpha"].sum() == pytest.approx(0.04)
+
+
+def test_one_policy_for_the_gate_and_the_ramp(tmp_path):
+    qrels = {f"q{i}": {"a": 1} for i in range(30)}
+    run = {query: {"a": 2.0, "b": 1.0} for query in qrels}
+    offline = '[[rules]]\nkind = "noninferiority"\nmetric = "nDCG@10"\nmargin = 0.02\n'
+    place = tmp_path / "launch.toml"
+    place.write_text(HEAD + '[earlier]\ngate = "gate.json"\n' + CTR + offline)
+    verdict = gate(qrels, run, run, policy=place)
+    assert [each.rule.kind for each in verdict.rules] == ["noninferiority"]
+    (tmp_path / "gate.json").write_text(json.dumps(verdict.to_dict()))
+    found = online.watch(place, log(1500))
+    assert found.stages["status"].to_list() == ["pass", None, None, "pass"]
+    assert found.verdict == "pass"
+    place.write_text(HEAD + CTR)
+    with raises("invalid-policy", InputError):
+        gate(qrels, run, run, policy=place)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CTR,
+        HEAD + '[[rules]]\nkind = "noninferiority"\nmetric = "RR"\nmargin = 0.1\n',
+    ],
+    ids=["no experiment", "no rule on a KPI"],
+)
+def test_a_policy_that_cannot_be_watched(text):
+    with raises("invalid-policy", InputError):
+        watched(text, log(20))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (HEAD + CTR.replace("search_ctr", "serach_ctr"), 11),
+        (HEAD + CTR.replace("search_ctr", "latency"), 11),
+        (HEAD + CTR.replace("search_ctr", "clicks_per_search"), 8),
+        (HEAD.replace("new", "old") + CTR, 4),
+        (HEAD.replace("2026-03-01", "March") + CTR, 5),
+        (HEAD + "[[ramp]]\nshare = 0.5\n[[ramp]]\nshare = 0.1\n" + CTR, 10),
+        (HEAD + '[[ramp]]\nshare = 0.5\npasses = ["x"]\n' + CTR, 9),
+        (HEAD + '[[ramp]]\nshare = 0.1\n[[ramp]]\nshare = 0.5\nsince = "2026-03-01"\n' + CTR, 11),
+        ("[[ramp]]\nshare = 0.5\n" + CTR, 1),
+        (HEAD + "[budget]\ngate = 0.9\n" + CTR, 7),
+        (HEAD + "[gate]\nalpha = 0.1\n[budget]\nalpha = 0.05\n" + CTR, 8),
+    ],
+)
+def test_policies_that_are_wrong_name_the_line(text, line):
+    with raises("invalid-policy", InputError, line=line):
+        parsed(text, "launch.toml")
+
+
+def test_bad_words():
+    with raises("missing-input", UsageError):
+        online.watch(parsed(HEAD + CTR, "launch.toml"))
+    with raises("invalid-day", UsageError):
+        watched(HEAD + CTR, log(20), today="March")
+    with raises("no-times", InputError):
+        watched(HEAD + CTR, log(20).with_columns(at=pl.lit(None, pl.Datetime("us", "UTC"))))
+
+
+def test_the_command(run, tmp_path):
+    log(1500).write_parquet(tmp_path / "log.parquet")
+    place = tmp_path / "launch.toml"
+    place.write_text(HEAD.replace("control", 'events = "log.parquet"\ncontrol', 1) + CTR)
+    done = run("online", "watch", str(place), "--format", "json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["exit_code"] == 0
+    log(1500, effect=-0.35).write_parquet(tmp_path / "log.parquet")
+    assert run("online", "watch", str(place)).code == 1
+    log(60).write_parquet(tmp_path / "log.parquet")
+    assert run("online", "watch", str(place)).code == 3
+    place.write_text(place.read_text().replace("search_ctr", "no_kpi"))
+    assert run("online", "watch", str(place)).code == 2
+    assert policy().rules
+
+
+def test_the_day_is_that_of_the_log():
+    found = watched(HEAD + CTR, log(300, 4))
+    assert found.day == str((START + timedelta(days=3)).date())
