@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from rankgate.gating.policy import Policy
     from rankgate.gating.rule import Rule, Status
     from rankgate.online.experiments.experiment import Experiment
-    from rankgate.online.indicators.compute import KpiTables
+    from rankgate.online.experiments.measure import Measure
+    from rankgate.online.indicators.built import KpiTables
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,11 @@ def kpi_rules(policy: Policy) -> tuple[Rule, ...]:
     return tuple(rule for rule in policy.rules if RULES[rule.kind].of_experiment is not None)
 
 
+def measures_of(policy: Policy) -> tuple[Measure, ...]:
+    """The KPIs of these rules, each once."""
+    return tuple({rule["kpi"]: measure_of(rule) for rule in kpi_rules(policy)}.values())
+
+
 def decided(
     built: KpiTables, policy: Policy, step: Step, alpha: float, why: Mapping[str, str]
 ) -> StepResult:
@@ -82,7 +88,7 @@ def decided(
     """
     chosen = kpi_rules(policy)
     about = policy.experiment
-    measures = tuple({rule["kpi"]: measure_of(rule) for rule in chosen}.values())
+    measures = measures_of(policy)
     units = from_events(built, measures, about["unit"], start=step.since, end=step.until,
                         covariates=about["cuped"])  # fmt: skip
     control, treatment = about["control"], about["treatment"]

@@ -12,12 +12,14 @@ from rankgate.errors import InputError, UsageError
 from rankgate.gating.policy import Policy, read
 from rankgate.gating.ramps.ramp_verdict import STAGES, STEPS, RampVerdict
 from rankgate.gating.ramps.stages import Stage, earlier
-from rankgate.gating.ramps.step import Step, StepResult, decided, kpi_rules
+from rankgate.gating.ramps.step import Step, StepResult, decided, kpi_rules, measures_of
 from rankgate.online.database import MEMORY, Database, database
 from rankgate.online.events.opened import open_events
+from rankgate.online.experiments.unit_events import kpi_tables
 from rankgate.online.faults.diagnose import diagnosed
 from rankgate.online.indicators.catalogue import KPIS
-from rankgate.online.indicators.compute import KpiTables, exclude, has_events
+from rankgate.online.indicators.built import has_events
+from rankgate.online.indicators.compute import exclude
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,7 +75,7 @@ def watch(
         last = _last(base, today)
         steps = _steps(rules, last)
         alpha = rules.budget.get("ramp", rules["alpha"]) / max(len(rules.ramp), 1)
-        built = KpiTables(base, (), bands=False)
+        built = kpi_tables(base, measures_of(rules), about["unit"], ())
         found = [decided(built, rules, step, alpha, why) for step in steps]
     return _verdict(rules, before, steps, found, str(last))
 
