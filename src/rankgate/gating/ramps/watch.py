@@ -17,8 +17,7 @@ from rankgate.online.database import MEMORY, Database, database
 from rankgate.online.events.opened import open_events
 from rankgate.online.experiments.unit_events import kpi_tables
 from rankgate.online.faults.diagnose import diagnosed
-from rankgate.online.indicators.catalogue import KPIS
-from rankgate.online.indicators.built import has_events
+from rankgate.online.indicators.catalogue import KPIS, has_events
 from rankgate.online.indicators.compute import exclude
 
 if TYPE_CHECKING:
