@@ -1,6 +1,8 @@
 """Preferences: values by hand, names, and judgments that contradict each other."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.evaluate import evaluate
@@ -56,3 +58,32 @@ def test_a_metric_without_values_in_a_format_is_refused(tmp_path):
     with pytest.raises(UsageError) as error:
         values(tmp_path, "q g 1 a 2\n", "map")
     assert error.value.code == "unsupported-metric"
+
+
+def test_compatibility_has_an_ideal_of_preferences(tmp_path):
+    # by two judges c is preferred to a and a to b; by a third b to c: leads 1, 0, -1
+    text = "".join(
+        f"q {judge} 1 c 2\nq {judge} 1 a 1\nq {judge} 2 a 2\nq {judge} 2 b 1\n" for judge in "gh"
+    )
+    text += "q i 1 b 2\nq i 1 c 1\n"
+    half = 0.5
+    # the closure of g and h has c above b too: c, a, b; the ranking is a, b, c
+    shared = half * 1 / 2 + half**2 * 3 / 3
+    assert values(tmp_path, text, "prefs_compat.p=0.5").mean("prefs_compat_p=0.5") == pytest.approx(
+        shared / (1 + half + half**2)
+    )
+
+
+@given(
+    st.lists(st.sampled_from([-1, 0, 0, 1, 2, 3]), min_size=1, max_size=9),
+    st.lists(st.sampled_from([0, 1, 2, 3]), max_size=4),
+    st.integers(0, 3),
+)
+def test_compatibility_of_grades_is_that_of_compat(ranked, missed, unjudged):
+    qrels = {f"d{i}": grade for i, grade in enumerate(ranked)}
+    qrels |= {f"m{i}": grade for i, grade in enumerate(missed)}
+    run = {f"u{i}": 99.5 - 2 * i for i in range(unjudged)}
+    run |= {f"d{i}": 99.0 - i for i in range(len(ranked))}
+    names = ["prefs_compat(p=0.8)", "Compat(p=0.8)"]
+    one, two = evaluate({"q": qrels}, {"q": run}, names).means.row(0)[1:]
+    assert one == pytest.approx(two)

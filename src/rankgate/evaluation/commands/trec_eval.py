@@ -35,7 +35,9 @@ Evaluate RUN (- is standard input) against QRELS and print what trec_eval prints
   -N, --Number_docs_in_coll COUNT    Documents in the collection, for the metric utility.
   -R, --Rel_info_format FORMAT       The format of QRELS: qrels, prefs (query group subgroup
                                      document level), qrels_prefs (grades as preferences) or
-                                     qrels_jg (the second field is the group of judges).
+                                     qrels_jg (the second field is the group of judges). With
+                                     prefs and qrels_prefs also -m prefs_compat.p=0.95, which
+                                     trec_eval has not: likeness to the ideal of preferences.
   -Z, --Zscore MEANS                 Print z-scores; MEANS has lines of query, metric, mean and
                                      standard deviation among other runs.
   -T, --Results_format trec_results  The format of RUN; no other is read.

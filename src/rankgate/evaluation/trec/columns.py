@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rankgate.errors import UsageError
 from rankgate.evaluation.trec.relstring import pieces
+from rankgate.metrics.preferences.ideal import PrefsCompat
 from rankgate.metrics.ranking.interpolated import IPrec
 from rankgate.metrics.trec import CUTS, NAMED
 
@@ -30,15 +31,15 @@ ORDER = (
     "prefs_num_prefs_ful_ret", "prefs_simp", "prefs_pair", "prefs_avgjg", "prefs_avgjg_Rnonrel",
     "prefs_simp_ret", "prefs_pair_ret", "prefs_avgjg_ret", "prefs_avgjg_Rnonrel_ret",
     "prefs_simp_imp", "prefs_pair_imp", "prefs_avgjg_imp", "map_avgjg", "P_avgjg",
-    "Rprec_mult_avgjg", "yaap", "rbp", "rbp_resid", "unj",
+    "Rprec_mult_avgjg", "yaap", "rbp", "rbp_resid", "unj", "prefs_compat",
 )  # fmt: skip
-"""Every name, in the order of the output."""
+"""Every name, in the order of the output; the last is not one of trec_eval."""
 
 SINCE_10 = frozenset({"rbp", "rbp_resid", "unj"})
 """The names that trec_eval 9 does not have."""
 
 _OTHER_FORMAT = re.compile("^prefs|_avgjg$")
-_PREFERENCES = tuple(name for name in ORDER if name.startswith("prefs"))
+_PREFERENCES = tuple(name for name in ORDER[:-1] if name.startswith("prefs"))
 
 NICKNAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -58,8 +59,8 @@ NICKNAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 RELEVANCE: Mapping[Relevance, frozenset[str]] = MappingProxyType(
     {
         "qrels": frozenset(NICKNAMES["all_trec"]) | {"yaap"},
-        "prefs": frozenset(NICKNAMES["all_prefs"]),
-        "qrels_prefs": frozenset(NICKNAMES["all_prefs"]),
+        "prefs": frozenset((*NICKNAMES["all_prefs"], "prefs_compat")),
+        "qrels_prefs": frozenset((*NICKNAMES["all_prefs"], "prefs_compat")),
         "qrels_jg": frozenset(NICKNAMES["qrels_jg"]),
     }
 )
@@ -68,6 +69,7 @@ RELEVANCE: Mapping[Relevance, frozenset[str]] = MappingProxyType(
 CUT_NAMES = frozenset(CUTS)
 """The names that print a line for each cutoff."""
 
+_METRICS = {**NAMED, PrefsCompat.name: PrefsCompat}
 _SUMMARY_ONLY = frozenset({"runid", "num_q", "gm_map", "gm_bpref"})
 _COUNTS = frozenset(
     {"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret", *_PREFERENCES[:3]}
@@ -200,7 +202,7 @@ def _columns(name: str, written: str, bind: Callable[[Metric], Metric]) -> list[
         return [_relstring(written)]
     kind: Kind = "count" if name in _COUNTS else "number"
     by_group = name.removesuffix("_avgjg") if name in RELEVANCE["qrels_jg"] else name
-    metric = bind(NAMED[by_group])
+    metric = bind(_METRICS[by_group])
     if by_group in CUTS:
         cuts = _cuts(name, written or ",".join(CUTS[by_group]))
         place = "{}_{:.2f}" if name in _SHARES else "{}_{}"
@@ -217,7 +219,7 @@ def _special(name: str, written: str, metric: Metric) -> tuple[Metric, ...] | No
         pairs = _pairs(name, written)
         gain = {atol(level): atof(value) for level, value in pairs}
         return (metric(gain=gain, levels="truncated"),)
-    if name in ("rbp", "rbp_resid"):
+    if name in ("rbp", "rbp_resid", "prefs_compat"):
         given = dict(_pairs(name, written))
         if set(given) - {"p"}:
             raise UsageError(
@@ -261,7 +263,7 @@ def _cuts(name: str, written: str) -> list[float]:
 def _pairs(name: str, written: str) -> list[tuple[str, str]]:
     parts = [part.split("=") for part in written.split(",")]
     if any(len(part) != 2 for part in parts):  # a pair
-        example = "p=0.5" if name.startswith("rbp") else "1=3,2=9"
+        example = "p=0.5" if "p" in _METRICS[name].parameters else "1=3,2=9"
         raise UsageError(
             f"-m {name}.{written}: give pairs, as in {name}.{example}.", code="invalid-parameter"
         )

@@ -111,7 +111,8 @@ def _query(
     name: str, groups: Mapping[str, Mapping[str, Mapping[str, float]]], ranked: list[str]
 ) -> Query:
     judged = {document for group in groups.values() for some in group.values() for document in some}
-    retrieved = [document for document in ranked if document in judged]
+    rank = np.array([i for i, document in enumerate(ranked, 1) if document in judged], np.int64)
+    retrieved = [ranked[i - 1] for i in rank]
     rest = sorted(judged.difference(retrieved), key=str.encode)
     place = {document: i for i, document in enumerate([*retrieved, *rest])}
     found = []
@@ -126,4 +127,4 @@ def _query(
         except InputError as error:
             problem = f"query '{name}', group '{group}': {error.problem}"
             raise InputError(problem, code=error.code) from None
-    return Query(len(retrieved), tuple(found))
+    return Query(len(retrieved), tuple(found), rank, len(ranked))

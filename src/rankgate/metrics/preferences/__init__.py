@@ -8,8 +8,11 @@ from rankgate.metrics.preferences.fulfilled import (
     PrefsPoss,
     PrefsSimple,
 )
+from rankgate.metrics.preferences.ideal import PrefsCompat
 
 __all__ = ["PREFERENCE_METRICS"]
 
-PREFERENCE_METRICS = (PrefsSimple, PrefsPair, PrefsAvg, PrefsBalanced, PrefsPoss, PrefsFul)
+PREFERENCE_METRICS = (
+    PrefsSimple, PrefsPair, PrefsAvg, PrefsBalanced, PrefsPoss, PrefsFul, PrefsCompat,
+)  # fmt: skip
 """Every metric of preferences, in the order in which they are listed."""

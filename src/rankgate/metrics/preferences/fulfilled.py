@@ -27,9 +27,9 @@ def simple(preferred: Preferred, *, over: Over = "judged") -> Floats:
     Returns:
         ``(T,)``; NaN for a query without a preference.
 
-    >>> from rankgate.metrics.preferences.preferred import Group, Preferred, Query
+    >>> from rankgate.metrics.preferences.preferred import block
     >>> levels = np.array([1.0, 2, 0])  # by rank: the first two are the wrong way round
-    >>> simple(Preferred((Query(3, (Group.of([levels]),)),))).round(4)
+    >>> simple(block([levels])).round(4)
     array([0.6667])
     """
 
@@ -45,8 +45,9 @@ def by_pair(preferred: Preferred, *, over: Over = "judged") -> Floats:
 
         prefs_pair = mean over {i, j} of fulfilled(i, j) / (prefer i + prefer j)
 
+    >>> from rankgate.metrics.preferences.preferred import block
     >>> levels = np.array([1.0, 2, 0])
-    >>> by_pair(Preferred((Query(3, (Group.of([levels]),)),))).round(4)
+    >>> by_pair(block([levels])).round(4)
     array([0.6667])
     """
 
@@ -72,8 +73,9 @@ def by_group(preferred: Preferred, *, over: Over = "judged") -> Floats:
 
         prefs_avgjg = 1/G · Σ_g fulfilled_g / possible_g
 
+    >>> from rankgate.metrics.preferences.preferred import block
     >>> levels = np.array([1.0, 2, 0])
-    >>> by_group(Preferred((Query(3, (Group.of([levels]),)),))).round(4)
+    >>> by_group(block([levels])).round(4)
     array([0.6667])
     """
 
@@ -93,8 +95,9 @@ def by_balanced_group(
     Missing ones count as ranked below all relevant documents; those after the first R by rank
     are left out.
 
+    >>> from rankgate.metrics.preferences.preferred import block
     >>> levels = np.array([1.0, 2, 0])
-    >>> by_balanced_group(Preferred((Query(3, (Group.of([levels]),)),)))
+    >>> by_balanced_group(block([levels]))
     array([0.8])
     """
 
@@ -109,7 +112,8 @@ def by_balanced_group(
 def possible(preferred: Preferred) -> Floats:
     """The number of preferences.
 
-    >>> possible(Preferred((Query(2, (Group.of([np.array([1.0, 2, 0])]),)),)))
+    >>> from rankgate.metrics.preferences.preferred import block
+    >>> possible(block([np.array([1.0, 2, 0])], 2))
     array([3.])
     """
     return _each(preferred, lambda query: sum(int(g.prefers.sum()) for g in query.groups))
@@ -118,7 +122,8 @@ def possible(preferred: Preferred) -> Floats:
 def fulfilled(preferred: Preferred, *, over: Literal["implied", "retrieved"] = "implied") -> Floats:
     """The number of preferences fulfilled.
 
-    >>> fulfilled(Preferred((Query(2, (Group.of([np.array([1.0, 2, 0])]),)),)))
+    >>> from rankgate.metrics.preferences.preferred import block
+    >>> fulfilled(block([np.array([1.0, 2, 0])], 2))
     array([2.])
     """
 

@@ -18,7 +18,7 @@ from rankgate.metrics.views import View
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.metrics.judged import Flags, Floats
+    from rankgate.metrics.judged import Counts, Flags, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,10 +72,19 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:
-    """One query: documents with a judgment, those retrieved, and the judgment groups."""
+    """One query: documents with a judgment, those retrieved, and the judgment groups.
+
+    Attributes:
+        retrieved: m, how many of the documents with a judgment are retrieved.
+        groups: the judgment groups.
+        rank: ``(m,)``, the rank of each, among those without a judgment too.
+        length: documents retrieved, with a judgment or not.
+    """
 
     retrieved: int
     groups: tuple[Group, ...]
+    rank: Counts
+    length: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +96,17 @@ class Preferred:
     def __len__(self) -> int:
         """How many queries there are."""
         return len(self.queries)
+
+
+def block(subgroups: Sequence[Floats], retrieved: int | None = None) -> Preferred:
+    """A block of one query and one judgment group, of documents by rank.
+
+    Args:
+        subgroups: for each of them ``(n,)`` levels, NaN where it has no judgment.
+        retrieved: how many of the documents are retrieved; all without.
+    """
+    m = len(subgroups[0]) if retrieved is None else retrieved
+    return Preferred((Query(m, (Group.of(subgroups),), np.arange(1, m + 1), m),))
 
 
 def of_grades(block: Any) -> Iterator[tuple[NDArray[np.int64], Preferred]]:  # noqa: ANN401
@@ -107,7 +127,8 @@ def of_grades(block: Any) -> Iterator[tuple[NDArray[np.int64], Preferred]]:  # n
         rest = index.grades[begin:end][others]
         grades = np.concatenate([seen[seen >= 0], rest[rest >= 0]])
         groups = (Group.of([grades]),) if len(grades) else ()
-        yield np.array([t]), Preferred((Query(int((seen >= 0).sum()), groups),))
+        rank, length = aligned.rank[rows][seen >= 0], int(aligned.retrieved[t])
+        yield np.array([t]), Preferred((Query(len(rank), groups, rank, length),))
 
 
 PREFERENCES = View("preferences", of_grades)
