@@ -6,7 +6,7 @@ CORES := -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)') --
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test setup check engines lowest tensors explore mutate wording format docs bench oracle validity fuzz clean
+.PHONY: demo test setup check engines lowest tensors explore mutate wording format docs bench oracle validity fuzz fuzz-api clean
 
 demo: setup            ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
@@ -83,6 +83,9 @@ validity-%: .venv/.run
 fuzz: .venv/.dev       ## 100,000 damaged files through every reader; some minutes
 	-PIP_CONSTRAINT= $(BIN)/python -m pip install -q atheris
 	$(BIN)/python fuzz/run.py
+
+fuzz-api: .venv/.dev   ## the REST API against its description, 200 requests an operation; some minutes
+	RANKGATE_API_EXAMPLES=200 $(BIN)/python -m pytest -q $(CORES) tests/web/test_openapi.py
 
 clean:                 ## remove what the targets made
 	rm -rf .venv build dist demo src/*.egg-info docs/reference docs/mirrored bench/work oracle/work fuzz/work \

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route as Mounted
 
-from rankgate.web.endpoint import Endpoint
+from rankgate.web.endpoint import Endpoint, wants_json
 from rankgate.web.headers import secured
 from rankgate.web.limits import Buckets
 from rankgate.web.openapi import twin
+from rankgate.web.render import plain
 from rankgate.web.routes import ROUTES
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from rankgate.web.config import Config
@@ -44,16 +44,27 @@ def create(config: Config, shared: SharedBuckets | None = None) -> Starlette:
     hosts = Middleware(_Hosts, config=config)
 
     async def missing(request: Request, error: Exception) -> Response:  # noqa: ARG001
-        return secured(PlainTextResponse("There is no such page.", 404), config)
+        return _plain(request, 404, "not-found", "There is no such page.", config)
 
-    async def other_method(request: Request, error: Exception) -> Response:  # noqa: ARG001
-        return secured(PlainTextResponse("This page takes another method.", 405), config)
+    async def other_method(request: Request, error: Exception) -> Response:
+        answer = _plain(request, 405, "other-method", "This page takes another method.", config)
+        answer.headers.update(getattr(error, "headers", None) or {})
+        return answer
 
     return Starlette(
         routes=mounted,
         middleware=[hosts],
         exception_handlers={404: missing, 405: other_method},
     )
+
+
+def _plain(request: Request, status: int, code: str, words: str, config: Config) -> Response:
+    """A refusal before any route: as JSON for programs."""
+    response: Response = PlainTextResponse(words, status)
+    if wants_json(request) or request.url.path.endswith(".json"):
+        error = {"error": {"code": code, "message": words}}
+        response = Response(plain(error), status, media_type="application/json")
+    return secured(response, config)
 
 
 class _Hosts:

@@ -22,7 +22,7 @@ from rankgate.web.asked import Asked, Upload, Who
 from rankgate.web.fields import checked
 from rankgate.web.headers import secured
 from rankgate.web.render import plain, rendered
-from rankgate.web.replies import Away, Done, Page, Refused, Reply, Sent
+from rankgate.web.replies import Away, Done, Page, Refused, Reply, Sent, not_found
 from rankgate.web.route import ANYONE, Route
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ SESSION, FORM = "rankgate_session", "rankgate_form"
 
 _SMALL = 16_384
 """Bytes of a request that is read before it is known who asks."""
+
+_LAST = 2**53
+"""The largest number of a row."""
 
 _STATUS = {
     "rating-conflict": 409, "name-taken": 409, "scale-in-use": 409, "store-locked": 503,
@@ -67,7 +70,7 @@ class Endpoint:
 
     async def __call__(self, request: Request) -> Response:
         """Answer a request."""
-        as_json = self.json or "authorization" in request.headers or _is_json(request)
+        as_json = self.json or wants_json(request)
         sent: dict[str, Any] = {}
         who = Who()
         try:
@@ -101,6 +104,8 @@ class Endpoint:
             return self._refused(request, who, _refusal(error), as_json=as_json)
 
     def _who(self, request: Request) -> Who:
+        if any(isinstance(each, int) and each > _LAST for each in request.path_params.values()):
+            raise not_found()
         cookie = request.cookies.get(SESSION)
         scheme, _, word = request.headers.get("authorization", "").partition(" ")
         bearer = word.strip() if scheme.lower() == "bearer" else None
@@ -248,6 +253,11 @@ def _is_small(request: Request) -> bool:
     """Whether so little is sent that it may be read before it is known who asks."""
     length = request.headers.get("content-length", "")
     return length.isdecimal() and int(length) <= _SMALL
+
+
+def wants_json(request: Request) -> bool:
+    """Whether a program asks: with a token, or with JSON."""
+    return "authorization" in request.headers or _is_json(request)
 
 
 def _is_json(request: Request) -> bool:

@@ -12,9 +12,10 @@ from rankgate.web.replies import Sent
 from rankgate.web.route import ADMIN, ANYONE, SIGNED_IN, Field, Kind, Route
 
 _PARAMETER = re.compile(r"\{(\w+)(?::(\w+))?\}")
+_NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**53}
 _TYPES: dict[Kind, dict[str, Any]] = {
     "number": {"type": "number"},
-    "whole": {"type": "integer"},
+    "whole": {"type": "integer", "minimum": -(2**53), "maximum": 2**53},
     "flag": {"type": "boolean"},
     "moment": {"type": "string", "format": "date-time"},
     "file": {"type": "string", "format": "binary"},
@@ -74,7 +75,7 @@ def _operation(route: Route) -> dict[str, Any]:
             "name": name,
             "in": "path",
             "required": True,
-            "schema": {"type": "integer" if kind == "int" else "string"},
+            "schema": _NUMBER if kind == "int" else {"type": "string"},
         }
         for name, kind in _PARAMETER.findall(route.path)
     ]
@@ -91,7 +92,7 @@ def _operation(route: Route) -> dict[str, Any]:
         "parameters": parameters,
         "responses": {
             "200": {"description": "Done.", "content": _content(route)},
-            **{str(code): _ERROR for code in (400, 401, 403, 404, 409, 413, 429, 503)},
+            **{str(code): _ERROR for code in (400, 401, 403, 404, 408, 409, 413, 421, 429, 503)},
         },
     }
     if route.method == "POST":
@@ -128,6 +129,7 @@ def _schema(field: Field) -> dict[str, Any]:
         found["enum"] = [word for word, _ in field.choices]
     elif found == {"type": "string"}:
         found["maxLength"] = field.most
+        found["pattern"] = "^[^\\u0000]*$"
         if field.required:
             found["minLength"] = 1
     words = ". ".join(each for each in (field.label, field.help) if each)

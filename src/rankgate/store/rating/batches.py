@@ -153,7 +153,8 @@ def change(connection: Connection, batch: int, **values: Any) -> Batch:
     """Change priority, deadline, state, strategy, most, blind or settings."""
     allowed = {"priority", "deadline", "state", "strategy", "most", "blind", "settings"}
     assert set(values) <= allowed
-    connection.execute(sa.update(batches).where(batches.c.id == batch).values(**values))
+    if values:
+        connection.execute(sa.update(batches).where(batches.c.id == batch).values(**values))
     return get(connection, batch)
 
 

@@ -1,0 +1,83 @@
+"""The REST API does what its description says, whatever is sent: no fault, no unknown answer."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from rankgate.store.people import tokens, users
+from rankgate.web.openapi import description
+from rankgate.web.routes import ROUTES
+from support.serving import Visitor
+
+schemathesis = pytest.importorskip("schemathesis")
+from schemathesis import checks  # noqa: E402 - only where it is installed
+from schemathesis.generation import GenerationMode  # noqa: E402
+
+EXAMPLES = int(os.environ.get("RANKGATE_API_EXAMPLES", "5"))
+"""Requests of each kind for each operation; ``make fuzz-api`` takes more."""
+
+NAMES = {"project": "shop", "batch": 1, "task": 2, "judgments": "one", "user": 6}
+"""What is there, so that requests get further than to a missing project."""
+
+# An empty value is one that was not sent, and what fits a schema may still be of no use.
+LEFT_OUT = [checks.negative_data_rejection, checks.positive_data_acceptance]
+MODES = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
+
+
+def operations():
+    found = description(ROUTES)
+    del found["security"]  # who may do what is in test_access.py
+    for path in found["paths"].values():
+        for each in path.values():
+            content = each.get("requestBody", {}).get("content", {})
+            for body in content.values():
+                for value in body["schema"]["properties"].values():
+                    if value.get("maxLength", 0) > 1_000:  # long texts take long to make up
+                        del value["maxLength"]
+    return [each.ok() for each in schemathesis.openapi.from_dict(found).get_all_operations()]
+
+
+@pytest.fixture(scope="module")
+def token(team):
+    with team.store.write() as connection:
+        user = users.named(connection, "root").id
+        return tokens.issue(connection, user, "fuzz", ["admin"])[1]
+
+
+@pytest.mark.parametrize("operation", operations(), ids=lambda each: each.label)
+def test_whatever_is_sent_the_answer_is_described(team, token, operation):
+    names = {each.name for each in operation.path_parameters}
+    here = {name: NAMES[name] for name in names & NAMES.keys()}
+    headers = {"authorization": f"Bearer {token}"}
+
+    @settings(
+        max_examples=EXAMPLES, deadline=None, database=None, derandomize=EXAMPLES < 10,
+        suppress_health_check=list(HealthCheck), phases=[Phase.generate],
+    )  # fmt: skip
+    @given(st.data())
+    def asked(data):
+        mode = data.draw(st.sampled_from(MODES))
+        case = data.draw(operation.as_strategy(generation_mode=mode))
+        case.path_parameters = {**(case.path_parameters or {}), **here}
+        answer = case.call(base_url=team.address, headers=headers, allow_redirects=False)
+        case.validate_response(answer, headers=headers, excluded_checks=LEFT_OUT)
+
+    asked()
+
+
+def test_what_is_not_there_is_said_as_programs_want_it(team, token):
+    visitor = Visitor(team.address, token)
+    for path in ("/nowhere", "/projects/shop/batches/-1", "/projects/shop/batches/x"):
+        answer = visitor.post(path)
+        assert (answer.status, answer.json()["error"]["code"]) == (404, "not-found")
+    answer = visitor.post("/projects/shop/rate.json")
+    assert (answer.status, answer.json()["error"]["code"]) == (405, "other-method")
+    assert sorted(answer.headers["allow"].split(", ")) == ["GET", "HEAD"]
+    for number in (2**53, 2**63, 10**30):
+        answer = visitor.post(f"/projects/shop/batches/{number}", state="open")
+        assert answer.status == 404
+    assert visitor.post("/projects/shop/batches/1").status == 200  # nothing to change
