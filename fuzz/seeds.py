@@ -62,6 +62,13 @@ WRITTEN: dict[str, tuple[bytes, ...]] = {
             b'"citations": [0, 1], "support": [2, "no"]}, {"text": "y", "citations": []}]}\n'
         ),
     ),
+    "trajectories": (
+        (
+            b'{"query_id": "1", "query": "x", "calls": [{"query": "y", "documents": ["a", "b"], '
+            b'"tokens": 30, "seconds": 0.5}, {"documents": [{"doc_id": "c", "score": 2}]}], '
+            b'"cited": ["a"], "answered": true, "evidence": {"a": 2}}\n'
+        ),
+    ),
     "ranx": (b'{"q1": {"d1": 2, "d2": 0}, "q2": {}}', b'{"q1": {"d1": 2.5, "d2": -1e-3}}'),
     "ntcir": (b"0001 C d1 0\n0001 A d2 1\n0002 S d1 1\n", b"1 a L2\n1 b L0\n"),
     "prels": (b"1 a 1 2 0.25\n1 b 0 0 0\n2 a -1 1 nan\n",),

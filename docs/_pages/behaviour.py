@@ -129,8 +129,10 @@ def _curve(
     seen = {PREFERENCES: _preferred, SAMPLED_POOLS: _sampled, SEQUENCES: _alone}.get(
         metric.view, block
     )
-    judged = seen(rankings, [pool] * len(rankings))
-    return Curve(name, tuple(x), tuple(map(float, metric.compute(judged, defaults))))
+    values = metric.compute(seen(rankings, [pool] * len(rankings)), defaults)
+    if metric.view == SEQUENCES and np.isnan(values).all():  # of questions without evidence
+        values = metric.compute(_alone(rankings, [[]] * len(rankings)), defaults)
+    return Curve(name, tuple(x), tuple(map(float, values)))
 
 
 def _sampled(rankings: list[list[float | None]], pools: list[Sequence[float]]) -> list[SampledPool]:
@@ -151,7 +153,17 @@ def _alone(rankings: list[list[float | None]], pools: list[Sequence[float]]) -> 
     """Each ranking as a task of its own, whose answer says all that it shows."""
     tasks = [[[(f"d{i}", grade) for i, grade in enumerate(row)]] for row in rankings]
     score = np.ones((len(tasks), 1, max(map(len, rankings))))
-    return sequences(tasks, pools, score=score)
+    grades = [[np.nan if grade is None else grade for grade in row] for row in rankings]
+    return sequences(
+        tasks,
+        pools,
+        score=score,
+        spent=np.full((len(tasks), 1), 1000.0),
+        seconds=np.ones((len(tasks), 1)),
+        cited=np.tile(np.arange(max(map(len, rankings))), (len(tasks), 1)),
+        cited_grade=np.array(grades, float),
+        answered=np.zeros(len(tasks)),
+    )
 
 
 def _preferred(rankings: list[list[float | None]], pools: list[Sequence[float]]) -> Preferred:

@@ -27,8 +27,10 @@ _FAMILIES = {
     "Of rankings": (CATALOGUE, "Judgments and a run; one value a query, then their mean."),
     "Of rankings that should serve several subtopics": (
         FACET_METRICS,
-        "Judgments by subtopic, as of TREC's diversity tasks; a column subtopic_weight says what "
-        "each weighs among those of its query.",
+        (
+            "Judgments by subtopic, as of TREC's diversity tasks; a column subtopic_weight says what "
+            "each weighs among those of its query."
+        ),
     ),
     "Of preferences": (
         PREFERENCE_METRICS,
@@ -45,8 +47,8 @@ _FAMILIES = {
     "Of rankings that belong together": (
         SEQUENCE_METRICS,
         (
-            "Contexts of [language models](../../retrieval-for-models.md): every document counts, "
-            "judged or not."
+            "Contexts of [language models](../../retrieval-for-models.md), calls of "
+            "[agents](../../agents.md): every document counts, judged or not."
         ),
     ),
 }

@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.comparison.comparison import METRICS
 from rankgate.comparison.paired import figures
 from rankgate.errors import UsageError
+from rankgate.evaluation.slices import in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +45,7 @@ def sliced(
             raise UsageError(f"no tag is called {tag!r}; queries have {known}.", code="unknown-tag")
         own = dict(baseline.tagged.select("query_id", tag).iter_rows())
         belongs = np.array([own.get(query) or "" for query in values.query_ids], dtype=object)
-        groups = sorted(set(belongs))
+        groups = in_order(list(set(belongs)))
         items = [
             figures(
                 replace(

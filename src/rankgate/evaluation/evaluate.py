@@ -12,6 +12,7 @@ from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluation import Evaluation
 from rankgate.evaluation.rankings import by_ids, measured_run, named_rankings
 from rankgate.evaluation.sequences.asked import in_tasks, refuse_with_tasks
+from rankgate.evaluation.slices import slice_means
 from rankgate.evaluation.states import with_states
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.names import DEFAULT_METRICS, parse, parse_all
@@ -55,6 +56,8 @@ def evaluate(
     length: str | None = None,
     document: str | None = None,
     sequences: TagsLike | None = None,
+    tags: TagsLike | None = None,
+    slices: Sequence[str] = (),
     names: Sequence[str] = (),
     context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -99,6 +102,10 @@ def evaluate(
             topic), so that values are of tasks: a table with query_id, sequence (or session,
             conversation, topic) and perhaps position, or ids:PATTERN, a regular expression with
             these names as groups. Runs of agents know their sequences.
+        tags: a table with query_id and columns of tags (head or tail, intent); a file of features,
+            whose tag feature_7 is the quarter of the queries by the mean of feature 7; or
+            ids:PATTERN, a regular expression whose named groups are tags of the ids that fit.
+        slices: show results for each value of these tags, too.
         names: of the runs, in their order; without them those of their files or ``run1``.
         context: the inputs from `train` to `sequences` in one value, instead of them.
         on_progress: called with the name of each run before it is scored.
@@ -169,7 +176,8 @@ def evaluate(
         scored = lists.with_lists(plan, judgments, readable, scored)
     labels = tuple(label for label, _ in every)
     lower = tuple(label for label, each in every if not each.higher_is_better)
-    return Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored), lower)
+    means = slice_means(scored, tags, slices)
+    return Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored), lower, means)
 
 
 def _lists(

@@ -17,6 +17,7 @@ from rankgate.evaluation.lists.catalogue import (
     unjudged_users_notice,
     zero_grades_notice,
 )
+from rankgate.evaluation.slices import SCHEMA as SLICES
 from rankgate.evaluation.states import unanswered
 from rankgate.present.frames import frame
 from rankgate.present.numbers import known
@@ -41,6 +42,7 @@ class Evaluation(Result):
         metrics: the metrics as they were written.
         runs: the scores of each run, in the order given.
         lower: the metrics that are better when lower.
+        slices: the means over slices of queries, by `slices.SCHEMA`; None if not asked for.
     """
 
     kind: ClassVar[str] = "evaluation"
@@ -60,6 +62,7 @@ class Evaluation(Result):
     metrics: tuple[str, ...]
     runs: tuple[Scores, ...]
     lower: tuple[str, ...] = ()
+    slices: pl.DataFrame | None = None
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -94,6 +97,7 @@ class Evaluation(Result):
             "convention": dict(self.convention),
             **({"lower": list(self.lower)} if self.lower else {}),
             "runs": [self._run(scores, per_query=per_query) for scores in self.runs],
+            **({} if self.slices is None else {"slices": self.slices.to_dicts()}),
         }
 
     def _run(self, scores: Scores, *, per_query: bool) -> dict[str, Any]:
@@ -122,7 +126,8 @@ class Evaluation(Result):
         runs = tuple(_scores(run, values["convention"]) for run in values["runs"])
         metrics = tuple(values["runs"][0]["mean"])
         lower = tuple(values.get("lower", ()))
-        return cls(values["qrels"], values["convention"], metrics, runs, lower)
+        slices = pl.DataFrame(values["slices"], SLICES) if "slices" in values else None
+        return cls(values["qrels"], values["convention"], metrics, runs, lower, slices)
 
     def joined(self, other: Evaluation) -> Evaluation:
         """Both evaluations as one, to be compared.
@@ -139,7 +144,7 @@ class Evaluation(Result):
                 f"{mine} and {second} have different judgments or metrics; score both by the same.",
                 code="not-comparable",
             )
-        return replace(self, runs=(*self.runs, *other.runs))
+        return replace(self, runs=(*self.runs, *other.runs), slices=None)
 
     @property
     def heading(self) -> str:

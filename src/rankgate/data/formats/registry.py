@@ -51,6 +51,7 @@ TABLE = (
     ("ragas", "rag.ragas", "json"),
     ("nuggets", "rag.nuggets", "json"),
     ("trec-rag", "rag.answers", "json"),
+    ("trajectories", "rag.trajectories", "json"),
     ("beir", "beir", "json header"),
     ("ranx", "ranx.json", "json"),
     ("jsonl", "tables.jsonl", "json"),

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FROM_RATINGS = ("searchtweak", "quepid")
 """The tools that go all the way from single ratings to values."""
 
+_OF_RUNS = ("columns", "tags", "slices")
+
 
 @click.command("eval")
 @options.qrels
@@ -35,6 +37,7 @@ FROM_RATINGS = ("searchtweak", "quepid")
 @click.option("--per-query", is_flag=True, help="Show each query, not only the means.")
 @options_of(evaluate, "bounds")
 @options_of(evaluate, "columns NAME=COLUMN,...")
+@options_of(evaluate, "tags FILE", "slices TAG --slice")
 @options.scale
 @context
 @tasks
@@ -63,6 +66,7 @@ def command(
 
     \b
     rankgate eval qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10
+    rankgate eval qrels.txt chat.run --tags "ids:(?P<talk>.+)_(?P<turn>[0-9]+)" --slice turn
     rankgate eval test.qrels.csv knn.run -m Coverage@10 --items books.csv --train train.csv
     rankgate eval gold bm25 dense --project shop --store sqlite:///judging.db
     """
@@ -81,7 +85,12 @@ def command(
                 context=context,
                 scale=scale,
                 on_progress=progress,
-                **{name: each for name, each in chosen.items() if name != "columns"},
+                **{name: each for name, each in chosen.items() if name not in _OF_RUNS},
+            )
+        if rated is not None and chosen["slices"]:
+            raise UsageError(
+                "--slice is for judgments, not for the grades of single raters.",
+                code="conflicting-options",
             )
         if rated is not None:
             if stored is not None and save_as is not None:

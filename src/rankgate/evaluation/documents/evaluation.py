@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from rankgate.present.document import Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.grid import Grid
@@ -35,7 +37,8 @@ STATES = {"ok": "ok", "zero": "zero-\nresult", "failed": "failed", "not_run": "n
 
 def document(result: Evaluation, *, per_query: bool = False) -> Document:
     """Means and counts of every run; every query of every run too, if asked for."""
-    tables = [Table("", means(result)), Table("", counts(result)), *states(result)]
+    tables = [Table("", means(result)), *slices(result), Table("", counts(result))]
+    tables += states(result)
     each = queries(result) if per_query else ()
     named = [Table(run.run, grid) for run, grid in zip(result.runs, each, strict=False)]
     warnings = Warnings(tuple(notice.text for notice in result.notices))
@@ -99,6 +102,22 @@ def counts(result: Evaluation) -> Grid:
     for k in result.runs[0].counts.judged_at:
         columns[f"judged@{k}"] = [decimal(run.counts.judged_at[k]) for run in result.runs]
     return Grid.of(columns)
+
+
+def slices(result: Evaluation) -> Iterator[Table]:
+    """One table a tag: a row for each of its values and each run, a column a metric."""
+    if result.slices is None:
+        return
+    for (tag,), rows in result.slices.group_by("tag", maintain_order=True):
+        pairs = rows.group_by("value", "run", maintain_order=True).agg(pl.col("n").max())
+        columns = {str(tag): pairs["value"].to_list(), "n": [str(n) for n in pairs["n"]]}
+        if len(result.runs) > 1:
+            columns["run"] = pairs["run"].to_list()
+        for metric in result.metrics:
+            own = rows.filter(pl.col("metric") == metric)
+            found = pairs.join(own, ["value", "run"], how="left", maintain_order="left")
+            columns[metric] = column(found["mean"].to_list())
+        yield Table(f"by {tag}", Grid.of(columns))
 
 
 def states(result: Evaluation) -> tuple[Table, ...]:

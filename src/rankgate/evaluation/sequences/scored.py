@@ -193,6 +193,8 @@ def _of_sequences(job: Job, blocks: Sequence[tuple[slice, Sequences]], facts: _F
     values = np.concatenate([metric.kernel(each, **bound) for _, each in blocks])
     lacking = np.concatenate([each.relevant(job.level) == 0 for _, each in blocks])
     if isinstance(metric, SequenceMetric) and metric.undefined:
+        if job.how.missing == "leave_out":
+            values = np.where(facts.present, values, np.nan)
         why = np.where(np.isnan(values), np.where(lacking, NO_RELEVANT, NOTHING_JUDGED), 0)
         return values, np.where(facts.present, why, MISSING).astype(np.int8), _mean(values)
     values = np.where(facts.present, values, np.nan)

@@ -19,8 +19,8 @@ class SequenceMetric(Metric):
     """A metric whose kernel sees `Sequences`; everything else is as of `Metric`.
 
     Attributes:
-        undefined: whether tasks may have no value that are well as they are, such as those that
-            are answered, of which a precision of refusals says nothing; they never count.
+        undefined: whether a task without a value never counts, whatever the convention says: of
+            an answered question a precision of refusals says nothing.
     """
 
     view: View = SEQUENCES

@@ -1,0 +1,208 @@
+"""Agents: evidence for calls, tokens and seconds; citations; refusals; conversations."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankgate
+from rankgate.data import contents_of
+from rankgate.data.formats.registry import named
+from rankgate.data.streams.source import InputFile
+from rankgate.errors import DuplicateError, InputError, UsageError
+from rankgate.evaluation.evaluation import Evaluation
+from rankgate.metrics.sequences import agents
+from rankgate.metrics.sequences.contexts import redundancy
+from rankgate.metrics.sequences.sequence import sequences
+from support.wording import raises
+
+TASK = {
+    "query_id": "q1",
+    "query": "who?",
+    "calls": [
+        {"query": "a", "documents": ["x", "y"], "tokens": 400, "seconds": 0.5},
+        {"documents": [{"doc_id": "e", "score": 2}, {"id": "y", "score": 9}], "tokens": 300,
+         "seconds": 0.75},
+    ],
+    "cited": ["e", "x"],
+    "answered": True,
+    "evidence": ["e", "f"],
+}  # fmt: skip
+REFUSED = {"query_id": "q2", "calls": [{"documents": ["x"]}], "answered": False, "evidence": []}
+ANSWERED = REFUSED | {"query_id": "q3", "answered": True, "cited": ["x"]}
+
+
+def data(rows):
+    return "".join(json.dumps(each) + "\n" for each in rows).encode()
+
+
+@pytest.fixture
+def trajectories(tmp_path):
+    place = tmp_path / "agent.jsonl"
+    place.write_bytes(data([TASK, REFUSED, ANSWERED]))
+    return str(place)
+
+
+def test_by_hand(trajectories):
+    """Shown: x y | y e; evidence: e f; 700 tokens, 1.25 seconds."""
+    expected = {
+        "EvidenceR": 1 / 2,
+        "EvidenceR@1": 0,
+        "EvidenceR(tokens=699)": 0,
+        "EvidenceR(tokens=700)": 1 / 2,
+        "EvidenceR(seconds=1.0)": 0,
+        "EvidenceP": 1 / 3,
+        "EvidenceP@1": 0,
+        "EvidenceRate": 1 / 2,
+        "EvidenceRate(per='tokens')": 1 / 0.7,
+        "EvidenceRate(per='seconds')": 1 / 1.25,
+        "FirstUseful": 2,
+        "Redundancy": 1 / 4,
+        "CitationP": 1 / 2,
+        "CitationR": 1 / 2,
+        "RR": (0 + 1 / 2) / 2,  # the mean over its calls
+    }
+    found = rankgate.evaluate(trajectories, trajectories, list(expected)).runs[0]
+    assert {each: found.per_query(each)["q1"] for each in expected} == pytest.approx(expected)
+    assert found.means["EvidenceR"] == 1 / 2  # questions without evidence do not count
+
+
+def test_refusals(trajectories):
+    found = rankgate.evaluate(trajectories, trajectories, ["RefusalP", "RefusalR"]).runs[0]
+    assert found.per_query("RefusalP") == {"q1": None, "q2": 1, "q3": None}
+    assert found.per_query("RefusalR") == {"q1": None, "q2": 1, "q3": 0}
+    assert found.means == {"RefusalP": 1, "RefusalR": 1 / 2}
+
+
+def test_judgments_of_their_own_and_a_question_that_was_not_asked(trajectories, tmp_path):
+    qrels = {"q1": {"e": 2, "f": 1}, "q2": {"x": 0}, "q4": {"z": 1}}
+    found = rankgate.evaluate(qrels, trajectories, ["EvidenceR", "EvidenceR(rel=2)", "RefusalR"])
+    assert found.runs[0].per_query("EvidenceR") == {"q1": 1 / 2, "q2": None, "q4": 0}
+    assert found.runs[0].per_query("EvidenceR(rel=2)") == {"q1": 1, "q2": None, "q4": None}
+    assert found.runs[0].counts.missing == 1
+    other = tmp_path / "other.jsonl"
+    better = TASK | {"calls": [{"documents": ["e", "f"]}]}
+    other.write_bytes(data([better, REFUSED | {"query_id": "q4"}]))
+    result = rankgate.compare(qrels, trajectories, str(other), ["EvidenceR"], unequal="zero")
+    assert dict(result.only.queries.select("query_id", "delta").iter_rows()) == {
+        "q1": 1 / 2, "q4": 0
+    }  # fmt: skip
+
+
+def test_a_run_that_does_not_know_is_one_error(tmp_path):
+    bare = tmp_path / "bare.jsonl"
+    bare.write_bytes(data([{"query_id": "q", "calls": [{"documents": ["a"]}], "evidence": ["a"]}]))
+    for metric in ("EvidenceR(tokens=9)", "EvidenceRate(per='seconds')"):
+        with raises("missing-lengths", UsageError):
+            rankgate.evaluate(str(bare), str(bare), [metric])
+    for metric in ("CitationP", "CitationR", "RefusalP", "RefusalR"):
+        with raises("missing-input", UsageError):
+            rankgate.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, [metric])
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"query_id": None}, "invalid-id"),
+        ({"calls": 3}, "wrong-type"),
+        ({"calls": [{"query": "x"}]}, "wrong-type"),
+        ({"calls": [{"documents": ["a"], "tokens": -1}]}, "not-a-number"),
+        ({"calls": [{"documents": ["a"], "seconds": "x"}]}, "not-a-number"),
+        ({"answered": "yes"}, "wrong-type"),
+        ({"cited": "a"}, "wrong-type"),
+        ({"evidence": "a"}, "wrong-type"),
+    ],
+)
+def test_what_is_wrong_is_named(changes, code):
+    with raises(code, InputError) as error:
+        named("trajectories").read(InputFile(None, data([REFUSED, TASK | changes])))
+    assert error.value.line == 2
+
+
+def test_a_document_or_question_twice():
+    with raises("duplicate-document", DuplicateError, line=1):
+        named("trajectories").read(
+            InputFile(None, data([TASK | {"calls": [{"documents": ["a", "a"]}]}]))
+        )
+    with raises("duplicate-query", InputError, line=2):
+        contents_of(InputFile(None, data([TASK, TASK])))
+
+
+CALL = st.lists(st.sampled_from("abcdef"), unique=True, min_size=1, max_size=5)
+
+
+@given(st.lists(CALL, min_size=1, max_size=4), st.data())
+def test_splitting_a_call_changes_nothing_but_what_counts_calls(calls, drawn):
+    grades = {"a": 2, "b": 1, "c": 0, "d": None, "e": 1, "f": None}
+    which = drawn.draw(st.integers(0, len(calls) - 1))
+    cut = drawn.draw(st.integers(0, len(calls[which])))
+    tokens = [float(drawn.draw(st.integers(1, 500))) for _ in calls]
+    part = float(drawn.draw(st.integers(0, int(tokens[which]))))
+    parts = [*calls[:which], calls[which][:cut], calls[which][cut:], *calls[which + 1 :]]
+    spent = [*tokens[:which], part, tokens[which] - part, *tokens[which + 1 :]]
+
+    def task(rankings, costs):
+        return sequences(
+            [[[(doc, grades[doc]) for doc in each] for each in rankings]],
+            [[2, 1, 1, 0]],
+            spent=np.array([costs]),
+            seconds=np.array([costs]) / 128,
+            cited=np.array([[0, 1]]),
+            cited_grade=np.array([[2.0, math.nan]]),
+            answered=np.ones(1),
+        )
+
+    whole, split = task(calls, tokens), task(parts, spent)
+    for value in (
+        agents.evidence_recall,
+        agents.evidence_precision,
+        lambda each: agents.evidence_rate(each, per="tokens"),
+        lambda each: agents.evidence_rate(each, per="seconds"),
+        redundancy,
+        agents.citation_precision,
+        agents.citation_recall,
+        agents.refusal_precision,
+        agents.refusal_recall,
+    ):
+        assert np.array_equal(value(whole), value(split), equal_nan=True)
+    assert agents.evidence_rate(split) <= agents.evidence_rate(whole)
+
+
+def test_depth_of_conversations(shared):
+    """Means of each turn, against trec_eval's values of single queries."""
+    place = shared / "cast2021"
+    name = "org_manual_ance"
+    result = rankgate.evaluate(
+        place / "trec-cast-qrels-docs.2021.qrel.gz",
+        place / f"runs/{name}.run.gz",
+        ["nDCG@3"],
+        tags=r"ids:(?P<talk>\d+)_(?P<turn>\d+)",
+        slices=["turn"],
+    )
+    lines = gzip.decompress((place / f"expected/{name}.trec_eval.gz").read_bytes()).decode()
+    rows = [line.split() for line in lines.splitlines() if line.startswith("ndcg_cut_3 ")]
+    first = [float(value) for _, query, value in rows if query.endswith("_1") and "_" in query]
+    assert first
+    found = result.slices.filter(pl.col("value") == "1")
+    assert found["n"].item() == len(first)
+    assert found["mean"].item() == pytest.approx(sum(first) / len(first), abs=1e-4)
+    turns = [int(each) for each in result.slices["value"]]
+    assert turns == sorted(turns)
+    again = Evaluation.from_dict(result.to_dict())
+    assert again.slices.equals(result.slices)
+
+
+def test_slices_need_tags():
+    with raises("missing-input", UsageError):
+        rankgate.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["RR"], slices=["turn"])
+    with raises("unknown-tag", UsageError):
+        rankgate.evaluate(
+            {"q": {"a": 1}}, {"q": {"a": 1.0}}, ["RR"], slices=["x"], tags="ids:(?P<turn>.)"
+        )
