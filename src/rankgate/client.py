@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlencode
@@ -114,6 +114,20 @@ class Client:
         values = {"task": task, "grade": grade, "reason": reason, "comment": comment}
         given = {name: value for name, value in values.items() if value is not None}
         return self.post("ratings", rating_id=rating_id or str(uuid.uuid4()), **given)
+
+    def rate_many(self, answers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Rate many tasks in one request: all are recorded, or none if one is refused.
+
+        Args:
+            answers: up to 1,000, each with ``task``, ``grade`` or ``reason``, and your own
+                ``rating_id`` if it is to be sent again later.
+
+        Returns:
+            ``task``, ``rating_id`` and ``new`` of each.
+        """
+        rows = [{"rating_id": str(uuid.uuid4()), **each} for each in answers]
+        found: list[dict[str, Any]] = self.post("ratings/many", answers=rows)["answers"]
+        return found
 
     def add_batch(self, name: str, pool: str | Path, **more: Any) -> dict[str, Any]:
         """Add a batch of a pool's file; ``queries``, ``documents`` and ``gold`` are files too.

@@ -37,6 +37,28 @@ def test_a_retry_counts_once(team, fresh):
         assert len(list(ratings.facts(connection, fresh.id))) == 1
 
 
+def test_many_ratings_in_one_request(team, fresh):
+    with team.store.write() as connection:
+        user = users.named(connection, "rater").id
+        secret = tokens.issue(connection, user, "many", ["rate"])[1]
+    with Client(team.address, fresh.name, token=secret) as client:
+        shown = client.get("rate/query")["tasks"]
+        answers = [{"task": each["id"], "grade": 1, "rating_id": f"many-{each['id']}"}
+                   for each in shown]  # fmt: skip
+        assert [each["new"] for each in client.rate_many(answers)] == [True] * 4
+        assert [each["new"] for each in client.rate_many(answers)] == [False] * 4
+        other = {"task": shown[0]["id"], "grade": 2}
+        with pytest.raises(UsageError) as refused:  # all or none
+            client.rate_many([other, {"task": shown[1]["id"], "grade": 77}])
+        assert refused.value.code == "grade-outside-scale"
+        for wrong in ([], [{"grade": 1}], [{"task": 1, "other": 1}]):
+            with pytest.raises(UsageError) as refused:
+                client.rate_many(wrong)
+            assert refused.value.code == "invalid-value"
+    with team.store.read() as connection:
+        assert [each.grade for each in ratings.facts(connection, fresh.id)] == [1.0] * 4
+
+
 def test_without_javascript_a_form_rates(team, fresh):
     rater = team.visitor("rater")
     html = rater.get(f"/projects/{fresh.name}/rate").data.decode()

@@ -61,7 +61,6 @@ class Asked:
         origin: scheme and host, for links that people pass on.
         form_word: the word of forms before anybody is signed in.
         cookies: that the browser sent.
-        batch_of: rows of a JSON array, where the route takes one.
     """
 
     config: Config

@@ -43,6 +43,8 @@ def _one(field: Field, value: Any) -> Any:
     name = field.label or field.name
     if field.kind == "file":
         return _file(field, value)
+    if field.kind == "rows":
+        return _rows(field, value)
     if field.kind == "flag":
         return value is True or (isinstance(value, str) and value.lower() in _TRUE)
     if value is None or (isinstance(value, str) and not value.strip()):
@@ -58,6 +60,14 @@ def _one(field: Field, value: Any) -> Any:
     if field.kind == "choice" and value not in {each for each, _ in field.choices}:
         raise wrong(name, "choose one of " + ", ".join(each for each, _ in field.choices))
     return _moment(name, value) if field.kind == "moment" else value.replace("\r\n", "\n")
+
+
+def _rows(field: Field, value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise wrong(field.name, "is not an array of objects")
+    if not 0 < len(value) <= field.most:
+        raise wrong(field.name, f"has no rows, or more than {field.most}")
+    return [checked(field.columns, each, strict=True) for each in value]
 
 
 def _file(field: Field, value: Any) -> Upload | None:

@@ -113,17 +113,24 @@ def _content(route: Route) -> dict[str, Any]:
 
 
 def _body(route: Route) -> dict[str, Any]:
-    schema = {
-        "type": "object",
-        "properties": {each.name: _schema(each) for each in route.fields},
-        "required": [each.name for each in route.fields if each.required],
-        "additionalProperties": False,
-    }
+    schema = _object(route.fields)
     media = "multipart/form-data" if route.has_file else "application/json"
     return {"required": bool(schema["required"]), "content": {media: {"schema": schema}}}
 
 
+def _object(fields: tuple[Field, ...]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {each.name: _schema(each) for each in fields},
+        "required": [each.name for each in fields if each.required],
+        "additionalProperties": False,
+    }
+
+
 def _schema(field: Field) -> dict[str, Any]:
+    if field.kind == "rows":
+        return {"type": "array", "minItems": 1, "maxItems": field.most,
+                "items": _object(field.columns), "description": field.help}  # fmt: skip
     found = dict(_TYPES.get(field.kind, {"type": "string"}))
     if field.choices:
         found["enum"] = [word for word, _ in field.choices]

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from rankgate.web.asked import Asked
     from rankgate.web.replies import Reply
 
-Kind = Literal["text", "long", "secret", "number", "whole", "flag", "choice", "moment", "file"]
+Kind = Literal[
+    "text", "long", "secret", "number", "whole", "flag", "choice", "moment", "file", "rows"
+]
 
 ANYONE, SIGNED_IN, ADMIN = "anyone", "signed in", "admin of the store"
 MEMBER = frozenset({"admin", "manager", "rater", "viewer"})
@@ -29,12 +31,14 @@ class Field:
     Attributes:
         name: as in the form.
         label: for people.
-        kind: of its value; ``long`` has lines, ``secret`` is not shown.
+        kind: of its value; ``long`` has lines, ``secret`` is not shown, ``rows`` is an array of
+            objects in JSON.
         required: whether it must be there.
         help: more about it.
         choices: the words that it may be, each with its label.
-        most: characters, or the largest number.
+        most: characters, the largest number, or rows.
         default: what the form shows at first.
+        columns: the fields of each row.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Field:
     choices: tuple[tuple[str, str], ...] = ()
     most: int = 500
     default: str = ""
+    columns: tuple[Field, ...] = ()
 
 
 @dataclass(frozen=True)

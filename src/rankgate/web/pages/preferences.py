@@ -15,7 +15,7 @@ from rankgate.stats.proportion import wilson
 from rankgate.store.kept import runs
 from rankgate.store.rating import batches, preferences, tasks
 from rankgate.store.rating.batches import Side
-from rankgate.web.pages.rate import COMPARES
+from rankgate.web.pages.answering import COMPARES
 from rankgate.web.pages.task_view import LISTED, rankings
 from rankgate.web.pages.uploads import file_of
 from rankgate.web.replies import Done, Page, Sent, not_found

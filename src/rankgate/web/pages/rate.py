@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from rankgate.store.material import projects
-from rankgate.store.rating import answers, batches, locked, next_task, preferences, ratings, tasks
+from rankgate.store.rating import answers, batches, next_task, preferences, ratings, tasks
 from rankgate.web.fresh import Fresh
 from rankgate.web.guidelines import guideline_html
-from rankgate.web.pages.task_view import REASONS, image_origins, scale_view, swapped, task_view
-from rankgate.web.replies import Done, Page, Refused, not_found
+from rankgate.web.pages.answering import COMPARES, answer, feedback
+from rankgate.web.pages.task_view import REASONS, image_origins, scale_view, task_view
+from rankgate.web.replies import Done, Page, not_found
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.store.rating.answers import Answer
-    from rankgate.store.rating.locked import LockedTask
     from rankgate.store.rating.tasks import Progress, Task
     from rankgate.web.asked import Asked
 
 _PACE = 20
 """How many of the last ratings the pace is measured by."""
-
-COMPARES = frozenset({"documents", "lists"})
-"""Kinds of batches that ask which of two is better."""
 
 _progresses: Fresh[Progress] = Fresh()
 _scales: Fresh[list[dict[str, Any]]] = Fresh()
@@ -130,59 +126,12 @@ def rate(asked: Asked) -> Done:
     """Record a rating, and give the next task: one request, one transaction."""
     given = asked.values
     with asked.store.write() as connection:
-        task = locked.lock(connection, given["task"])
-        if task.project != asked.project.id:
-            raise not_found("task")
         rater = asked.rater(connection)
-        values = {
-            "reason": given["why"] or given["reason"] if given["grade"] is None else None,
-            "comment": given["comment"],
-            "seconds": _seconds(given["seconds"]),
-            "at": given["at"],
-        }
-        identity = given["rating_id"] or str(uuid4())
-        if values["reason"] == ratings.WITHDRAWN:
-            raise Refused(400, "invalid-value", "This reason has another meaning; choose another.")
-        if task.kind in COMPARES:
-            new = _preferred(connection, task, rater, identity, given, values)
-        else:
-            new = ratings.rate(
-                connection, task, rater, rating_id=identity, grade=given["grade"], **values
-            ).new
+        made = answer(connection, asked, rater, given)
         number = _taken(connection, asked, rater, given["batch"])
         shown = state(connection, asked, rater, number, given["batch"])
-    feedback = _feedback(task, given["grade"])
-    return _went_on(asked, {"rating_id": identity, "new": new, **feedback, **shown})
-
-
-def _preferred(
-    connection: Connection,
-    task: LockedTask,
-    rater: int,
-    identity: str,
-    given: Mapping[str, Any],
-    values: dict[str, Any],
-) -> bool:
-    choice: preferences.Choice = given["choice"] or "none"
-    reason = values["reason"] if choice == "none" else None
-    _, new = preferences.prefer(
-        connection, task.id, rater, preference_id=identity, choice=choice,
-        swapped=swapped(task.id, task.kind, rater), **(values | {"reason": reason}),
-    )  # fmt: skip
-    return new
-
-
-def _seconds(value: float | None) -> float | None:
-    return None if value is None else min(max(value, 0.0), 86_400.0)
-
-
-def _feedback(task: LockedTask, grade: float | None) -> dict[str, Any]:
-    """In a training: the known grade, and why."""
-    if task.kind != "training" or task.gold is None:
-        return {"feedback": None}
-    right = grade == task.gold
-    known = {"grade": task.gold, "why": task.gold_why, "yours": grade, "right": right}
-    return {"feedback": known}
+    result = {"rating_id": made.identity, "new": made.new}
+    return _went_on(asked, {**result, "feedback": feedback(made.task, given["grade"]), **shown})
 
 
 def _went_on(asked: Asked, data: dict[str, Any]) -> Done:

@@ -87,7 +87,12 @@ def task_view(
     ]
     shown: dict[str, Any] = {
         "id": task.id,
-        "batch": {"id": task.batch.id, "name": task.batch.name, "kind": task.batch.kind},
+        "batch": {
+            "id": task.batch.id,
+            "name": task.batch.name,
+            "kind": task.batch.kind,
+            "deadline": task.batch.deadline,
+        },
         "query": {
             "query_id": query.query_id,
             "text": query.text or query.query_id,
