@@ -72,13 +72,16 @@ def served(store, **settings):
     from rankgate.web.server import listening
 
     place = listening("127.0.0.1", 0)
-    how = uvicorn.Config(create(Config(store, **settings)), log_level="error", lifespan="off")
+    app = create(Config(store, **settings))
+    how = uvicorn.Config(app, log_level="error", lifespan="off")
     server = uvicorn.Server(how)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{place.getsockname()[1]}"
     finally:
+        if settings.get("models"):
+            app.state.models.stop()
         server.should_exit = server.force_exit = True
         thread.join(20)
         place.close()

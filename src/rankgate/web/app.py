@@ -9,6 +9,7 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route as Mounted
 
+from rankgate.judging.models.queue import ModelQueue
 from rankgate.web.endpoint import Endpoint, wants_json
 from rankgate.web.headers import secured
 from rankgate.web.limits import Buckets
@@ -51,11 +52,15 @@ def create(config: Config, shared: SharedBuckets | None = None) -> Starlette:
         answer.headers.update(getattr(error, "headers", None) or {})
         return answer
 
-    return Starlette(
+    made = Starlette(
         routes=mounted,
         middleware=[hosts],
         exception_handlers={404: missing, 405: other_method},
     )
+    if config.models:
+        made.state.models = ModelQueue(config.store, config.models)
+        made.state.models.start()
+    return made
 
 
 def _plain(request: Request, status: int, code: str, words: str, config: Config) -> Response:

@@ -29,6 +29,9 @@ from rankgate.errors import UsageError
               help="TOML file with a table [oidc]: sign-in by OpenID Connect.")  # fmt: skip
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 64),
               help="Processes that serve, about one a core.")  # fmt: skip
+@click.option("--llm", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.toml",
+              help="Endpoints of language models that projects may use: a table each, with url, "
+              "protocol, key_from, models, prices and concurrency.")  # fmt: skip
 def command(
     store: str | None,
     host: str,
@@ -41,6 +44,7 @@ def command(
     names: tuple[str, ...],
     oidc: Path | None,
     workers: int,
+    llm: Path | None,
 ) -> None:
     """Serve the pages where people rate together, and the REST API.
 
@@ -63,6 +67,7 @@ def command(
         config = configured(
             found, host, certificate=certificate, behind_proxy=behind_proxy, base=base, names=names,
             oidc=provider,
+            llm=llm,
         )  # fmt: skip
         place = listening(host, port)
         shown = f"[{host}]" if ":" in host else host

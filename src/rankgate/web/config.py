@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rankgate.judging.models.endpoints import Endpoint
     from rankgate.store.store import Store
     from rankgate.web.oidc.settings import Oidc
 
@@ -24,6 +26,7 @@ class Config:
         largest_upload: bytes of a request with files.
         patience: seconds that a client may take to send its request.
         per_minute: requests of one session, token or address.
+        models: endpoints of language models that projects may use, by name.
     """
 
     store: Store
@@ -35,3 +38,4 @@ class Config:
     largest_upload: int = 200_000_000
     patience: float = 30.0
     per_minute: int = 1_200
+    models: Mapping[str, Endpoint] = field(default_factory=dict)

@@ -44,8 +44,8 @@ _LAST = 2**53
 """The largest number of a row."""
 
 _STATUS = {
-    "rating-conflict": 409, "name-taken": 409, "scale-in-use": 409, "store-locked": 503,
-    "cannot-connect": 503, "cannot-write": 503, "store-refused": 503,
+    "rating-conflict": 409, "job-active": 409, "name-taken": 409, "scale-in-use": 409,
+    "store-locked": 503, "cannot-connect": 503, "cannot-write": 503, "store-refused": 503,
 }  # fmt: skip
 """Codes of HTTP; those of a database that does not answer let clients send again."""
 

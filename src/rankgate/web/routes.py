@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.judging.resolution.resolve import rules
+from rankgate.web.model_routes import MODELS
 from rankgate.web.openapi import document
 from rankgate.web.pages import (
     account,
@@ -203,6 +204,9 @@ _RESULTS = (
                  "graded-to-binary, graded-to-detail, and so on."),
            Field("slots", "Use only so many grades of a pair, the first ones", "whole"), _METRICS,
            Field("convention", "Convention of the metrics", most=50),
+           Field("models", "Admitted models", "choice", default="fill", choices=(
+               ("fill", "grade what no person graded"), ("equal", "count as people do"),
+               ("none", "do not count"))),
            Field("preview", kind="flag", help="Only show what would change.")),
           scope="manage"),
     Route("evaluation", "GET", "/projects/{project}/judgments/{judgments}/evaluation", VIEW,
@@ -216,6 +220,6 @@ def _described(asked: Asked) -> Sent:  # noqa: ARG001 - as every handler
 
 
 ROUTES: tuple[Route, ...] = (
-    *_ACCOUNTS, *_ACCOUNT, *_RATING, *_RESULTS, *_PROJECTS, *FILES, *WORK,
+    *_ACCOUNTS, *_ACCOUNT, *_RATING, *_RESULTS, *_PROJECTS, *FILES, *WORK, *MODELS,
     Route("openapi", "GET", "/openapi.json", SIGNED_IN, _described, "The REST API"),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.errors import MissingExtraError, UsageError
+from rankgate.judging.models.endpoints import read_endpoints
 from rankgate.web.config import Config
 from rankgate.web.limits import SharedBuckets
 
@@ -38,11 +39,13 @@ def configured(
     base: str,
     names: tuple[str, ...],
     oidc: Oidc | None = None,
+    llm: Path | None = None,
 ) -> Config:
     """The settings of a server.
 
     Raises:
-        UsageError: others could listen to what is sent.
+        UsageError: others could listen to what is sent; an endpoint whose key is not set.
+        InputError: a file of endpoints that cannot be read.
     """
     if not (is_local(host) or certificate or behind_proxy):
         raise UsageError(
@@ -55,7 +58,9 @@ def configured(
         raise UsageError(problem, code="invalid-path")
     alone = is_local(host) and not behind_proxy and not names
     hosts = LOCAL | {host} if alone else frozenset(each.lower() for each in names)
-    return Config(store, oidc, base, secure=bool(certificate) or behind_proxy, hosts=hosts)
+    models = {} if llm is None else read_endpoints(llm)
+    secure = bool(certificate) or behind_proxy
+    return Config(store, oidc, base, secure=secure, hosts=hosts, models=models)
 
 
 def trusted_proxies(addresses: tuple[str, ...], *, behind_proxy: bool) -> tuple[str, ...]:

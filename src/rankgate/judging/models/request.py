@@ -10,6 +10,7 @@ from rankgate.errors import InputError, UsageError
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.llm.judge import Judge
 from rankgate.judging.llm.prompts import Template
+from rankgate.judging.llm.protocols import with_parameters
 
 if TYPE_CHECKING:
     from rankgate.judging.models.endpoints import Endpoint
@@ -66,7 +67,7 @@ def _parameters(words: str | None) -> dict[str, Any]:
     if not isinstance(found, dict):
         problem = 'it is not an object of JSON, such as {"temperature": 0}.'
         raise InputError(problem, source="parameters", code="invalid-json")
-    return found
+    return with_parameters({}, found)
 
 
 def _prices(given: Mapping[str, Any]) -> Prices | None:

@@ -14,6 +14,7 @@ from rankgate.judging.resolution.from_ratings import from_ratings
 from rankgate.judging.resolution.resolve import resolve
 from rankgate.present.pages.page import content
 from rankgate.store.kept import judgments, runs
+from rankgate.store.models.counted import counted
 from rankgate.store.people import raters
 from rankgate.store.rating import ratings, tasks
 from rankgate.web.pages.files import formats, mapping
@@ -33,7 +34,7 @@ _MOST = 50
 METRICS = "nDCG@10 P@10 Judged@10"
 TOOL_METRICS = "P@10 AP@10 RR@10 CG@10 DCG@10 nDCG@10"
 
-_KEPT = ("name", "rule", "transform", "slots", "metrics", "convention")
+_KEPT = ("name", "rule", "transform", "slots", "metrics", "convention", "models")
 """What the preview of judgments sends on when they are made."""
 
 
@@ -116,7 +117,9 @@ def _resolved(asked: Asked) -> ResolvedJudgments:
     rule = given["rule"] or "majority"
     how: dict[str, Any] = {"transform": mapping(given["transform"]), "slots": given["slots"]}
     with asked.store.read() as connection:
-        said = ratings.table(connection, asked.project.id, name=asked.project.name)
+        said = counted(
+            connection, asked.project.id, name=asked.project.name, models=given["models"] or "fill"
+        )
     if ratings.FINAL in said.table["rater"]:
         words = {"adjudicator": ratings.FINAL, "otherwise": rule}
         return resolve(said, "adjudicated", words, **how)
@@ -186,7 +189,7 @@ def rated(asked: Asked) -> Page:
     """The means of every run from single ratings, the whole way as a tool goes it."""
     given = asked.values
     with asked.store.read() as connection:
-        said = ratings.table(connection, asked.project.id, name=asked.project.name)
+        said = counted(connection, asked.project.id, name=asked.project.name)
         stored = [runs.rankings(each, asked.store.blobs)
                   for each in runs.listed(connection, asked.project.id)]  # fmt: skip
     if not stored:
