@@ -40,19 +40,16 @@ def stratified_inferred_ap(pools: Pools, *, rel: float = 1) -> Floats:
 
     def value(pool: SampledPool) -> float:
         hits = pool.drawn & (pool.grade >= rel)
-        strata = range(len(pool.size))
-        added = 0.0
-        for at in np.flatnonzero(hits & np.isfinite(pool.rank)):
-            above = pool.rank < pool.rank[at]
-            inside = [above & (pool.stratum == s) for s in strata]
-            expected = sum(
-                mine.sum()
-                * (np.sum(mine & hits) + EPSILON)
-                / (np.sum(mine & pool.drawn) + 2 * EPSILON)
-                for mine in inside
-                if mine.any()
-            )
-            added += pool.weight[at] / pool.rank[at] * (1 + expected)
+        by = np.argsort(pool.rank, kind="stable")[: np.count_nonzero(np.isfinite(pool.rank))]
+        mine = pool.stratum[by, None] == np.arange(len(pool.size))  # (retrieved, S)
+        inside, relevant, drawn = (
+            (np.cumsum(some, axis=0) - some)[hits[by]]
+            for some in (mine, mine & hits[by, None], mine & pool.drawn[by, None])
+        )
+        share = inside * (relevant + EPSILON) / (drawn + 2 * EPSILON)
+        at = by[hits[by]]
+        terms = pool.weight[at] / pool.rank[at] * (1 + share.sum(axis=1))
+        added = float(np.cumsum(terms)[-1]) if len(at) else 0.0
         return _over(added, float(pool.weight[hits].sum()))
 
     return _each(pools, value)
