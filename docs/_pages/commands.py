@@ -74,9 +74,9 @@ def _section(command: click.Command, path: str, level: str) -> str:
             marked = [(code(name), prose(about)) for name, about in entries]
             parts.append(table((heading.lower(), "meaning"), marked))
     if isinstance(command, click.Group):
-        parts += [
-            _section(each, f"{path} {name}", f"{level}#") for name, each in command.commands.items()
-        ]
+        names = command.list_commands(context)
+        inside = ((name, command.get_command(context, name)) for name in names)
+        parts += [_section(each, f"{path} {name}", f"{level}#") for name, each in inside if each]
     return "\n".join(part for part in parts if part)
 
 
