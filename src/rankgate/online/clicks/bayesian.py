@@ -22,25 +22,28 @@ if TYPE_CHECKING:
 
 def _fit_dcm(searches: PackedSearches, settings: Settings) -> Estimates:
     """EM over looks; counting last clicks alone takes lists that end for users that stop."""
-    weights, clicked = searches.weights, searches.clicked
     prior = settings.prior or 1.0
-    clicks = searches.by_pair(weights * clicked)
+    clicks = searches.by_pair(searches.weights * searches.clicked)
     attractive, onward = np.full(len(searches.pairs), 0.3), np.full(searches.depth, 0.5)
     examined = clicks
-    follows = np.arange(searches.depth) < _length(searches)[:, None] - 1
-    here = weights * clicked * follows
+    after = (searches.weights * searches.clicked * searches.follows).sum(axis=0)
+
+    def expected(block: PackedSearches) -> tuple[Floats, ...]:
+        a = attractive[block.pair] * block.shown
+        found = Chain(a, 1.0, np.broadcast_to(onward, a.shape)).posterior(block)
+        here = block.weights * block.clicked * block.follows
+        return block.by_pair(block.weights * found.looked), (here * found.moved).sum(axis=0)
+
     for _ in range(settings.iterations):
-        a = attractive[searches.pair] * searches.shown
-        found = Chain(a, 1.0, np.broadcast_to(onward, a.shape)).posterior(searches)
         was = attractive, onward
-        examined = searches.by_pair(weights * found.looked)
+        examined, moved = searches.summed(expected)
         attractive = share(clicks, examined, prior)
-        onward = share((here * found.moved).sum(axis=0), here.sum(axis=0), 1e-6)
+        onward = share(moved, after, 1e-6)
         change = max(np.abs(attractive - was[0]).max(), np.abs(onward - was[1]).max())
         if float(change) < settings.tolerance:
             break
-    seen = searches.by_pair(weights) > 0
-    known = np.where(here.sum(axis=0) > 0, onward, np.nan)
+    seen = searches.by_pair(searches.weights) > 0
+    known = np.where(after > 0, onward, np.nan)
     return Estimates(np.where(seen, attractive, np.nan), examined, shared={"continuation": known})
 
 
@@ -54,40 +57,40 @@ def _dcm(found: Estimates, searches: PackedSearches) -> Chain:
 
 def _fit_dbn(searches: PackedSearches, settings: Settings) -> Estimates:
     """EM over looks and satisfaction."""
-    weights, clicked = searches.weights, searches.clicked
     prior = settings.prior or 1.0
     pairs = len(searches.pairs)
-    clicks = searches.by_pair(weights * clicked)
+    clicks = searches.by_pair(searches.weights * searches.clicked)
     attractive, satisfied, onward = np.full(pairs, 0.3), np.full(pairs, 0.5), 0.9
     examined = clicks
-    follows = np.arange(searches.depth) < _length(searches)[:, None] - 1
-    for _ in range(settings.iterations):
-        a, s = attractive[searches.pair] * searches.shown, satisfied[searches.pair]
-        found = Chain(a, onward, onward * (1 - s)).posterior(searches)
+
+    def expected(block: PackedSearches) -> tuple[Floats, ...]:
+        weights, s = block.weights, satisfied[block.pair]
+        a = attractive[block.pair] * block.shown
+        found = Chain(a, onward, onward * (1 - s)).posterior(block)
         rest = onward * found.ahead + (1 - onward) * found.silent
-        pleased = clicked * s * found.silent
+        pleased = block.clicked * s * found.silent
         pleased = pleased / np.maximum(pleased + (1 - s) * rest, 1e-300)
+        free = weights * (found.looked - pleased) * block.follows
+        moved = weights * found.moved * block.follows
+        return (
+            block.by_pair(weights * found.looked), block.by_pair(weights * pleased),
+            np.array([moved.sum(), free.sum()]),
+        )  # fmt: skip
+
+    for _ in range(settings.iterations):
         was = attractive, satisfied, onward
-        examined = searches.by_pair(weights * found.looked)
+        examined, pleased, (moved, free) = searches.summed(expected)
         attractive = share(clicks, examined, prior)
-        satisfied = share(searches.by_pair(weights * pleased), clicks, prior)
-        free = weights * (found.looked - pleased) * follows
-        onward = float((weights * found.moved * follows).sum() / max(free.sum(), 1e-12))
-        onward = min(max(onward, 1e-3), 1 - 1e-6)
+        satisfied = share(pleased, clicks, prior)
+        onward = min(max(float(moved / max(free, 1e-12)), 1e-3), 1 - 1e-6)
         change = max(np.abs(attractive - was[0]).max(), np.abs(satisfied - was[1]).max())
         if max(float(change), abs(onward - was[2])) < settings.tolerance:
             break
-    seen = searches.by_pair(weights) > 0
+    seen = searches.by_pair(searches.weights) > 0
     return Estimates(
         np.where(seen, attractive, np.nan), examined, np.where(clicks > 0, satisfied, np.nan),
         clicks, {"continuation": np.array([onward])},
     )  # fmt: skip
-
-
-def _length(searches: PackedSearches) -> NDArray[np.int64]:
-    """(N,) the ranks down to the last that was shown."""
-    places = np.where(searches.shown, np.arange(1, searches.depth + 1), 0)
-    return np.asarray(places.max(axis=1), dtype=np.int64)
 
 
 def _dbn(found: Estimates, searches: PackedSearches) -> Chain:
@@ -100,43 +103,44 @@ def _dbn(found: Estimates, searches: PackedSearches) -> Chain:
 
 def _fit_ccm(searches: PackedSearches, settings: Settings) -> Estimates:
     """EM over looks and, after each click, whether the document was relevant."""
-    weights, clicked = searches.weights, searches.clicked
     prior = settings.prior or 1.0
-    clicks = searches.by_pair(weights * clicked)
+    clicks = searches.by_pair(searches.weights * searches.clicked)
+    known = searches.by_pair(searches.weights * searches.clicked * searches.follows)
     attractive = np.full(len(searches.pairs), 0.3)
     alpha = np.array([0.9, 0.7, 0.3])
     examined = clicks
-    follows = np.arange(searches.depth) < _length(searches)[:, None] - 1
+
+    def expected(block: PackedSearches) -> tuple[Floats, ...]:
+        weights, clicked = block.weights, block.clicked
+        a = attractive[block.pair] * block.shown
+        found = Chain(a, alpha[0], alpha[1] * (1 - a) + alpha[2] * a).posterior(block)
+        # what is after a click: relevant or not, and on or not
+        good_on, bad_on = a * alpha[2] * found.ahead, (1 - a) * alpha[1] * found.ahead
+        good = good_on + a * (1 - alpha[2]) * found.silent
+        total = good + bad_on + (1 - a) * (1 - alpha[1]) * found.silent
+        here = weights * clicked * block.follows
+        scaled = here / np.maximum(total, 1e-300)
+        passed = weights * ~clicked * block.follows
+        good = scaled * good
+        return (
+            block.by_pair(weights * found.looked), block.by_pair(good),
+            np.array([(passed * found.moved).sum(), (passed * found.looked).sum(),
+                      (scaled * bad_on).sum(), (here - good).sum(),
+                      (scaled * good_on).sum(), good.sum()]),
+        )  # fmt: skip
+
     for _ in range(settings.iterations):
-        a = attractive[searches.pair] * searches.shown
-        found = Chain(a, alpha[0], alpha[1] * (1 - a) + alpha[2] * a).posterior(searches)
-        went, stopped = found.ahead, found.silent
-        good_on, good_off = a * alpha[2] * went, a * (1 - alpha[2]) * stopped
-        bad_on, bad_off = (1 - a) * alpha[1] * went, (1 - a) * (1 - alpha[1]) * stopped
-        total = np.maximum(good_on + good_off + bad_on + bad_off, 1e-300)
-        good = (good_on + good_off) / total
-        here = weights * clicked * follows
         was = attractive, alpha
-        examined = searches.by_pair(weights * found.looked)
-        told = searches.by_pair(here)
-        attractive = share(clicks + searches.by_pair(here * good), examined + told, prior)
-        passed = weights * ~clicked * follows
-        alpha = np.array([
-            _rate(passed * found.moved, passed * found.looked),
-            _rate(here * bad_on / total, here * (1 - good)),
-            _rate(here * good_on / total, here * good),
-        ])  # fmt: skip
+        examined, good, sums = searches.summed(expected)
+        attractive = share(clicks + good, examined + known, prior)
+        alpha = np.clip((sums[::2] + 1e-6) / (sums[1::2] + 2e-6), 1e-6, 1 - 1e-6)
         change = max(np.abs(attractive - was[0]).max(), np.abs(alpha - was[1]).max())
         if float(change) < settings.tolerance:
             break
-    seen = searches.by_pair(weights) > 0
+    seen = searches.by_pair(searches.weights) > 0
     return Estimates(
         np.where(seen, attractive, np.nan), examined + clicks, shared={"continuation": alpha}
     )
-
-
-def _rate(part: Floats, whole: Floats) -> float:
-    return float(np.clip((part.sum() + 1e-6) / (whole.sum() + 2e-6), 1e-6, 1 - 1e-6))
 
 
 def _ccm(found: Estimates, searches: PackedSearches) -> Chain:

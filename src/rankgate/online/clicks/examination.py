@@ -13,12 +13,15 @@ from rankgate.online.clicks.model import ClickModel, Settings
 from rankgate.online.clicks.packed import sums
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from rankgate.online.clicks.packed import PackedSearches
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+    CellsOf = Callable[[PackedSearches], Ints]
 
 
 def _rank_cells(searches: PackedSearches) -> Ints:
@@ -34,28 +37,39 @@ def _distance_cells(searches: PackedSearches) -> Ints:
     return np.arange(searches.depth) * (searches.depth + 1) + before
 
 
-def _em(searches: PackedSearches, settings: Settings, cells: Ints, size: int) -> Estimates:
+def _em(searches: PackedSearches, settings: Settings, cells_of: CellsOf, size: int) -> Estimates:
     """Maximise the likelihood of P(click) = attractiveness * examination by EM."""
-    weights, clicked = searches.weights, searches.clicked
-    clicks, shown = counts(searches)
-    looks, seen = sums(cells, weights, size), sums(cells, weights * clicked, size)
     prior = settings.prior or 1.0
+    clicks, shown = counts(searches)
+    cells = {id(block): np.ascontiguousarray(cells_of(block)) for block in searches.blocks}
+
+    def counted(block: PackedSearches) -> tuple[Floats, ...]:
+        at, weights = cells[id(block)], block.weights
+        return sums(at, weights, size), sums(at, weights * block.clicked, size)
+
+    def expected(block: PackedSearches) -> tuple[Floats, ...]:
+        at = cells[id(block)]
+        a, e = attractive[block.pair], looked[at]
+        missed = block.weights * ~block.clicked / np.maximum(1 - a * e, 1e-12)
+        return block.by_pair(missed * a * (1 - e)), sums(at, missed * e * (1 - a), size)
+
+    looks, seen = searches.summed(counted)
     attractive, looked = np.full(len(shown), 0.3), np.full(size, 0.5)
-    missed = weights * ~clicked
     for _ in range(settings.iterations):
-        a, e = attractive[searches.pair], looked[cells]
-        neither = np.maximum(1 - a * e, 1e-12)
-        hidden = searches.by_pair(missed * a * (1 - e) / neither)
-        passed = sums(cells, missed * e * (1 - a) / neither, size)
         was = attractive, looked
+        hidden, passed = searches.summed(expected)
         attractive = share(clicks + hidden, shown, prior)
         looked = np.where(looks > 0, share(seen + passed, looks, prior), np.nan)
         looked = np.nan_to_num(looked / max(float(np.nanmax(looked)), 1e-12), nan=0.5)
         if max(_change(attractive, was[0]), _change(looked, was[1])) < settings.tolerance:
             break
-    a, e = attractive[searches.pair], looked[cells]
-    post = np.where(clicked, 1.0, e * (1 - a) / np.maximum(1 - a * e, 1e-12))
-    evidence = searches.by_pair(weights * post)
+
+    def examined(block: PackedSearches) -> tuple[Floats, ...]:
+        a, e = attractive[block.pair], looked[cells[id(block)]]
+        rest = e * (1 - a) / np.maximum(1 - a * e, 1e-12)
+        return (block.by_pair(block.weights * np.where(block.clicked, 1.0, rest)),)
+
+    (evidence,) = searches.summed(examined)
     known = np.where(looks > 0, looked, np.nan)
     return Estimates(np.where(shown > 0, attractive, np.nan), evidence, shared={"looks": known})
 
@@ -65,7 +79,7 @@ def _change(new: Floats, old: Floats) -> float:
 
 
 def _fit_pbm(searches: PackedSearches, settings: Settings) -> Estimates:
-    found = _em(searches, settings, _rank_cells(searches), searches.depth)
+    found = _em(searches, settings, _rank_cells, searches.depth)
     return _named(found, found.shared["looks"])
 
 
@@ -87,7 +101,7 @@ def _fit_harvest(searches: PackedSearches, settings: Settings) -> Estimates:
 
 def _fit_ubm(searches: PackedSearches, settings: Settings) -> Estimates:
     size = searches.depth * (searches.depth + 1)
-    found = _em(searches, settings, _distance_cells(searches), size)
+    found = _em(searches, settings, _distance_cells, size)
     grid = found.shared["looks"].reshape(searches.depth, searches.depth + 1)
     return _named(found, grid)
 

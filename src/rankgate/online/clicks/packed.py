@@ -11,10 +11,14 @@ import numpy as np
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
     from numpy.typing import NDArray
 
     from rankgate.online.database import Database
+
+_CELLS = 1 << 16  # of a block: arrays of half a megabyte
 
 RANKS = 20
 """How many ranks of each list count by default."""
@@ -67,6 +71,38 @@ class PackedSearches:
     def by_pair(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums over searches and ranks for each pair; values are weighted already."""
         return sums(self.pair, values, len(self.pairs))
+
+    @cached_property
+    def follows(self) -> NDArray[np.bool_]:
+        """(N, K) whether a rank below it was shown."""
+        places = np.where(self.shown, np.arange(1, self.depth + 1), 0)
+        return np.asarray(np.arange(self.depth) < places.max(axis=1)[:, None] - 1)
+
+    @cached_property
+    def blocks(self) -> tuple[PackedSearches, ...]:
+        """The searches in blocks that fit into a processor's cache; sums over them are the same."""
+        cells = max(_CELLS, len(self.pairs))
+        step = max(cells // max(self.depth, 1), 1)
+        if step >= len(self.weight):
+            return (self,)
+        return tuple(
+            PackedSearches(
+                self.pairs, self.pair[at : at + step], self.shown[at : at + step],
+                self.clicked[at : at + step], self.weight[at : at + step],
+            )
+            for at in range(0, len(self.weight), step)
+        )  # fmt: skip
+
+    def summed(
+        self, step: Callable[[PackedSearches], tuple[NDArray[np.float64], ...]]
+    ) -> list[NDArray[np.float64]]:
+        """The sums of what a step gives for each block."""
+        parts = (step(block) for block in self.blocks)
+        total = list(next(parts))
+        for part in parts:
+            for place, each in enumerate(part):
+                total[place] = total[place] + each
+        return total
 
     def rows(self, chosen: NDArray[np.bool_]) -> PackedSearches:
         """Some of the searches, with the same numbers of pairs."""
