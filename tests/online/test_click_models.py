@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import norm
 
 from online.clicks import RANKS, World
+from rankgate import online
 from rankgate.online.clicks.baselines import coec, coec_opensearch, counts, expected_clicks
 from rankgate.online.clicks.catalogue import MODELS
 from rankgate.online.clicks.harvest import position_bias
@@ -141,3 +142,30 @@ def test_equal_searches_are_one_row_with_a_weight(world, simulated):
     one, other = searches.split(0.25, 0)
     assert one.searches + other.searches == 20_000
     assert other.searches == pytest.approx(5_000, rel=0.05)
+
+
+def test_curves_have_intervals_of_sessions(world, simulated):
+    searches = world.packed(simulated["pbm_harvest"])
+    found = online.judgments(searches, model="pbm_harvest", resamples=30).curves
+    error = (found["high"] - found["value"]).to_numpy() / 1.96
+    assert found["low"][0] == found["high"][0] == 1
+    assert (np.abs(found["value"].to_numpy() - CURVE)[1:] < 4 * error[1:]).all()
+    # nine searches with the same clicks in a session tell no more than one of them
+    rows = pl.DataFrame({"search": np.repeat(np.arange(20_000), RANKS),
+                         "query_id": np.repeat(world.query, RANKS).astype(str),
+                         "doc_id": world.pair.ravel().astype(str),
+                         "rank": np.tile(np.arange(1, RANKS + 1), 20_000),
+                         "clicked": simulated["pbm_harvest"].ravel()})  # fmt: skip
+    copies = pl.concat([rows.with_columns(search=pl.col("search") + 20_000 * copy)
+                        for copy in range(9)])  # fmt: skip
+    session = pl.col("search") % 20_000
+    width = {}
+    for name, table in (("one", copies), ("nine", copies.with_columns(session=session))):
+        curves = online.judgments(
+            PackedSearches.of(table), model="pbm_harvest", resamples=30
+        ).curves
+        width[name] = float((curves["high"] - curves["value"])[1:].mean())
+    assert width["nine"] / width["one"] == pytest.approx(3, rel=0.35)
+    assert width["nine"] / 1.96 == pytest.approx(error[1:].mean(), rel=0.35)
+    without = online.judgments(searches, model="pbm_harvest", resamples=0).curves
+    assert without["low"].is_null().all()

@@ -55,3 +55,33 @@ def models(result: ClickJudgments) -> Picture:
         (*rows, *chosen),
         in_columns(panels, 2),
     )
+
+
+def curves(result: ClickJudgments) -> Picture:
+    """Parameters that all documents share by rank, with intervals."""
+    rows = result.curves.to_dicts()
+    if not rows:
+        raise UsageError("the model has no shared parameters.", code="nothing-to-draw")
+    alt = altair()
+    names = result.curves["name"].unique(maintain_order=True).to_list()
+    panels = []
+    for name in names:
+        base = alt.Chart(table([row for row in rows if row["name"] == name])).encode(
+            x=alt.X("place:Q", title="rank", axis=alt.Axis(tickMinStep=1))
+        )
+        y = alt.Y("low:Q", title=name, scale=alt.Scale(zero=True))
+        band = base.mark_area(color=BLUE, opacity=0.2).encode(y=y, y2="high:Q")
+        line = base.mark_line(color=BLUE, point={"color": BLUE}).encode(
+            y="value:Q", tooltip=["place:Q", "value:Q", "low:Q", "high:Q"]
+        )
+        panels.append((band + line).properties(**_SIZE, **panel(name)))
+    return Picture(
+        "click-curves",
+        f"What documents share in {result.model}",
+        "Parameters by rank with 95 % intervals (bootstrap over sessions). Examination is how "
+        "often a rank is looked at, relative to the first.",
+        f"{result.searches:,} searches",
+        {"name": "click models", "hash": ""},
+        tuple(rows),
+        in_columns(panels, 2),
+    )

@@ -43,7 +43,10 @@ RANKS = {
     "perplexity": pl.Float64,
 }
 _PLAIN = ("gctr", "rctr")  # models that do not tell documents apart
-CURVES = {"name": pl.String, "place": pl.Int64, "value": pl.Float64}
+CURVES = {
+    "name": pl.String, "place": pl.Int64, "value": pl.Float64, "low": pl.Float64,
+    "high": pl.Float64,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,9 @@ class ClickJudgments(Result):
         models: ``model``, ``log_likelihood`` per search and ``perplexity`` on searches that were
             held out, ``seconds`` that fitting took.
         by_rank: ``model``, ``rank``, ``perplexity``.
-        curves: ``name``, ``place``, ``value``: parameters that all pairs share.
+        curves: ``name``, ``place``, ``value``: parameters that all pairs share, such as how often a
+            rank is looked at; ``low``, ``high``: 95 % interval by the Poisson bootstrap over
+            sessions, null without resamples.
         held_out: the share of searches that models were compared on.
         made_by: the rule that makes grades, with its parameters.
         agreement: with judgments of people: ``pairs``, ``spearman``, ``kendall``; empty without.
@@ -72,6 +77,7 @@ class ClickJudgments(Result):
     document_from: ClassVar[str] = "rankgate.online.clicks.document:document"
     charts: ClassVar[Mapping[str, str]] = {
         "click-models": "rankgate.online.clicks.charts:models",
+        "click-curves": "rankgate.online.clicks.charts:curves",
     }
     order: ClassVar[int] = 63
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {

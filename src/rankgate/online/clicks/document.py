@@ -28,6 +28,7 @@ def document(result: ClickJudgments) -> Document:
         f"{result.searches:,} searches, by {result.model}",
         Table("models on held-out searches", _models(result)),
         *([Chart("rankgate.online.clicks.charts:models", result)] if len(result.models) else []),
+        *([Chart("rankgate.online.clicks.charts:curves", result)] if _long(result) else []),
         Table("grades", _grades(result)),
         *blocks,
         Warnings(tuple(each.text for each in result.notices)),
@@ -75,12 +76,17 @@ def _judgments(result: ClickJudgments) -> Grid:
 
 
 def _curves(result: ClickJudgments) -> Grid:
-    rows = [
-        (name, ", ".join(f"{value:.3f}" for value in part["value"]))
-        for (name,), part in result.curves.group_by("name", maintain_order=True)
-    ]
-    return Grid(("parameter", "values, rank by rank"), tuple((str(a), b) for a, b in rows),
-                frozenset({0, 1}))  # fmt: skip
+    rows = tuple(
+        (row["name"], f"{row['place']}", f"{row['value']:.3f}",
+         "–" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}")
+        for row in result.curves.iter_rows(named=True)
+    )  # fmt: skip
+    return Grid(("parameter", "rank", "value", "interval"), rows)
+
+
+def _long(result: ClickJudgments) -> bool:
+    """Whether some parameter is a curve."""
+    return bool(len(result.curves)) and result.curves["place"].max() != 1
 
 
 def _rule(result: ClickJudgments) -> str:
@@ -93,9 +99,12 @@ def _rule(result: ClickJudgments) -> str:
     }[rule]
     begin = f", with a grade from each of {', '.join(f'{cut:g}' for cut in cuts)}" if cuts else ""
     title = MODELS[result.model].formula if result.model in MODELS else "as OpenSearch computes it"
+    bands = ""
+    if result.curves["low"].is_not_null().any():
+        bands = " Those of shared parameters are by a bootstrap over sessions."
     return (
         f"Grades are by {words}{begin}. Values are of {result.model}: {title}. Intervals are "
-        "95 % (Jeffreys) on the impressions that were looked at."
+        f"95 % (Jeffreys) on the impressions that were looked at.{bands}"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rankgate.online.events.mapping import LogMapping
 
 _LEVEL = 0.95
+_Z = 1.959963984540054
 _FEW = 3  # pairs that a correlation needs
 OPENSEARCH = "coec_opensearch"
 """COEC with the formula of OpenSearch Search Relevance, to compare with; it predicts no clicks."""
@@ -52,6 +53,7 @@ def judgments(
     no_click: Literal["drop", "all_examined"] | None = None,
     held_out: Annotated[float, Range(0, 0.9)] = 0.2,
     human: QrelsLike | None = None,
+    resamples: Annotated[int, Range(0)] = 20,
     seed: Annotated[int, Range(0)] = 0,
 ) -> ClickJudgments:
     """Learn from clicks what documents are worth, and make judgments of it.
@@ -72,7 +74,9 @@ def judgments(
             everything was looked at (all_examined); by default what the model's paper says.
         held_out: the share of searches on which models are compared.
         human: judgments of people, to compare with.
-        seed: of the held-out searches.
+        resamples: bootstrap samples of sessions, for intervals of the parameters that all documents
+            share, such as how often a rank is looked at; 0 gives none.
+        seed: of the held-out searches and of the resamples.
 
     Raises:
         InputError: a log that cannot be read, or without lists.
@@ -104,7 +108,7 @@ def judgments(
         judged.select(pl.col(name).cast(kind) for name, kind in JUDGMENTS.items()),
         compared,
         by_rank,
-        _curves(found),
+        _curves(best, found, searches, settings, resamples, seed),
         held_out,
         made_by,
         {} if human is None else _agreement(table, human),
@@ -214,14 +218,41 @@ def _table(
     )
 
 
-def _curves(found: Estimates) -> pl.DataFrame:
-    rows = [
-        {"name": name, "place": place, "value": float(value)}
-        for name, values in found.shared.items()
-        for place, value in enumerate(values.ravel() if values.ndim == 1 else values[:, 0], 1)
-        if np.isfinite(value)
-    ]
-    return pl.DataFrame(rows, schema=CURVES)
+def _curves(
+    name: str,
+    found: Estimates,
+    searches: PackedSearches,
+    settings: Settings,
+    resamples: int,
+    seed: int,
+) -> pl.DataFrame:
+    """Shared parameters; intervals are 1.96 bootstrap standard errors wide on both sides."""
+    random = np.random.default_rng(seed)
+    drawn: list[Mapping[str, NDArray[np.float64]]] = []
+    if found.shared and name in MODELS:
+        drawn = [
+            MODELS[name].fit(searches.resampled(random), settings).shared for _ in range(resamples)
+        ]
+    rows = []
+    for parameter, values in found.shared.items():
+        curve = _first_column(values)
+        half = np.full(len(curve), np.nan)
+        if drawn:
+            samples = np.array([_first_column(each[parameter]) for each in drawn])
+            with np.errstate(invalid="ignore"):
+                half = _Z * samples.std(axis=0, ddof=1) if len(samples) > 1 else half
+        rows += [
+            (parameter, place, float(value), float(max(value - wide, 0.0)), float(value + wide))
+            for place, (value, wide) in enumerate(zip(curve, half, strict=True), 1)
+            if np.isfinite(value)
+        ]
+    table = pl.DataFrame(rows, schema=CURVES, orient="row")
+    return table.with_columns(pl.col("low", "high").fill_nan(None))
+
+
+def _first_column(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Parameters by rank; of those by rank and click before, without one."""
+    return values if values.ndim == 1 else values[:, 0]
 
 
 def _agreement(table: pl.DataFrame, human: QrelsLike) -> dict[str, float | None]:

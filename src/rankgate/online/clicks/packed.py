@@ -39,6 +39,8 @@ class PackedSearches:
         shown: (N, K) whether a document was shown at the rank.
         clicked: (N, K) whether it was clicked.
         weight: (N,) how often the list was shown with these clicks.
+        row: of each single search the row that it is part of; None where it is not known.
+        unit: of each single search the number of its session, for the bootstrap.
     """
 
     pairs: pl.DataFrame
@@ -46,6 +48,8 @@ class PackedSearches:
     shown: NDArray[np.bool_]
     clicked: NDArray[np.bool_]
     weight: NDArray[np.float64]
+    row: NDArray[np.int64] | None = None
+    unit: NDArray[np.int64] | None = None
 
     @property
     def searches(self) -> float:
@@ -104,6 +108,16 @@ class PackedSearches:
                 total[place] = total[place] + each
         return total
 
+    def resampled(self, random: np.random.Generator) -> PackedSearches:
+        """A Poisson bootstrap sample of the sessions; of the searches where these are unknown."""
+        if self.row is None or self.unit is None:
+            weight = random.poisson(self.weight).astype(np.float64)
+        else:
+            drawn = random.poisson(1.0, int(self.unit.max()) + 1).astype(np.float64)
+            weight = sums(self.row, drawn[self.unit], len(self.weight))
+        drawn_searches = PackedSearches(self.pairs, self.pair, self.shown, self.clicked, weight)
+        return drawn_searches.rows(weight > 0)
+
     def rows(self, chosen: NDArray[np.bool_]) -> PackedSearches:
         """Some of the searches, with the same numbers of pairs."""
         return PackedSearches(
@@ -128,7 +142,7 @@ class PackedSearches:
 
         Args:
             table: ``search`` (any number for each list), ``query_id``, ``doc_id``, ``rank`` from 1,
-                ``clicked``; at most one document a rank.
+                ``clicked``; at most one document a rank; ``session``, if known.
 
         Raises:
             InputError: no rows.
@@ -156,7 +170,12 @@ class PackedSearches:
         pair[search, place] = rows["pair"].to_numpy()
         shown[search, place] = True
         clicked[search, place] = rows["clicked"].to_numpy()
-        return cls(pairs.drop("pair"), pair, shown, clicked, np.ones(shape[0]))
+        unit = np.arange(shape[0])
+        if "session" in rows.columns:
+            unit[search] = rows["session"].rank("dense").to_numpy().astype(np.int64) - 1
+        return cls(
+            pairs.drop("pair"), pair, shown, clicked, np.ones(shape[0]), np.arange(shape[0]), unit
+        )
 
     def merged(self) -> PackedSearches:
         """Equal searches as one with a weight."""
@@ -165,8 +184,9 @@ class PackedSearches:
         _, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
         weight = sums(inverse, self.weight, len(first))
         return PackedSearches(
-            self.pairs, self.pair[first], self.shown[first], self.clicked[first], weight
-        )
+            self.pairs, self.pair[first], self.shown[first], self.clicked[first], weight,
+            None if self.row is None else inverse[self.row], self.unit,
+        )  # fmt: skip
 
 
 def packed(base: Database, ranks: int = RANKS) -> PackedSearches:
@@ -182,14 +202,16 @@ def packed(base: Database, ranks: int = RANKS) -> PackedSearches:
         InputError: no impressions.
     """
     table = base.rows(
-        "WITH texts AS (SELECT query_event_id, max(query) AS query FROM events WHERE "
+        "WITH texts AS (SELECT query_event_id, max(query) AS query, coalesce(max(session), "
+        'max("user"), query_event_id) AS session FROM events WHERE '
         "query_event_id IS NOT NULL GROUP BY 1), lists AS (SELECT query_event_id, doc_id, "
         "min(rank) AS rank FROM events WHERE kind = 'impression' AND rank IS NOT NULL AND doc_id "
         "IS NOT NULL GROUP BY 1, 2), firsts AS (SELECT query_event_id, rank, min(doc_id) AS doc_id "
         f"FROM lists WHERE rank <= {int(ranks)} GROUP BY 1, 2), hits AS (SELECT DISTINCT "
         "query_event_id, doc_id FROM events WHERE kind = 'click') SELECT "
         "dense_rank() OVER (ORDER BY f.query_event_id) AS search, t.query AS query_id, f.doc_id, "
-        "f.rank, h.doc_id IS NOT NULL AS clicked FROM firsts f JOIN texts t USING (query_event_id) "
+        "f.rank, h.doc_id IS NOT NULL AS clicked, t.session FROM firsts f JOIN texts t "
+        "USING (query_event_id) "
         "LEFT JOIN hits h ON h.query_event_id = f.query_event_id AND h.doc_id = f.doc_id "
         "WHERE t.query IS NOT NULL"
     )

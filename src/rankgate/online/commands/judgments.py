@@ -55,7 +55,8 @@ def _numbers(_ctx: click.Context, _option: click.Parameter, words: str) -> list[
     help="Where grades begin: the first gives grade 1, the second grade 2, and so on.",
 )
 @options_of(
-    judgments, "min_examined N", "prior N", "no_click", "held_out SHARE", "human", "seed",
+    judgments, "min_examined N", "prior N", "no_click", "held_out SHARE", "human", "resamples N",
+    "seed",
     choices={"no_click": ["drop", "all_examined"]},
 )  # fmt: skip
 @options.form(*FORMS)
