@@ -99,6 +99,7 @@ def test_words_that_name_nothing(log):
 
 
 def test_the_command_writes_judgments(log, tmp_path):
+    (tmp_path / "q.csv").write_text("judgments of yesterday\n")
     done = CliRunner().invoke(
         program,
         ["online", "judgments", str(log), "--model", "sdbn", "-o", str(tmp_path / "q.csv"),

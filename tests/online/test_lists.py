@@ -63,6 +63,7 @@ def test_clicks_judge_the_lists_that_were_shown(tmp_path, suffix):
 
 
 def test_the_command_writes_a_run(log, tmp_path, run):
+    run("online", "lists", str(log), "-o", str(tmp_path / "shown.run"))
     done = run("online", "lists", str(log), "-o", str(tmp_path / "shown.run"), "--name", "live")
     assert done.code == 0, done.err
     assert (tmp_path / "shown.run").read_text().splitlines()[0] == "tv Q0 a 1 1.0 live"

@@ -11,8 +11,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from online.logs import honest, written
+from rankgate import online
 from rankgate.cli import rankgate as program
-from rankgate.reports.kinds import KINDS
+from rankgate.errors import UsageError
+from rankgate.reports.kinds import KINDS, OF_RESULTS
+from rankgate.reports.kinds_of_results import modules, result_class
 from support.command import assert_refused
 
 pytest.importorskip("altair")
@@ -150,3 +154,26 @@ def test_eval_starts_without_altair(files):
 def test_python_starts_without_altair():
     code = "import sys, rankgate; rankgate.compare; sys.exit('altair' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_every_chart_of_a_result_can_be_drawn_from_a_file():
+    named = {each.name for each in (*KINDS, *OF_RESULTS)}
+    for kind in modules():
+        try:
+            assert set(result_class(kind).charts) <= named, kind
+        except (UsageError, ImportError):  # another module of that name, or an extra is missing
+            continue
+
+
+def test_a_saved_result_is_drawn(tmp_path, files, run):
+    pytest.importorskip("duckdb")
+    saved = tmp_path / "kpi.json"
+    table = online.kpi(written(tmp_path / "log.ndjson", honest(3000)), ("search_ctr",))
+    saved.write_text(json.dumps(table.to_dict()))
+    result = CliRunner().invoke(
+        program, ["plot", "kpi-days", str(saved), "-o", str(tmp_path / "a.svg")]
+    )
+    assert result.exit_code == 0, result.output
+    assert "search ctr" in (tmp_path / "a.svg").read_text()
+    done = run("plot", "kpi-days", str(files / "qrels.txt"), "-o", str(tmp_path / "b.svg"))
+    assert_refused(done, "missing-input")

@@ -87,6 +87,31 @@ KINDS = (
 )
 """In the order of `rankgate plot --help`."""
 
+OF_RESULTS = tuple(
+    PictureKind(name, title, "result")
+    for name, title in (
+        ("kpi-days", "KPIs by day"),
+        ("kpi-positions", "clicks by rank"),
+        ("click-models", "which click model predicts best"),
+        ("click-curves", "how often ranks are looked at"),
+        ("intents", "diversity of intents"),
+        ("personalization", "lift of personal lists by group of users"),
+        ("weeks", "KPIs by week"),
+        ("novelty", "KPIs by how long users are known"),
+        ("retention", "users that come back"),
+        ("experiment", "differences between arms"),
+        ("experiment-days", "differences between arms by day"),
+        ("experiment-plan", "detectable difference by length"),
+        ("preference", "preferences between interleaved systems"),
+        ("sensitivity", "searches that interleaving and A/B tests need"),
+        ("coefficients", "agreement of raters with intervals"),
+        ("sweep-front", "points of a sweep that no other beats"),
+        ("sweep-dials", "values by parameter"),
+        ("sweep-heat", "values by two parameters"),
+    )
+)
+"""Pictures of results that a command wrote with ``--format json``, such as those of logs."""
+
 
 def kind(name: str) -> PictureKind:
     """The kind of that name.
@@ -94,7 +119,7 @@ def kind(name: str) -> PictureKind:
     Raises:
         UsageError: no such name.
     """
-    for each in KINDS:
+    for each in (*KINDS, *OF_RESULTS):
         if each.name == name:
             return each
     raise UsageError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.blind_spots.verb import blindspots
@@ -19,6 +20,7 @@ from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.pipelines.ranks import GradesByRank, ranks
 from rankgate.pipelines.verb import DEPTH, METRICS, stages
 from rankgate.recommenders.tradeoff import Tradeoff, tradeoff
+from rankgate.reports.reading import are_results, read_results
 from rankgate.unjudged.calibration import Calibration, calibration
 from rankgate.unjudged.holes import HoleAnalysis, holes
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from rankgate.judging.agreement.agreement import RaterAgreement
     from rankgate.metrics.declare import Metric
     from rankgate.pipelines.stages import Pipeline
+    from rankgate.present.result import Result
     from rankgate.scoring import Convention
 
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
@@ -120,7 +123,25 @@ def result_for(needs: str, asked: ChartRequest) -> Any:  # noqa: ANN401 - each n
         InputError: data that cannot be read, with file and line.
         UsageError: too few runs or too many, unknown names, no query where one is needed.
     """
+    path = asked.qrels
+    if isinstance(path, str | Path) and are_results((str(path),)):
+        return _saved(str(path))
+    if needs == "result":
+        problem = "this chart is drawn from a result; write it with --format json -o RESULT.json."
+        raise UsageError(problem, code="missing-input")
     return NEEDS[needs](asked)
+
+
+def _saved(path: str) -> Result:
+    """The result in a file.
+
+    Raises:
+        UsageError: a folder with several.
+    """
+    parts, _ = read_results((path,))
+    if len(parts) > 1:
+        raise UsageError(f"{path}: {len(parts)} results; name one of them.", code="several-results")
+    return parts[0].result
 
 
 def at_cutoffs(metrics: Sequence[str], cutoffs: Sequence[int]) -> tuple[str, ...]:

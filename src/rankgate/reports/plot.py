@@ -36,7 +36,8 @@ def plot(
 
     Args:
         kind: deltas, cutoffs, scatter, forest and so on: see ``rankgate plot --help``.
-        qrels: judgments: a path, a frame, ``{query: {doc: grade}}``; of agreement, ratings.
+        qrels: judgments: a path, a frame, ``{query: {doc: grade}}``; of agreement, ratings; or the
+            JSON file of a result, which is drawn as it is.
         runs: a run, a list of runs, or ``{name: run}``, in the order that the kind has for them.
         metrics: names; without them what the kind takes.
         convention: whose rules the numbers follow.

@@ -35,7 +35,7 @@ def _numbers(_ctx: click.Context, _option: click.Parameter, words: str) -> list[
     "--output",
     "target",
     metavar="QRELS",
-    type=click.Path(),
+    type=click.Path(writable=True),
     help="Write the judgments to QRELS; what was found is printed.",
 )
 @click.option(

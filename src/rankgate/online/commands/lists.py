@@ -22,7 +22,7 @@ from rankgate.present.write import FORMS
     "--output",
     "target",
     metavar="RUN",
-    type=click.Path(),
+    type=click.Path(writable=True),
     required=True,
     help="Write the run to RUN.",
 )

@@ -29,7 +29,7 @@ from rankgate.present.write import FORMS
     "--output",
     "target",
     metavar="FILE.parquet",
-    type=click.Path(),
+    type=click.Path(writable=True),
     help="Write the events to FILE.parquet.",
 )
 @options_of(

@@ -18,7 +18,7 @@ from rankgate.evaluation.commands.list_options import context
 from rankgate.present.charts.picture import FORMS
 from rankgate.present.charts.style import THEMES
 from rankgate.present.suffixes import form_of
-from rankgate.reports.kinds import KINDS, kind
+from rankgate.reports.kinds import KINDS, OF_RESULTS, kind
 from rankgate.reports.pictured import CUTOFFS, ChartRequest, result_for
 from rankgate.reports.plot import plot
 
@@ -45,9 +45,14 @@ class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since clic
 @click.command(
     "plot",
     cls=DefiningCommand,
-    definitions={"Kinds": [(each.name, each.title) for each in KINDS]},
+    definitions={
+        "Kinds": [(each.name, each.title) for each in KINDS],
+        "Kinds of saved results": [(each.name, each.title) for each in OF_RESULTS],
+    },
 )
-@click.argument("name", metavar="KIND", type=click.Choice([each.name for each in KINDS]))
+@click.argument(
+    "name", metavar="KIND", type=click.Choice([each.name for each in (*KINDS, *OF_RESULTS)])
+)
 @options.qrels
 @click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN]...")
 @options.metrics_option(
@@ -98,13 +103,16 @@ def command(
     output: str | None,
     **chosen: Any,
 ) -> None:
-    """Draw a chart of this KIND from judgments (or ratings) and runs.
+    """Draw a chart of this KIND from judgments (or ratings) and runs, or from a saved result.
+
+    In place of QRELS, a result that a command wrote with --format json is drawn.
 
     \b
     rankgate plot deltas qrels.txt old.run new.run
     rankgate plot deltas qrels.txt old.run new.run -m nDCG@10 -o deltas.svg
     rankgate plot cutoffs qrels.txt *.run -m P -m nDCG -k 1,5,10,20 -o cutoffs.html
     rankgate plot explain qrels.txt new.run --query q17 -m nDCG@10 -o q17.png
+    rankgate plot kpi-days kpi.json -o kpi.svg
     """
     refuse_clashes(inputs(), output)
     if output is not None:
