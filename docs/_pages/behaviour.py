@@ -170,10 +170,11 @@ def _preferred(rankings: list[list[float | None]], pools: list[Sequence[float]])
     """Rankings of graded documents; the rest of each pool is not retrieved."""
     queries = []
     for ranking, pool in zip(rankings, pools, strict=True):
-        graded = [grade for grade in ranking if grade is not None]
-        rest = Counter(pool) - Counter(graded)
-        levels = np.array([*graded, *rest.elements()], float)
-        queries.append(Query(len(graded), (Group.of([levels]),)))
+        graded = {i: grade for i, grade in enumerate(ranking, 1) if grade is not None}
+        rest = Counter(pool) - Counter(graded.values())
+        levels = np.array([*graded.values(), *rest.elements()], float)
+        groups = (Group.of([levels]),)
+        queries.append(Query(len(graded), groups, np.array([*graded]), len(ranking)))
     return Preferred(tuple(queries))
 
 

@@ -99,3 +99,10 @@ def test_a_scale_without_width_is_refused():
 def test_less_cost_is_better():
     assert not parse("INST(measure='EC')").higher_is_better
     assert parse("INST(measure='ETU')").higher_is_better
+
+
+def test_a_parameter_without_an_annotation_is_bound():
+    halved = rankgate.user_model("halved", lambda seen, *, q=0.5: np.full(seen.gain.shape, q))
+    judged = block([[1, 0, 1]])
+    assert halved(q=0.8, max_grade=1).compute(judged)[0] == pytest.approx(0.2 * (1 + 0.64))
+    assert halved(max_grade=1).compute(judged)[0] == pytest.approx(0.5 * (1 + 0.25))

@@ -179,9 +179,8 @@ def _kernel(name: str, goes_on: Continuation) -> Callable[..., Floats]:
     if not {"cost", "total_cost"} & set(goes_on.__code__.co_names):
         only = OnlyWith("measure", "EC", "ETC")
         notes["cost"] = Annotated[float, Range(0), only]
-    kernel.__annotations__ = {each.name: notes[each.name] for each in own} | {
-        each.name: notes[each.name] for each in shared
-    }
+    known = [each.name for each in (*own, *shared) if each.name in notes]
+    kernel.__annotations__ = {name: notes[name] for name in known}
     kernel.__signature__ = inspect.Signature([shared[0], *own, *shared[1:]])  # type: ignore[attr-defined]
     return kernel
 
