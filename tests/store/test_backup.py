@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from rankgate.data import read_qrels, read_run
+from rankgate.judging.store.upkeep import upgraded
 from rankgate.store import versions
 from rankgate.store.backup import backup, restore
 from rankgate.store.check import check
@@ -109,6 +110,23 @@ def test_every_released_version_is_upgraded_with_its_data(url, tmp_path, version
             assert versions.version(connection) == versions.newest()
             assert len(ratings.table(connection, 1).table) == 2
         assert state(store)[1].rows() == [("q0", "d0", 2.0), ("q0", "d1", 1.0), ("q1", "d2", 1.5)]
+
+
+@pytest.mark.parametrize("version", VERSIONS[:-1])
+def test_an_older_store_is_backed_up_before_it_is_upgraded(url, tmp_path, monkeypatch, version):
+    with monkeypatch.context() as patch:  # leaves the restored store as it was
+        build = versions.build
+        patch.setattr(versions, "build", lambda connection, to=None: to and build(connection, to))
+        restore(RELEASED / f"{version}.zip", url, f"{tmp_path}/blobs")
+    with raises("older-store"):
+        Store.open(url)
+    with Store.open(url, older=True) as store:
+        made = backup(store, tmp_path / "before.zip")
+    assert (made.version, made.rows["ratings"]) == (version, 2)
+    assert upgraded(url)[1] == tuple(VERSIONS[VERSIONS.index(version) + 1 :])
+    restore(made.path, f"{tmp_path}/again.db", f"{tmp_path}/blobs2")
+    with Store.open(f"{tmp_path}/again.db") as store:
+        assert check(store) == ()
 
 
 def test_what_is_no_backup_is_refused_and_leaves_nothing(filled, tmp_path):

@@ -39,11 +39,12 @@ class Store:
     writing: threading.Lock | None = field(repr=False)
 
     @classmethod
-    def open(cls, url: str | None = None) -> Self:
+    def open(cls, url: str | None = None, *, older: bool = False) -> Self:
         """Open a store of this program's version.
 
         Args:
             url: its address; None is what ``RANKGATE_STORE`` says.
+            older: whether an older version will do, as for a backup before it is upgraded.
 
         Raises:
             UsageError: there is no store, one of another version, or it cannot be reached.
@@ -57,7 +58,7 @@ class Store:
         engine = engine_of(place)
         try:
             with reported(place), engine.connect() as connection:
-                versions.refuse_others(connection)
+                versions.refuse_others(connection, older=older)
                 found = connection.scalar(
                     sa.select(settings.c.value).where(settings.c.name == _BLOBS)
                 )

@@ -42,8 +42,12 @@ def version(connection: Connection) -> str | None:
     return None if found is None else str(found)
 
 
-def refuse_others(connection: Connection) -> None:
+def refuse_others(connection: Connection, *, older: bool = False) -> None:
     """Check that a store is of this program's version.
+
+    Args:
+        connection: of the store.
+        older: whether an older version will do, as for a backup.
 
     Raises:
         UsageError: there is no store; an older or newer one.
@@ -56,7 +60,7 @@ def refuse_others(connection: Connection) -> None:
     known = [each.revision for each in scripts()]
     if found not in known:
         raise _newer(place, found)
-    if found != known[-1]:
+    if found != known[-1] and not older:
         raise UsageError(
             f"{place}: the store is of version {found} and this program of {known[-1]}; run "
             "rankgate store backup, then rankgate store upgrade.",

@@ -86,7 +86,7 @@ def backup(target: str, store: str | None) -> None:
     from rankgate.store.backup import backup as made_of
     from rankgate.store.store import Store
 
-    with Store.open(store) as found:
+    with Store.open(store, older=True) as found:
         made = made_of(found, target)
     rows = sum(made.rows.values())
     print_summary([f"{target}: {rows:,} rows, {made.blobs:,} blobs, version {made.version}"])
