@@ -10,6 +10,7 @@ import numpy as np
 
 from rankgate.metrics.facets import FacetMetric
 from rankgate.metrics.facets.faceted import block as faceted
+from rankgate.metrics.graded.dcg import nDCG
 from rankgate.metrics.judged import block
 from rankgate.metrics.lists import ListMetric
 from rankgate.metrics.lists.listed import Listed
@@ -153,6 +154,7 @@ def _alone(rankings: list[list[float | None]], pools: list[Sequence[float]]) -> 
     """Each ranking as a task of its own, whose answer says all that it shows."""
     tasks = [[[(f"d{i}", grade) for i, grade in enumerate(row)]] for row in rankings]
     score = np.ones((len(tasks), 1, max(map(len, rankings))))
+    of_rankings = (nDCG @ 10).compute(block(rankings, pools))
     grades = [[np.nan if grade is None else grade for grade in row] for row in rankings]
     return sequences(
         tasks,
@@ -163,6 +165,7 @@ def _alone(rankings: list[list[float | None]], pools: list[Sequence[float]]) -> 
         cited=np.tile(np.arange(max(map(len, rankings))), (len(tasks), 1)),
         cited_grade=np.array(grades, float),
         answered=np.zeros(len(tasks)),
+        values={"nDCG@10": np.column_stack([of_rankings, np.zeros(len(tasks))])},
     )
 
 

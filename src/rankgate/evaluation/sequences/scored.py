@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.data import read_qrels
 from rankgate.data.scores import Counts, Scores
+from rankgate.errors import UsageError
 from rankgate.evaluation.sequences.asked import SEQUENCE
 from rankgate.evaluation.sequences.build import TaskRows
 from rankgate.evaluation.sequences.passages import Passages
@@ -18,7 +19,6 @@ from rankgate.evaluation.sequences.tasks import Tasks
 from rankgate.metrics.names import parse
 from rankgate.metrics.sequences.declare import SequenceMetric
 from rankgate.metrics.sequences.sequence import Sequences, count
-from rankgate.metrics.views import RANKING
 from rankgate.scoring.alignment.tops import shown
 from rankgate.scoring.job import Job
 from rankgate.scoring.mean import MISSING, NO_RELEVANT, NOTHING_JUDGED, filled, mean
@@ -71,7 +71,7 @@ def score_tasks(
     tasks = Tasks.of(judged, run, context.sequences)
     own = {label: each for label, each in metrics if isinstance(each, SequenceMetric)}
     plain = [pair for pair in metrics if pair[0] not in own]
-    inner = {str(dict(each.bound()).get("of")) for each in own.values() if "of" in each.parameters}
+    inner = {_inner(each) for each in own.values() if "of" in each.parameters}
     asked = [*plain, *((f" {name}", _ranking(name)) for name in sorted(inner))]
     ranked = run if passages is None else passages.ranked(run)
     base = score(tasks.index, ranked, asked, how)
@@ -131,9 +131,20 @@ class _Facts:
         )
 
 
+def _inner(metric: SequenceMetric) -> str:
+    """The name of the metric of rankings that a metric is over."""
+    return str(dict(metric.given).get("of", metric.parameters["of"].default))
+
+
 def _ranking(name: str) -> Metric:
+    """A metric of rankings, by its name.
+
+    Raises:
+        UsageError: no such metric, or one that lacks a parameter.
+    """
     metric = parse(name)
-    assert metric.view == RANKING  # the names of other metrics are not known here
+    if metric.missing:
+        raise UsageError(metric.incomplete(), code="incomplete-metric")
     return metric
 
 

@@ -70,9 +70,6 @@ class Tasks:
             maintain_order="left",
         )
         known = keyed.filter(pl.col("judged_as").is_in(queries.implode()))[SEQUENCE].unique()
-        if known.is_empty():
-            problem = "no task or query of the sequences has judgments; check their ids."
-            raise InputError(problem, source=judged.place.label, code="no-judged-query")
         some = set(grades["query_id"].unique())
         kept = table.filter(pl.col(SEQUENCE).is_in(known.implode()))
         qrels = Qrels(

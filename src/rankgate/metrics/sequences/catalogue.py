@@ -13,9 +13,17 @@ from rankgate.metrics.sequences.agents import (
 from rankgate.metrics.sequences.contexts import UDCG, ContextP, ContextR, PositionP, Redundancy
 from rankgate.metrics.sequences.declare import SequenceMetric
 from rankgate.metrics.sequences.nuggets import NuggetR, SupportP, SupportR
+from rankgate.metrics.sequences.sessions import (
+    ExpectedSessionNDCG,
+    NSessionDCG,
+    SessionDCG,
+    SessionRBP,
+)
+from rankgate.metrics.sequences.variations import Best, Variance, Worst
 
 SEQUENCE_METRICS: tuple[SequenceMetric, ...] = (
     ContextP, ContextR, Redundancy, PositionP, UDCG, NuggetR, SupportP, SupportR,
     EvidenceR, EvidenceP, EvidenceRate, FirstUseful, CitationP, CitationR, RefusalP, RefusalR,
+    SessionDCG, NSessionDCG, SessionRBP, ExpectedSessionNDCG, Worst, Best, Variance,
 )  # fmt: skip
 """Every metric on sequences, in the order in which they are listed."""

@@ -1,0 +1,194 @@
+"""Sessions and variations of a topic: worked examples, laws, and the same by drawing paths."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankgate
+from rankgate.errors import InputError, UsageError
+from rankgate.metrics.graded.rbp import RBP
+from rankgate.metrics.judged import block
+from rankgate.metrics.sequences import sessions
+from rankgate.metrics.sequences.sequence import sequences
+from support.wording import raises
+
+QRELS = {"s1": {"a": 2, "b": 1}, "s2": {"c": 1}}
+RUN = {
+    "s1-1": {"x": 3.0, "b": 2.0},
+    "s1-2": {"a": 3.0, "b": 2.0},
+    "s2-1": {"y": 3.0},
+    "s2-2": {"z": 3.0, "c": 2.0},
+}
+IDS = "ids:(?P<session>.+)-(?P<position>[0-9]+)"
+
+
+def of(result, metric):
+    return result.runs[0].per_query(metric)
+
+
+def test_by_hand():
+    first = 1 / math.log2(3)  # of s1-1: b, grade 1, at rank 2
+    second = 3 + 1 / math.log2(3)  # of s1-2: a, grade 2, then b
+    by_query = 1 / math.log(5, 4)
+    expected = {
+        "sessionDCG": first + by_query * second,
+        "sessionDCG(discount='added')": first + second / (1 + math.log(2, 4)),
+        "sessionDCG(discount='none')": first + second,
+        "sessionDCG@1": by_query * 3,
+        "sessionDCG(gain='linear')": first + by_query * (2 + 1 / math.log2(3)),
+        "sessionDCG(base=4)": 1 / math.log(5, 4) + by_query * (3 + 1 / math.log(5, 4)),
+        "sessionDCG(query_base=2)": first + second / math.log2(3),
+        "nsDCG": (first + by_query * second) / (second * (1 + by_query)),
+        "sRBP": 0.2 * (0.4 + (0.4 / 0.6) * 1.4),
+        "sRBP(b=1)": 0.2 * 0.8,
+        "sRBP(p=0.5)": 0.5 * (0.25 + (0.25 / 0.75) * 1.25),
+        "sRBP(max_grade=2)": 0.2 * (0.2 + (0.4 / 0.6) * 1.2),
+        "RR": (1 / 2 + 1) / 2,
+        "Worst(of='RR')": 1 / 2,
+        "Best(of='RR')": 1,
+        "Variance(of='RR')": 1 / 8,
+    }
+    result = rankgate.evaluate(QRELS, RUN, list(expected), sequences=IDS)
+    assert {name: of(result, name)["s1"] for name in expected} == pytest.approx(expected)
+
+
+def test_expected_session_ndcg_by_its_four_paths():
+    """down = 0.5, reformulate = 0.5 on s1: x b | a b, by the number read of each query."""
+    ideal = [3, 3 + 1 / math.log2(3), 3 + 1 / math.log2(3), 3 + 1 / math.log2(3)]
+    gain = {"x": 0, "a": 3, "b": 1}
+    expected = 0.0
+    for n, q in ((1, 0.5), (2, 0.5)):
+        paths = [(["x", "b"][:n], q * 0.5)]
+        paths += [(["x", "b"][:n] + ["a", "b"][:m], q * 0.5 * 0.5) for m in (1, 2)]
+        for path, chance in paths:
+            dcg = sum(gain[doc] / math.log2(i + 2) for i, doc in enumerate(path))
+            expected += chance * dcg / ideal[len(path) - 1]
+    result = rankgate.evaluate(QRELS, RUN, ["esNDCG(down=0.5)"], sequences=IDS)
+    assert of(result, "esNDCG(down=0.5)")["s1"] == pytest.approx(expected)
+
+
+GRADES = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=4), min_size=1, max_size=3)
+
+
+def task(grades):
+    ids = iter(range(9999))
+    return sequences([[[(f"d{next(ids)}", grade) for grade in row] for row in grades]])
+
+
+@given(GRADES, st.floats(0.1, 0.9), st.floats(0.1, 0.9))
+def test_expectations_are_those_of_drawn_paths(grades, down, reformulate):
+    """The sampler of Jiang & Allan: read, perhaps go on; perhaps ask again."""
+    found = sessions.expected_session_ndcg(task(grades), down=down, reformulate=reformulate)
+    pool = sorted((g for row in grades for g in row), reverse=True)
+    if not pool[0]:
+        assert np.isnan(found)
+        return
+    rng, values = random.Random(7), []
+    for _ in range(1500):
+        path = []
+        for row in grades:
+            for grade in row:
+                path.append(grade)
+                if rng.random() >= down:
+                    break
+            if rng.random() >= reformulate:
+                break
+        dcg, ideal = (
+            sum((2**g - 1) / math.log2(i + 2) for i, g in enumerate(each[: len(path)]))
+            for each in (path, pool)
+        )
+        values.append(dcg / ideal)
+    spread = np.std(values) / math.sqrt(len(values))
+    assert abs(found[0] - np.mean(values)) <= 6 * spread + 1e-9
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.floats(0.1, 0.9))
+def test_a_session_of_one_query_is_a_query(grades, p):
+    one = task([grades])
+    if not any(grades):
+        return
+    plain = block([grades])
+    assert sessions.session_rbp(one, p=p, b=1) == pytest.approx(
+        RBP(p=p, rel=1).compute(plain, {"gain": "binary"})
+    )
+    dcg = sum((2**g - 1) / math.log2(i + 2) for i, g in enumerate(grades))
+    assert sessions.session_dcg(one) == pytest.approx([dcg])
+    ideal = sum((2**g - 1) / math.log2(i + 2) for i, g in enumerate(sorted(grades, reverse=True)))
+    assert sessions.normalised_session_dcg(one) == pytest.approx([dcg / ideal])
+    assert sessions.expected_session_ndcg(one, down=1) == pytest.approx([dcg / ideal])
+
+
+@given(GRADES, st.floats(0.05, 0.95), st.floats(0, 1))
+def test_bounds(grades, p, b):
+    value = sessions.session_rbp(task(grades), p=p, b=b)
+    assert np.isnan(value) or 0 <= value <= 1 + 1e-12
+    every = task([[1] * 40] * 40)
+    assert sessions.session_rbp(every, p=0.5, b=b) == pytest.approx([1.0], abs=1e-6)
+    for kernel in (sessions.normalised_session_dcg, sessions.expected_session_ndcg):
+        value = kernel(task(grades))
+        assert np.isnan(value) or 0 <= value <= 1 + 1e-12
+
+
+def test_tables_of_sessions(tmp_path):
+    table = tmp_path / "s.csv"
+    table.write_text("query_id,session,position\ns1-2,s1,1\ns1-1,s1,2\ns2-1,s2,1\ns2-2,s2,2\n")
+    result = rankgate.evaluate(QRELS, RUN, ["FirstUseful"], sequences=table)
+    assert of(result, "FirstUseful") == {"s1": 1, "s2": 2}
+    for text, code in (
+        ("query_id,x\ns1-1,1\n", "missing-column"),
+        ("query_id,session,position\ns1-1,s1,x\n", "not-a-number"),
+        ("query_id,session\nq,other\n", "queries-differ"),
+    ):
+        table.write_text(text)
+        with raises(code, InputError):
+            rankgate.evaluate({"z": {"a": 1}} if "other" in text else QRELS, RUN, ["RR"],
+                              sequences=table)  # fmt: skip
+
+
+def test_queries_may_have_judgments_of_their_own():
+    qrels = {"s1-1": {"b": 1}, "s1-2": {"b": 1}, "s2": {"c": 1}}
+    result = rankgate.evaluate(qrels, RUN, ["RR", "EvidenceR"], sequences=IDS)
+    assert of(result, "RR") == {"s1": 1 / 2, "s2": 1 / 4}
+    assert of(result, "EvidenceR") == {"s1": 1, "s2": 1}
+
+
+def test_a_topic_that_a_run_lacks_counts_as_missing():
+    result = rankgate.evaluate({**QRELS, "s3": {"q": 1}}, RUN, ["RR", "sRBP"], sequences=IDS)
+    assert of(result, "sRBP")["s3"] == of(result, "RR")["s3"] == 0
+    assert result.runs[0].counts.missing == 1
+
+
+def test_comparisons_are_of_topics(tmp_path):
+    qrels = {f"t{i}": {"a": 1} for i in range(20)}
+    old = {f"{t}-{i}": {"b": 2.0, "a": 1.0} for t in qrels for i in (1, 2)}
+    new = {f"{t}-{i}": {"a": 2.0 * i, "b": 3.0} for t in qrels for i in (1, 2)}
+    ids = "ids:(?P<topic>.+)-[0-9]+"
+    metrics = ["RR", "Worst(of='RR')", "Best(of='RR')"]
+    found = rankgate.compare(qrels, old, new, metrics, sequences=ids).only.metrics
+    assert found["n"].to_list() == [20, 20, 20]
+    assert found["delta"].to_list() == [0.25, 0, 0.5]
+    new |= {f"t{i}-2": old["t0-1"] for i in (3, 8)}
+    policy = tmp_path / "rankgate.toml"
+    policy.write_text(
+        '[gate]\nholes = "ignore"\n[lists]\nsequences = "ids:(?P<topic>.+)-[0-9]+"\n'
+        '[[rules]]\nid = "r"\nkind = "noninferiority"\nmargin = 0.1\nmetric = "Best(of=\'RR\')"\n'
+    )
+    assert rankgate.gate(qrels, old, new, policy).verdict == "pass"
+    assert rankgate.gate(qrels, new, old, policy).verdict == "fail"
+
+
+def test_what_cannot_be_combined():
+    with raises("conflicting-options", UsageError):
+        rankgate.evaluate(QRELS, RUN, ["RR"], sequences=IDS, bounds=True)
+    with raises("conflicting-options", UsageError):
+        rankgate.evaluate(QRELS, RUN, ["RR", "Coverage@5"], sequences=IDS)
+    with raises("unknown-metric", UsageError):
+        rankgate.evaluate(QRELS, RUN, ["Worst(of='nothing')"], sequences=IDS)
+    with raises("incomplete-metric", UsageError):
+        rankgate.evaluate(QRELS, RUN, ["Worst(of='Success')"], sequences=IDS)
