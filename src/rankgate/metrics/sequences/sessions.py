@@ -208,7 +208,9 @@ def _gains(grade: Floats, gain: str) -> Floats:
     known: Floats = np.maximum(np.nan_to_num(grade), 0)
     if gain == "binary":
         return (known >= 1).astype(float)
-    return known if gain == "linear" else np.exp2(known) - 1
+    if gain == "exp":
+        known = np.exp2(known) - 1
+    return known
 
 
 def _ranked(gains: Floats, cutoff: int | None, base: float) -> Floats:
