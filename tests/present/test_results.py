@@ -113,6 +113,7 @@ KINDS = (
     "experiment_plan",
     "off_policy_estimate",
     "ramp_verdict",
+    "counterfactual_replay",
     "engine_check",
     "engine_comparison",
     "engine_kinds",
@@ -238,6 +239,9 @@ def made(folder, ratings):
         "preference": lambda: online.preference(clicked_lists()),
         "sensitivity": lambda: online.sensitivity(QRELS, [OLD, NEW], searches=40),
         "off_policy_estimate": lambda: online.ope(bandit_log(), "uniform"),
+        "counterfactual_replay": lambda: online.replay(
+            NEW, online.simulate(QRELS, [OLD, NEW], searches=400).events, k=3, resamples=10
+        ),
         "engine_check": lambda: rankgate.check_engine(lambda _, **__: ["<script>", "b"]),
         "engine_comparison": lambda: rankgate.compare_engines(
             _search, _search, {"q1": "a", "q2": "b"}

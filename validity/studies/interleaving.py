@@ -1,7 +1,7 @@
 """Tests of interleaving where users prefer nobody.
 
 Two nulls: both systems return the same list and users click as they judge (A/A), and lists differ
-but users click at random. 2,000 experiments of 200 requests each, ten slots, every method. The sign
+but users click at random. 2,000 experiments of 100 requests each, ten slots, every method. The sign
 test leaves out ties and is exact, so that it rejects somewhat less often than 5 %. Marked are the
 tests that `rankgate online interleave score` takes; the others show why: where a method makes mean
 credits equal, wins need not be equally frequent. Balanced interleaving has its known bias: a list
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-ALPHA, EXPERIMENTS, REQUESTS, SLOTS = 0.05, 2000, 200, 10
-KEPT = 20_000
+ALPHA, EXPERIMENTS, REQUESTS, SLOTS = 0.05, 2000, 100, 10
+KEPT = 10_000
 """Lists that are drawn for each null and method; experiments take theirs from them."""
 
 _DOCS = [f"d{number}" for number in range(SLOTS + 5)]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rankgate.online.clicks.judge import judgments
+    from rankgate.online.counterfactual.replay import replay
     from rankgate.online.events.ingest import ingest
     from rankgate.online.experiments.ab import ab
     from rankgate.online.experiments.plan import plan
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ab", "doctor", "ingest", "intents", "interleave", "judgments", "kpi", "lists", "mix", "ope",
-    "personalization", "plan", "preference", "sensitivity", "simulate", "watch",
-    "weeks",
+    "personalization", "plan", "preference", "replay", "sensitivity", "simulate", "watch", "weeks",
 ]  # fmt: skip
 
 _HOMES = {
@@ -46,6 +46,7 @@ _HOMES = {
     "mix": "rankgate.online.interleaving.mix",
     "ope": "rankgate.online.off_policy.evaluate",
     "preference": "rankgate.online.interleaving.score",
+    "replay": "rankgate.online.counterfactual.replay",
     "sensitivity": "rankgate.online.interleaving.simulate_tests",
     "plan": "rankgate.online.experiments.plan",
     "lists": "rankgate.online.shown.lists",

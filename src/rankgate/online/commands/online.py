@@ -18,6 +18,7 @@ from rankgate.online.commands import (
     ope,
     personalization,
     plan,
+    replay,
     simulate,
     weeks,
 )
@@ -56,11 +57,12 @@ def command() -> None:
     rankgate online simulate qrels.txt old.run new.run -o events.parquet
     rankgate online interleave score shown.jsonl
     rankgate online ope log.csv --target uniform
+    rankgate online replay new.run events
     """
 
 
 for each in (
     ingest, doctor, kpi, weeks, intents, personalization, judgments, lists, simulate, plan,
-    ab, interleave, ope,
+    ab, interleave, ope, replay,
 ):  # fmt: skip
     command.add_command(each.command)

@@ -1,0 +1,1 @@
+"""A candidate ranking scored on logged clicks, before a user sees it."""

@@ -1,0 +1,112 @@
+"""A replay as a document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.online.clicks.catalogue import MODELS
+from rankgate.present.document import Chart, Document, Table, Warnings
+from rankgate.present.document import document as made
+from rankgate.present.grid import Grid, printable
+
+if TYPE_CHECKING:
+    from rankgate.online.counterfactual.counterfactual_replay import CounterfactualReplay
+
+_NONE = "–"
+_SHOWN = 20
+_WORDS = {"clicks": "clicks a search", "first": "click at rank 1", "dcg": "DCG"}
+
+
+def document(result: CounterfactualReplay) -> Document:
+    """The candidate against what was shown, what the log allows, ranks and queries."""
+    chart = Chart("rankgate.online.counterfactual.charts:measures", result)
+    drawn = (chart,) if len(result.measures) else ()
+    return made(
+        _title(result),
+        f"{result.searches:,} searches of {result.queries:,} queries; {result.support:.1%} of the "
+        f"top {result.k} of {printable(result.candidate)} was ever shown for its query.",
+        Table("against what was shown", _measures(result)),
+        *drawn,
+        Table("what the log allows", _checks(result)),
+        Table("ranks", _ranks(result)),
+        Table("queries with the most searches", _queries(result), find=True),
+        Warnings(tuple(each.text for each in result.notices)),
+        _end(result),
+        status=result.verdict,
+    )  # fmt: skip
+
+
+def _title(result: CounterfactualReplay) -> str:
+    name = printable(result.candidate)
+    if result.verdict:
+        return f"the log cannot say what users would do with {name}"
+    row = result.measures.row(by_predicate=pl.col("measure") == "clicks", named=True)
+    ends = f"({row['delta_low']:+.4f} to {row['delta_high']:+.4f})"
+    if row["delta_low"] > 0:
+        return f"{name} would earn more clicks: {row['delta']:+.4f} a search {ends}"
+    if row["most_high"] < 0:
+        return f"{name} would earn fewer clicks: {row['delta']:+.4f} a search {ends}"
+    return f"no difference shown between {name} and the logged lists: {row['delta']:+.4f} {ends}"
+
+
+def _measures(result: CounterfactualReplay) -> Grid:
+    rows = tuple(
+        (_WORDS[row["measure"]], f"{row['logged']:.4f}", f"{row['candidate']:.4f}",
+         f"{row['low']:.4f} to {row['high']:.4f}", f"{row['delta']:+.4f}",
+         f"{row['delta_low']:+.4f} to {row['delta_high']:+.4f}", f"{row['most']:.4f}")
+        for row in result.measures.iter_rows(named=True)
+    )  # fmt: skip
+    head = ("measure", "logged", "candidate", "interval", "delta", "interval ", "at\nmost")
+    return Grid(head, rows)
+
+
+def _checks(result: CounterfactualReplay) -> Grid:
+    rows = tuple(
+        (row["check"], f"{row['value']:,.4g}", f"{row['limit']:,.4g}", row["outcome"])
+        for row in result.checks.iter_rows(named=True)
+    )
+    return Grid(("check", "value", "limit", "outcome"), rows, frozenset({0, 3}))
+
+
+def _ranks(result: CounterfactualReplay) -> Grid:
+    rows = tuple(
+        (str(row["rank"]),
+         _NONE if row["examination"] is None else f"{row['examination']:.3f}",
+         _NONE if row["shown"] is None else f"{row['shown']:.1%}")
+        for row in result.by_rank.iter_rows(named=True)
+    )  # fmt: skip
+    return Grid(("rank", "looked\nat", "candidate's\never shown"), rows)
+
+
+def _queries(result: CounterfactualReplay) -> Grid:
+    rows = tuple(
+        (printable(row["query_id"]), f"{row['searches']:,}", f"{row['shown']:.0%}",
+         f"{row['logged']:.3f}",
+         *((_NONE, _NONE) if row["candidate"] is None
+           else (f"{row['candidate']:.3f}", f"{row['delta']:+.3f}")))
+        for row in result.by_query.head(_SHOWN).iter_rows(named=True)
+    )  # fmt: skip
+    head = ("query", "searches", "ever\nshown", "clicks,\nlogged", "clicks,\ncandidate", "delta")
+    return Grid(head, rows)
+
+
+def _end(result: CounterfactualReplay) -> str:
+    if result.verdict:
+        return (
+            "No estimate is given: show such documents to a few users (interleaving, swaps of "
+            "neighbours), or replay a candidate that is nearer to the logged lists."
+        )
+    how = (
+        "How often each rank is looked at was given."
+        if result.examination_given
+        else f"Lists are valued by the click model {result.model}: {MODELS[result.model].formula}."
+    )
+    return (
+        f"{how} Documents that were never shown earn nothing (candidate), or as much as the "
+        "query's best if it were looked at (at most). Ranks are looked at as documents shown at "
+        f"several of them tell. Intervals are {result.level:.0%}, by the bootstrap over searches, "
+        "for which the model is fitted anew. A candidate that learned from these clicks looks better here "
+        "than it is: replay it on later ones."
+    )
