@@ -107,6 +107,6 @@ def _end(result: CounterfactualReplay) -> str:
         f"{how} Documents that were never shown earn nothing (candidate), or as much as the "
         "query's best if it were looked at (at most). Ranks are looked at as documents shown at "
         f"several of them tell. Intervals are {result.level:.0%}, by the bootstrap over searches, "
-        "for which the model is fitted anew. A candidate that learned from these clicks looks better here "
-        "than it is: replay it on later ones."
+        "for which the model is fitted anew. A candidate that learned from these clicks looks "
+        "better here than it is: replay it on later ones."
     )

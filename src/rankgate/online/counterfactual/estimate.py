@@ -217,7 +217,7 @@ def misfit(searches: PackedSearches, found: Estimated) -> tuple[float, float]:
     known = np.append(np.isfinite(found.fitted.curve), np.zeros(size[1]))[: size[1]] > 0
     chosen = (shown >= _CELL) & known
     freedom = int(chosen.sum()) - int(chosen.any(axis=1).sum()) - int(chosen.any(axis=0).sum()) + 1
-    if freedom < 1:
+    if freedom < 1 or not chosen.any():
         return 1.0, 0.0
     count, at = shown[chosen], rate[chosen]
     spread = count * at * (1 - at)
