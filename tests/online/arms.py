@@ -1,6 +1,7 @@
 """Logs of an experiment with two arms, small enough to be made for a test."""
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -8,6 +9,7 @@ import polars as pl
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
+@cache
 def log(users=600, days=8, effect=0.0, *, seed=0, share=0.5, before=0, slower=1.0):
     """Searches, impressions and clicks of users; each comes on a day and may come again.
 

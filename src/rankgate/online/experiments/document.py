@@ -53,7 +53,7 @@ def document(result: Experiment) -> Document:
 def _ratio(result: Experiment) -> str:
     found = result.srm["p_value"]
     words = "as planned" if found >= 0.01 else "not as planned"
-    return f"Sample ratio: {words} (p = {found:.4f}, {result.srm['method']})."
+    return f"Sample ratio: {words} (p = {found:.2g}, {result.srm['method']})."
 
 
 def _arms(result: Experiment) -> Grid:
