@@ -44,7 +44,19 @@ COMMAND_ONLY = {
     "pool": {"rest_to", "overrides"},  # a file; a convention is a value
     "rate": {
         *("seed", "llm", "protocol", "url", "key_from", "template", "structure", "parameters"),
-        *("concurrency", "retries", "backoff", "timeout", "prices", "ceiling", "longest", "again"),
+        *(
+            "concurrency",
+            "retries",
+            "backoff",
+            "timeout",
+            "prices",
+            "ceiling",
+            "calls",
+            "tokens",
+            "longest",
+            "again",
+            "confidence",
+        ),
     },  # fields of a Judge
     "resolve": {"unresolved"},  # a file
     "agree": {"baseline", "candidate", "metrics", "convention", "overrides", "rule", "draws"},

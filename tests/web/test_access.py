@@ -12,7 +12,13 @@ from rankgate.web.routes import ROUTES
 from support.serving import PASSWORD, Visitor
 
 ROLES = ("admin", "manager", "rater", "viewer")
-NAMES = {"project": "shop", "secret": "x", "name": "rankgate.css", "judgments": "none"}
+NAMES = {
+    "kind": "run",
+    "project": "shop",
+    "secret": "x",
+    "name": "rankgate.css",
+    "judgments": "none",
+}
 REFUSED = {401, 403, 404}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from click.core import ParameterSource
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
+    from rankgate.client.remote_project import RemoteProject
     from rankgate.store.stored_project import StoredProject
 
 VARIABLE = "RANKGATE_STORE"
@@ -58,9 +60,7 @@ def instead_of_files(**kinds: str) -> Callable[[Callable[..., Any]], Callable[..
                     problem = "--store needs --project: whose ratings, runs and judgments?"
                     raise UsageError(problem, code="missing-input")
                 return function(*args, stored=None, **given)
-            from rankgate.store.stored_project import StoredProject
-
-            with StoredProject.open(store, project) as found:
+            with _opened(store, project) as found:
                 tables = {name: _tables(found, kind, given[name]) for name, kind in kinds.items()}
                 return function(*args, stored=found, **{**given, **tables})
 
@@ -68,8 +68,9 @@ def instead_of_files(**kinds: str) -> Callable[[Callable[..., Any]], Callable[..
             "--store",
             "store",
             metavar="URL",
-            help="The store of --project, such as sqlite:///judging.db; without it the environment "
-            f"variable {VARIABLE} names it.",
+            help="The store of --project: sqlite:///judging.db, or a server such as "
+            "https://judging.example.org with the token in RANKGATE_TOKEN; without it the "
+            f"environment variable {VARIABLE} names it.",
         )
         inside = click.option(
             "--project",
@@ -79,6 +80,22 @@ def instead_of_files(**kinds: str) -> Callable[[Callable[..., Any]], Callable[..
         return named(inside(_without_secret(opened)))
 
     return decorate
+
+
+def is_server(store: str | None) -> bool:
+    """Whether an address is that of a server, and not of a database."""
+    words = store if store is not None else os.environ.get(VARIABLE, "")
+    return words.startswith(("http://", "https://"))
+
+
+def _opened(store: str | None, project: str) -> StoredProject | RemoteProject:
+    if is_server(store):
+        from rankgate.client.remote_project import RemoteProject
+
+        return RemoteProject(store or os.environ[VARIABLE], project)
+    from rankgate.store.stored_project import StoredProject
+
+    return StoredProject.open(store, project)
 
 
 def save_as(help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -97,7 +114,7 @@ def save_as(help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
     return decorate
 
 
-def _tables(found: StoredProject, kind: str, names: Any) -> Any:
+def _tables(found: StoredProject | RemoteProject, kind: str, names: Any) -> Any:
     """The tables that names stand for."""
     if names is None or kind == "batch":
         return names

@@ -69,6 +69,11 @@ class StoredProject(Closing):
             opened.close()
             raise
 
+    @property
+    def place(self) -> str:
+        """The store's address, for people."""
+        return self.store.name
+
     def run(self, name: str) -> Run:
         """A run with its rankings.
 

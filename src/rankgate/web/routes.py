@@ -21,6 +21,7 @@ from rankgate.web.pages import (
     sign_in_oidc,
 )
 from rankgate.web.project_routes import FILES, STRATEGY, WORK
+from rankgate.web.remote_routes import REMOTE
 from rankgate.web.route import ADMIN, ANYONE, MANAGE, RATE, SIGNED_IN, VIEW, Field, Route
 
 if TYPE_CHECKING:
@@ -220,6 +221,6 @@ def _described(asked: Asked) -> Sent:  # noqa: ARG001 - as every handler
 
 
 ROUTES: tuple[Route, ...] = (
-    *_ACCOUNTS, *_ACCOUNT, *_RATING, *_RESULTS, *_PROJECTS, *FILES, *WORK, *MODELS,
+    *_ACCOUNTS, *_ACCOUNT, *_RATING, *_RESULTS, *_PROJECTS, *FILES, *WORK, *MODELS, *REMOTE,
     Route("openapi", "GET", "/openapi.json", SIGNED_IN, _described, "The REST API"),
 )  # fmt: skip

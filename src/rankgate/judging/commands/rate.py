@@ -22,7 +22,10 @@ from rankgate.present.suffixes import refuse_other_suffix
 from rankgate.present.write import rendered
 
 if TYPE_CHECKING:
+    from rankgate.client.remote_project import RemoteProject
     from rankgate.judging.llm.judge import Judge
+    from rankgate.judging.store.remote_rating import RemoteRating
+    from rankgate.judging.store.store_rating import StoreRating
     from rankgate.store.stored_project import StoredProject
 
 _CUT = "an unfinished line at the end of the file was cut off"
@@ -52,7 +55,7 @@ def command(
     rater: str | None,
     seed: int,
     output: str | None,
-    stored: StoredProject | None,
+    stored: StoredProject | RemoteProject | None,
     judge: Judge | None,
     **chosen: Any,
 ) -> None:
@@ -77,7 +80,7 @@ def command(
             raise UsageError(problem, code="conflicting-options")
         if judge is not None:
             ctx.exit(_model_in_store(stored, pool, judge))
-        _in_store(stored, pool, rater or getpass.getuser())
+        _in_store(stored, pool, rater)
         return
     if output is None:
         problem = "name a file for the ratings with -o, or a store with --project."
@@ -99,20 +102,39 @@ def command(
         click.echo(f"rated {work.done} of {work.total}; the ratings are in {output}", err=True)
 
 
-def _in_store(stored: StoredProject, batch: str, rater: str) -> None:
-    """Rate a batch of a store at the terminal."""
-    from rankgate.judging.store.store_rating import StoreRating
+def _in_store(stored: StoredProject | RemoteProject, batch: str, rater: str | None) -> None:
+    """Rate a batch of a store, or of a server, at the terminal."""
+    from rankgate.store.stored_project import StoredProject
 
-    with StoreRating(stored, batch, rater) as work:
+    work: StoreRating | RemoteRating
+    if isinstance(stored, StoredProject):
+        from rankgate.judging.store.store_rating import StoreRating
+
+        work = StoreRating(stored, batch, rater or getpass.getuser())
+    else:
+        from rankgate.judging.store.remote_rating import RemoteRating
+
+        if rater:
+            problem = "a server's rater is the user whose token it is; leave --rater out."
+            raise UsageError(problem, code="conflicting-options")
+        work = RemoteRating(stored, batch)
+    with work:
         rated(work)
         done, total = work.done, work.total
-    click.echo(f"rated {done} of {total}; the ratings are in {stored.store.name}", err=True)
+    click.echo(f"rated {done} of {total}; the ratings are in {stored.place}", err=True)
 
 
-def _model_in_store(stored: StoredProject, batch: str, judge: Judge) -> int:
+def _model_in_store(stored: StoredProject | RemoteProject, batch: str, judge: Judge) -> int:
     """Have a model rate a batch of a store; the exit code."""
     from rankgate.judging.models.rate_batch import rate_batch
+    from rankgate.store.stored_project import StoredProject
 
+    if not isinstance(stored, StoredProject):
+        raise UsageError(
+            "a server asks models itself, with keys of its own; start it on the page Models, or by "
+            "rankgate.Client.start_model.",
+            code="conflicting-options",
+        )
     work = rate_batch(stored, batch, judge)
     with Progress(work.left) as progress:
         result = work.run(progress)

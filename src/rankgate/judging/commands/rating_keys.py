@@ -13,6 +13,7 @@ from rankgate.judging.rating.screen import parts_of, render
 
 if TYPE_CHECKING:
     from rankgate.judging.rating.terminal import Rating
+    from rankgate.judging.store.remote_rating import RemoteRating
     from rankgate.judging.store.store_rating import StoreRating
 
 _QUIT = ("", "\x04", "q")
@@ -20,7 +21,7 @@ _CLEAR = "\x15"
 _PASTED = "pasted text is not a grade; nothing was rated"
 
 
-def rated(work: Rating | StoreRating) -> None:
+def rated(work: Rating | StoreRating | RemoteRating) -> None:
     """Show pairs and take keys until all are rated, or the rater quits."""
     shown, part = True, 0
     with Keyboard() as keyboard:
@@ -44,7 +45,7 @@ def rated(work: Rating | StoreRating) -> None:
                 shown, part = _other(work, key, keyboard), 0
 
 
-def _other(work: Rating | StoreRating, key: str, keyboard: Keyboard) -> bool:
+def _other(work: Rating | StoreRating | RemoteRating, key: str, keyboard: Keyboard) -> bool:
     """What keys do that are not grades; whether there is another pair to show."""
     if key == "c":
         click.echo("why? (Enter: no reason, Esc: cancel) ", err=True, nl=False)

@@ -58,6 +58,10 @@ class Client:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
         self._http.clear()
 
     def __repr__(self) -> str:
@@ -140,13 +144,49 @@ class Client:
             part: more.pop(part) for part in ("queries", "documents", "gold") if part in more
         }
         fields: dict[str, Any] = {"name": name} | {key: str(each) for key, each in more.items()}
-        return self._send("batches", fields | {part: _file(each) for part, each in files.items()})
+        return self.send("batches", fields | {part: _file(each) for part, each in files.items()})
 
     def add_file(self, file: str | Path) -> dict[str, Any]:
         """Add what a file holds: queries, documents, a run or judgments."""
-        return self._send("material", {"file": _file(file)})
+        return self.send("material", {"file": _file(file)})
 
-    def _send(self, path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def models(self) -> dict[str, Any]:
+        """The language models that rate here, their jobs, and the endpoints of the server."""
+        return self.get("models")
+
+    def start_model(self, endpoint: str, model: str, **more: Any) -> int:
+        """Have a model rate a ``batch``, or what ``runs`` rank first to a ``depth``.
+
+        Args:
+            endpoint: one of the server.
+            model: its name there.
+            more: ``batch`` or ``runs`` and ``depth``; ``template``, ``confidence``, ``calls``,
+                ``tokens``, ``ceiling`` and the other fields of the form.
+
+        Returns:
+            The number of the job.
+        """
+        return int(self.post("models", endpoint=endpoint, model=model, **more)["job"])
+
+    def model_job(self, job: int) -> dict[str, Any]:
+        """How far a job is: ``state``, ``done`` of ``total``, requests, tokens, cost."""
+        found: dict[str, Any] = self.get(f"models/jobs/{job}")["job"]
+        return found
+
+    def cancel_model(self, job: int) -> dict[str, Any]:
+        """End a job; what it answered stays."""
+        return self.post(f"models/jobs/{job}/cancel")
+
+    def resume_model(self, job: int, **limits: Any) -> dict[str, Any]:
+        """Go on with a job that ended early, with other limits."""
+        return self.post(f"models/jobs/{job}/resume", **limits)
+
+    def admit_model(self, rater: int, **demands: Any) -> dict[str, Any]:
+        """Compare a model with people; its ratings count if the ``verdict`` is pass."""
+        return self.post(f"models/{rater}/admission", **demands)
+
+    def send(self, path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a form with files: ``send("batches", {"pool": ("pool.csv", content), …})``."""
         found: dict[str, Any] = json.loads(
             self._ask("POST", f"{self._project}/{path}", fields=fields)
         )
@@ -154,18 +194,19 @@ class Client:
 
     def ratings(self) -> pl.DataFrame:
         """Every single rating, as a frame."""
-        return self._table("ratings/file")
+        return self.table("ratings/file", format="parquet")
 
     def judgments(self, name: str) -> pl.DataFrame:
         """Judgments with their grades, as a frame."""
-        return self._table(f"judgments/{quote(name, safe='')}/file")
+        return self.table(f"judgments/{quote(name, safe='')}/file", format="parquet")
 
-    def _table(self, path: str) -> pl.DataFrame:
+    def table(self, path: str, **query: Any) -> pl.DataFrame:
+        """A file in Parquet as a frame."""
         import io
 
         import polars as pl
 
-        content = self._ask("GET", f"{self._project}/{path}", query={"format": "parquet"})
+        content = self._ask("GET", f"{self._project}/{path}", query=query)
         return pl.read_parquet(io.BytesIO(content))
 
     def _ask(

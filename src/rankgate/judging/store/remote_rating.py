@@ -1,0 +1,108 @@
+"""A rater at the terminal on a batch of a server, by its REST API."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from rankgate.data.streams.closing import Closing
+from rankgate.errors import UsageError
+from rankgate.judging.rating.session import CANNOT_TELL
+from rankgate.judging.rating.terminal import Screen
+
+if TYPE_CHECKING:
+    from rankgate.client.remote_project import RemoteProject
+
+
+class RemoteRating(Closing):
+    """Rates the tasks of a batch as the user whose token it is; each rating is sent at once.
+
+    Args:
+        project: of a server.
+        batch: its name.
+
+    Raises:
+        UsageError: no such batch; the token allows no ratings.
+    """
+
+    def __init__(self, project: RemoteProject, batch: str) -> None:
+        self._client = project.client
+        self._batch = project.batch(batch)
+        self._given: list[int] = []
+        self._show(self._client.get("rate", batch=self._batch))
+
+    def _show(self, state: dict[str, Any]) -> None:
+        self._state = state
+        progress = state["progress"]
+        self.done = int(progress["mine"])
+        self.total = self.done + int(progress["total"]) - int(progress["done"])
+        self._shown = time.monotonic()
+
+    @property
+    def _task(self) -> dict[str, Any]:
+        found: dict[str, Any] | None = self._state["task"]
+        assert found is not None
+        return found
+
+    @property
+    def screen(self) -> Screen | None:
+        """The pair to rate now; None when there is nothing left for this rater."""
+        task = self._state["task"]
+        if task is None:
+            return None
+        if len(task["sides"]) != 1:
+            problem = "this batch compares two documents or lists; rate it on the server's page."
+            raise UsageError(problem, code="unsupported-batch")
+        (side,) = task["sides"]
+        asked = {name: task["query"][name] for name in ("text", "information_need")}
+        shown = {
+            each["name"]: "".join(text for text, _ in each["segments"]) for each in side["fields"]
+        }
+        return Screen(
+            task["query"]["query_id"],
+            side["doc_id"],
+            {name: text for name, text in asked.items() if text},
+            shown | ({"url": side["url"]} if side["url"] else {}),
+            self.done,
+            self.total,
+            {each["key"]: (each["grade"], each["label"]) for each in self._state["scale"]},
+        )
+
+    def rate(self, grade: float) -> None:
+        """Give the current pair a grade.
+
+        Raises:
+            UsageError: the server refuses.
+        """
+        self._send("ratings", rating_id=str(uuid4()), grade=grade, seconds=self._seconds)
+
+    def cannot_tell(self, reason: str = "") -> None:
+        """Say that the current pair cannot be graded, and why."""
+        why = reason.strip() or CANNOT_TELL
+        self._send("ratings", rating_id=str(uuid4()), reason=why, seconds=self._seconds)
+
+    def skip(self) -> None:
+        """Put the current pair behind all others."""
+        self._show(self._client.post("ratings/later", task=self._task["id"], batch=self._batch))
+
+    def undo(self) -> bool:
+        """Take the last rating of this session back, and show its pair again."""
+        if not self._given:
+            return False
+        taken = {"task": self._given.pop(), "rating_id": str(uuid4()), "batch": self._batch}
+        self._show(self._client.post("ratings/withdraw", **taken))
+        return True
+
+    @property
+    def _seconds(self) -> float:
+        return round(time.monotonic() - self._shown, 3)
+
+    def _send(self, path: str, **values: Any) -> None:
+        number = int(self._task["id"])
+        state = self._client.post(path, task=number, batch=self._batch, **values)
+        self._given.append(number)
+        self._show(state)
+
+    def close(self) -> None:
+        """Nothing is to be done: the server lets others have the pair after a while."""
