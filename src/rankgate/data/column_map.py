@@ -1,7 +1,8 @@
 """Columns that a user names: which column of a CSV or TSV file, or of a frame, is which of ours.
 
 ``query=search_term,doc=sku,grade=final_rating`` reads a sheet as it is. Several columns of grades
-are the ratings of one rater each: ``grade=ann+bob``, or ``grade=rater_*`` with a pattern.
+are the ratings of one rater each: ``grade=ann+bob``, or ``grade=rater_*`` with a pattern; those of
+several qualities are one grade: ``aspects=relevance:0.7+trust:0.3``, ``aspects=relevance&trust``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from rankgate.data.aspects import Aspects
 from rankgate.data.columns import ALIASES, is_header, renamed
 from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.formats import registry
@@ -33,8 +35,8 @@ Kind = Literal["qrels", "run", "ratings", "any"]
 _SHORT = {"query": "query_id", "doc": "doc_id", "document": "doc_id"}
 _BOTH = ("query_id", "doc_id")
 _JUDGED = (
-    "grade", "rater", "subtopic", "subtopic_weight", "inclusion", "stratum", "at", "seconds",
-    "comment", "reason",
+    "grade", "aspects", "rater", "subtopic", "subtopic_weight", "inclusion", "stratum", "at",
+    "seconds", "comment", "reason",
 )  # fmt: skip
 _RANKED = ("score", "rank")
 _OURS = (*_BOTH, *_JUDGED, *_RANKED)
@@ -73,7 +75,10 @@ class ColumnMap:
             if ours in theirs:
                 raise UsageError(f"columns: {name} is named twice.", code="duplicate-name")
             theirs[ours] = column
-        every = [each for column in theirs.values() for each in column.split("+")]
+        if {"grade", "aspects"} <= set(theirs):
+            problem = "columns: aspects make the grade; leave out grade."
+            raise UsageError(problem, code="conflicting-options")
+        every = [each for column in cls(theirs).words for each in column]
         if twins := [each for i, each in enumerate(every) if each in every[:i]]:
             raise UsageError(f"columns: '{twins[0]}' is named twice.", code="duplicate-name")
         found = cls(theirs)
@@ -81,6 +86,20 @@ class ColumnMap:
             problem = "columns: several columns of grades are raters already; leave out rater."
             raise UsageError(problem, code="conflicting-options")
         return found
+
+    @property
+    def aspects(self) -> Aspects | None:
+        """How several columns become one grade, where they do."""
+        return Aspects.of(self.theirs["aspects"]) if "aspects" in self.theirs else None
+
+    @property
+    def words(self) -> list[tuple[str, ...]]:
+        """The columns or patterns that each name stands for."""
+        own = self.aspects
+        return [
+            own.columns if own is not None and ours == "aspects" else tuple(column.split("+"))
+            for ours, column in self.theirs.items()
+        ]
 
     @property
     def several(self) -> bool:
@@ -105,8 +124,8 @@ class ColumnMap:
     def unused(self, path: str | Path) -> list[str]:
         """The columns of a file that it does not name."""
         place = source(registry.prefixed(path)[1])
-        names = _header(place.head().removeprefix(BOM), list(self.theirs.values()))[1]
-        wanted = [word.lower() for each in self.theirs.values() for word in each.split("+")]
+        names = _header(place.head().removeprefix(BOM), self.words)[1]
+        wanted = [word.lower() for each in self.words for word in each]
         return [each for each in names
                 if not any(fnmatchcase(each.lower(), word) for word in wanted)]  # fmt: skip
 
@@ -166,7 +185,7 @@ def _file(path: str | Path, how: ColumnMap, kind: Kind) -> Any:
     asked = how.asked(kind)
     place = source(rest)
     head = place.head().removeprefix(BOM)
-    separator, names = _header(head, list(how.theirs.values()))
+    separator, names = _header(head, how.words)
     lower = {each.lower() for each in names}
     shared = [asked[ours].lower() for ours in _BOTH if ours in asked]
     own = [ours for ours in asked if ours not in _BOTH]
@@ -177,6 +196,18 @@ def _file(path: str | Path, how: ColumnMap, kind: Kind) -> Any:
         problem = "columns can be named of CSV and TSV files with a header; leave --columns out."
         raise InputError(problem, source=place.label, line=1, code="wrong-type")
     data = place.everything().removeprefix(BOM)
+    aspects = how.aspects
+    if aspects is not None and "aspects" in asked:
+        where = {
+            ours: tuple(
+                i for word in (aspects.columns if ours == "aspects" else (column,))
+                for i in _found(word, names, place, several=False)
+            )
+            for ours, column in asked.items()
+        }  # fmt: skip
+        return _read(
+            InputFile(place.path, aspects.table(data, where, names, separator, place)), kind
+        )
     found = {
         ours: _found(column, names, place, several=ours == "grade")
         for ours, column in asked.items()
@@ -205,11 +236,11 @@ def _read(place: InputFile, kind: Kind, form: str | None = "csv") -> Any:
     return read_ratings.read_ratings(place, from_=form)
 
 
-def _header(head: bytes, wanted: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+def _header(head: bytes, wanted: Sequence[Sequence[str]]) -> tuple[str, tuple[str, ...]]:
     """The separator under which most of the columns are there, and the names."""
     if head.lstrip()[:1] in (b"{", b"[") or b"\x00" in head[:4096]:
         return "", ()
-    plain = {each.lower() for column in wanted for each in column.split("+")}
+    plain = {each.lower() for column in wanted for each in column}
     best: tuple[str, tuple[str, ...]] = ("", ())
     most = -1
     for separator in SEPARATORS:
@@ -314,6 +345,13 @@ def _row(fields: Sequence[str], separator: str) -> str:
 
 def _framed(table: Any, how: ColumnMap) -> Any:
     """A frame under our names, with a row for each rating where it has several raters."""
+    aspects = how.aspects
+    if aspects is not None:
+        frame = polars_frame(table, "qrels")
+        if set(aspects.columns) & set(frame.columns):  # a run has none of them
+            for each in aspects.columns:
+                _found(each, frame.columns, InputFile(Path("qrels")), several=False)
+            table = aspects.framed(frame)
     if not how.several:
         return renamed(table, how.of_frames)
     frame = polars_frame(table, "ratings")

@@ -1,0 +1,148 @@
+"""Judgments of several qualities: a column for each aspect, made one grade by weights or demands.
+
+``relevance:0.7+freshness:0.3`` is a weighted mean. ``relevance&trust`` is the lowest of both, and
+``relevance&trust>=1`` the relevance of what has a trust of at least 1, and 0 of everything else.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rankgate.data.text.numbers import number_fault
+from rankgate.data.text.utf8 import decoded
+from rankgate.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.data.streams.source import InputFile
+
+_WEIGHTED = re.compile(r"(?P<column>.+?):(?P<number>[0-9.]+)")
+_DEMANDED = re.compile(r"(?P<column>[^<>=]+?)\s*(?:>=\s*(?P<number>-?[0-9.]+))?")
+
+
+@dataclass(frozen=True)
+class Aspects:
+    """How several columns become one grade.
+
+    Attributes:
+        columns: the names of the columns.
+        numbers: for each the weight, or the least grade; None for one without a least grade.
+        weighted: whether the numbers are weights.
+    """
+
+    columns: tuple[str, ...]
+    numbers: tuple[float | None, ...]
+    weighted: bool
+
+    @classmethod
+    def of(cls, text: str) -> Aspects:
+        """From ``relevance:0.7+freshness:0.3``, or from ``relevance&trust>=1``.
+
+        Raises:
+            UsageError: neither of these, weights that add up to 0, a column twice.
+        """
+        weighted = "&" not in text and ">=" not in text
+        pattern = _WEIGHTED if weighted else _DEMANDED
+        parts = [part.strip() for part in text.split("+" if weighted else "&")]
+        found = [pattern.fullmatch(part) for part in parts]
+        numbers = [each and each["number"] for each in found]
+        if None in found or any(word and _number(word) is None for word in numbers):
+            problem = (
+                f"columns: aspects={text} is not like relevance:0.7+freshness:0.3 (weights) or "
+                "relevance&trust>=1 (demands)."
+            )
+            raise UsageError(problem, code="invalid-syntax")
+        columns = tuple(each["column"].strip() for each in found if each)
+        values = tuple(_number(word) if word else None for word in numbers)
+        if len(set(columns)) < len(columns):
+            problem = f"columns: aspects={text} names a column twice."
+            raise UsageError(problem, code="duplicate-name")
+        if weighted and not sum(each or 0 for each in values):
+            problem = f"columns: the weights of aspects={text} add up to 0."
+            raise UsageError(problem, code="not-a-number")
+        return cls(columns, values, weighted)
+
+    def grade(self, values: Sequence[float]) -> float:
+        """The one grade of a document.
+
+        Args:
+            values: its grades, by column.
+
+        >>> Aspects.of("relevance:3+freshness:1").grade([2, 0])
+        1.5
+        >>> Aspects.of("relevance&trust>=1").grade([2, 0])
+        0.0
+        """
+        pairs = list(zip(values, self.numbers, strict=True))
+        if self.weighted:
+            whole = sum(number or 0 for _, number in pairs)
+            return sum(value * (number or 0) for value, number in pairs) / whole
+        if any(number is not None and value < number for value, number in pairs):
+            return 0.0
+        free = [value for value, number in pairs if number is None]
+        return float(min(free)) if free else 1.0
+
+    def table(
+        self,
+        data: bytes,
+        found: Mapping[str, tuple[int, ...]],
+        names: Sequence[str],
+        separator: str,
+        place: InputFile,
+    ) -> bytes:
+        """A CSV with one grade a row; a document without a grade in some aspect is unrated.
+
+        Args:
+            data: the file.
+            found: our columns and where they are; ``aspects`` by column.
+            names: the columns of the file.
+            separator: what is between them.
+            place: the file, for errors.
+
+        Raises:
+            InputError: a row of another length, a grade that is not a number; with its line.
+        """
+        single = [name for name in found if name != "aspects"]
+        out = io.StringIO()
+        write = csv.writer(out, lineterminator="\n").writerow
+        write([*single, "grade"])
+        text = io.StringIO(decoded(data, place.label), newline="")
+        reader = csv.reader(text, delimiter=separator)
+        next(reader)
+        at = reader.line_num + 1
+        for fields in reader:
+            line, at = at, reader.line_num + 1
+            if not any(map(str.strip, fields)):
+                continue
+            if len(fields) != len(names):
+                problem = f"{len(fields)} fields, expected {len(names)} as in the first line."
+                raise InputError(problem, source=place.label, line=line, code="wrong-field-count")
+            cells = [fields[i].strip() for i in found["aspects"]]
+            for cell, i in zip(cells, found["aspects"], strict=True):
+                if cell and (fault := number_fault(cell, names[i])):
+                    raise InputError(fault, source=place.label, line=line, code="not-a-number")
+            grade = repr(self.grade([float(cell) for cell in cells])) if all(cells) else ""
+            write([*(fields[found[name][0]] for name in single), grade])
+        return out.getvalue().encode()
+
+    def framed(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """A frame with a column ``grade``; rows without a grade in some aspect are left out."""
+        import polars as pl
+
+        rows = frame.drop_nulls(list(self.columns))
+        columns = [rows[name].cast(pl.Float64).to_list() for name in self.columns]
+        grades = [self.grade(values) for values in zip(*columns, strict=True)]
+        return rows.drop(self.columns).with_columns(pl.Series("grade", grades, dtype=pl.Float64))
+
+
+def _number(word: str) -> float | None:
+    try:
+        return float(word)
+    except ValueError:
+        return None

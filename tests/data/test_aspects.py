@@ -1,0 +1,96 @@
+"""Judgments with a column for each quality: weighted, or demanded together."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankgate
+from rankgate.data.aspects import Aspects
+from rankgate.data.column_map import mapped
+from rankgate.errors import InputError, UsageError
+from support.wording import raises
+
+SHEET = "q,d,relevance,fresh,trust\n1,a,3,0,1\n1,b,2,3,0\n2,a,0,3,2\n2,c,2,2,\n"
+PAIR = {"query": "q", "doc": "d"}
+
+
+@pytest.fixture
+def sheet(tmp_path):
+    (tmp_path / "sheet.csv").write_text(SHEET)
+    return tmp_path / "sheet.csv"
+
+
+@pytest.mark.parametrize(
+    ("aspects", "grades"),
+    [
+        ("relevance:0.5+fresh:0.5", {"1 a": 1.5, "1 b": 2.5, "2 a": 1.5, "2 c": 2}),
+        ("relevance:3+fresh:1", {"1 a": 9 / 4, "1 b": 9 / 4, "2 a": 3 / 4, "2 c": 2}),
+        ("relevance&fresh", {"1 a": 0, "1 b": 2, "2 a": 0, "2 c": 2}),
+        ("relevance&trust>=1", {"1 a": 3, "1 b": 0, "2 a": 0}),
+        ("relevance>=2&fresh>=2", {"1 a": 0, "1 b": 1, "2 a": 0, "2 c": 1}),
+    ],
+)
+def test_grades_of_files_and_frames(sheet, aspects, grades):
+    for table in (sheet, pl.read_csv(sheet)):
+        found = mapped(table, {**PAIR, "aspects": aspects}, "qrels")
+        rows = getattr(found, "table", found).lazy().select("query_id", "doc_id", "grade").collect()
+        assert {f"{q} {d}": grade for q, d, grade in rows.iter_rows()} == pytest.approx(grades)
+
+
+def test_every_verb_takes_them(sheet, run, tmp_path):
+    runs = [tmp_path / "old.run", tmp_path / "new.run"]
+    runs[0].write_text("1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n2 Q0 c 1 1 x\n")
+    runs[1].write_text("1 Q0 b 1 2 x\n1 Q0 a 2 1 x\n2 Q0 c 1 1 x\n")
+    words = ["--columns", "query=q,doc=d,aspects=relevance&fresh"]
+    ended = run("eval", str(sheet), str(runs[1]), "-m", "P@1", *words)
+    assert "1.0000" in ended.out
+    assert run("compare", str(sheet), *map(str, runs), "-m", "P@1", *words).code == 0
+    result = rankgate.evaluate(sheet, {"1": {"a": 1.0}, "2": {"c": 1.0}}, ["P@1"],
+                               columns=words[1])  # fmt: skip
+    assert result.runs[0].per_query("P@1") == {"1": 0, "2": 1}
+
+
+@pytest.mark.parametrize(
+    ("aspects", "code"),
+    [
+        ("relevance", "invalid-syntax"),
+        ("relevance*2", "invalid-syntax"),
+        ("relevance:x+fresh:1", "invalid-syntax"),
+        ("relevance&>=1", "invalid-syntax"),
+        ("relevance:1+relevance:2", "duplicate-name"),
+        ("relevance:0+fresh:0", "not-a-number"),
+    ],
+)
+def test_a_rule_that_makes_no_sense(sheet, aspects, code):
+    with raises(code, UsageError):
+        mapped(sheet, {**PAIR, "aspects": aspects}, "qrels")
+
+
+def test_what_is_wrong_with_a_table(sheet):
+    with raises("conflicting-options", UsageError):
+        mapped(sheet, {**PAIR, "aspects": "relevance&fresh", "grade": "trust"}, "qrels")
+    for table in (sheet, pl.read_csv(sheet)):
+        with raises("missing-column", InputError):
+            mapped(table, {**PAIR, "aspects": "relevance&nothing"}, "qrels")
+    sheet.write_text(SHEET.replace("2,c,2,2,", "2,c,2,x,1"))
+    with raises("not-a-number", InputError, line=5):
+        mapped(sheet, {**PAIR, "aspects": "relevance&fresh"}, "qrels")
+    sheet.write_text(SHEET + "3,a,1\n")
+    with raises("wrong-field-count", InputError, line=6):
+        mapped(sheet, {**PAIR, "aspects": "relevance&fresh"}, "qrels")
+
+
+GRADES = st.lists(st.integers(0, 4), min_size=2, max_size=2)
+
+
+@given(GRADES, st.floats(0.01, 9), st.floats(0.01, 9))
+def test_laws(values, one, other):
+    mean = Aspects.of(f"a:{one:.4f}+b:{other:.4f}").grade(values)
+    both = Aspects.of("a&b").grade(values)
+    assert min(values) - 1e-9 <= mean <= max(values) + 1e-9
+    assert both == min(values)
+    assert Aspects.of("a&b>=0").grade(values) == values[0]
+    assert Aspects.of("a>=1&b>=1").grade(values) == float(min(values) >= 1)
