@@ -96,14 +96,34 @@ def test_the_account_says_what_is_lost(fresh, manager):
         "quepid-csv",
         "trec",
     ):
-        account = manager.get(f"{path}/export.json?format={form}&judgments=gold").json()
+        account = manager.get(f"{path}/export.json?format={form}&what=judgments/gold").json()
         assert account["problem"] is None, form
         assert account["holds"], form
-        content = manager.get(f"{path}/export/file?format={form}&judgments=gold").data
+        content = manager.get(f"{path}/export/file?format={form}&what=judgments/gold").data
         answer = sent(manager, fresh, content.decode(), f"{form}.txt", format=form, preview="1")
         assert "judgments" in answer.data.decode(), form
     refused = manager.get(f"{path}/export.json?format=rre").json()
     assert refused["problem"]["code"] == "format-cannot-hold"
+
+
+def test_every_part_goes_out_in_every_format_that_holds_it(fresh, manager):
+    sent(manager, fresh, SHEET, columns=COLUMNS)
+    run = "laptop Q0 1 1 2.0 bm25\nlaptop Q0 2 2 1.0 bm25\n"
+    sent(manager, fresh, run, "bm25.run")
+    path = f"/projects/{fresh.name}"
+    manager.post(f"{path}/judgments", name="gold", rule="mean")
+    parts = manager.get(f"{path}/export.json").json()["parts"]
+    assert parts == ["ratings", "judgments/gold", "run/bm25", "queries", "documents"]
+    for part in parts:
+        listed = manager.get(f"{path}/export.json?what={part}").json()["formats"]
+        for form in listed:
+            query = f"what={part}&format={form}"
+            account = manager.get(f"{path}/export.json?{query}").json()
+            answer = manager.get(f"{path}/export/file?{query}")
+            problem = account["problem"]
+            assert answer.status == (200 if problem is None else 400), (part, form, problem)
+    assert manager.get(f"{path}/export/file?what=run/bm25&format=trec").data.decode() == run
+    assert manager.get(f"{path}/export/file?what=../x").status == 400
 
 
 def test_the_book_of_quepid(team, manager, shared):

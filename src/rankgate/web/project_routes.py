@@ -15,6 +15,9 @@ _RATERS = Field("strategy", "Raters a pair", "choice", default="3", choices=(
     ("1", "one"), ("2", "two"), ("3", "three"), ("agree", "until two agree"),
 ))  # fmt: skip
 _FORMAT = Field("format", "Format", most=50)
+_WHAT = Field(
+    "what", "What", most=200, help="ratings, judgments/NAME, run/NAME, queries, documents"
+)
 _NAME = Field("name", "Name", required=True, most=100)
 _PRIORITY = Field("priority", "Priority; higher is first", "whole", default="0")
 _TWO = (Field("first", "First run", most=200), Field("second", "Second run", most=200))
@@ -39,9 +42,9 @@ FILES = (
            Field("preview", kind="flag", help="Only report what would come of it.")),
           scope="manage"),
     Route("export", "GET", "/projects/{project}/export", VIEW, files.export, "Export",
-          (_FORMAT, Field("judgments", "Judgments", most=100))),
+          (_FORMAT, _WHAT)),
     Route("export-file", "GET", "/projects/{project}/export/file", VIEW, files.export_file,
-          "Export as a file", (_FORMAT, Field("judgments", "Judgments", most=100))),
+          "Export as a file", (_FORMAT, _WHAT)),
     Route("judgments-file", "GET", "/projects/{project}/judgments/{judgments}/file", VIEW,
           files.judgments_file, "Judgments as a file", (_FORMAT,)),
     Route("ratings-file", "GET", "/projects/{project}/ratings/file", VIEW, files.ratings_file,

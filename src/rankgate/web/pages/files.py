@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rankgate.data.contents import WORDS
 from rankgate.data.formats import registry
 from rankgate.errors import InputError, UsageError
 from rankgate.files.convert import convert
@@ -16,6 +18,7 @@ from rankgate.store.kept import judgments, runs
 from rankgate.store.kept.blobs import Hashes
 from rankgate.store.material import documents, queries
 from rankgate.store.rating import batches
+from rankgate.web.fields import wrong
 from rankgate.web.pages.uploads import columns_of, file_of
 from rankgate.web.replies import Done, Page, Reply, Sent
 
@@ -144,58 +147,84 @@ def _raters(contents: FileContents) -> dict[str, Any]:
 
 
 def export(asked: Asked) -> Page:
-    """What a format would hold of the project, and what it would lose."""
-    given = asked.values
-    part = "qrels" if given["judgments"] else "ratings"
-    data: dict[str, Any] = {
-        "project": asked.project.name, "format": given["format"], "judgments": given["judgments"],
-        "formats": formats(part), "holds": {}, "lost": [], "problem": None,
-    }  # fmt: skip
+    """What a format would hold of a part of the project, and what it would lose."""
+    form = asked.values["format"]
+    chosen = Chosen.of(asked.values["what"])
     with asked.store.read() as connection:
-        data["made"] = [each.name for each in judgments.listed(connection, asked.project.id)]
-    if given["format"]:
+        project = asked.project.id
+        made = [f"judgments/{each.name}" for each in judgments.listed(connection, project)]
+        ranked = [f"run/{each.name}" for each in runs.listed(connection, project)]
+    data: dict[str, Any] = {
+        "project": asked.project.name, "what": chosen.words, "format": form,
+        "parts": ["ratings", *made, *ranked, "queries", "documents"],
+        "formats": formats(chosen.part), "holds": {}, "lost": [], "problem": None,
+    }  # fmt: skip
+    if form:
         try:
-            made = _written(asked, given["format"], given["judgments"])[1]
-            data |= {"holds": dict(made.rows), "lost": [_words(each) for each in made.losses]}
-        except InputError as error:
+            result = _written(asked, form, chosen)[1]
+            data |= {"holds": dict(result.rows), "lost": [_words(each) for each in result.losses]}
+        except (InputError, UsageError) as error:
             data["problem"] = {"code": error.code, "message": str(error)}
     return Page("export.html", data)
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """What is written: a part of contents, and the name of judgments or a run."""
+
+    words: str
+    part: str
+    name: str | None = None
+
+    @classmethod
+    def of(cls, words: str | None) -> Chosen:
+        """From ``ratings``, ``judgments/NAME``, ``run/NAME``, ``queries`` or ``documents``."""
+        kind, _, name = (words or "ratings").partition("/")
+        parts = {"ratings": "ratings", "judgments": "qrels", "run": "runs", "queries": "queries",
+                 "documents": "documents"}  # fmt: skip
+        if kind not in parts or bool(name) != (kind in {"judgments", "run"}):
+            raise wrong("what", "is ratings, judgments/NAME, run/NAME, queries or documents")
+        return cls(words or "ratings", parts[kind], name or None)
+
+
 def export_file(asked: Asked) -> Sent:
-    """The project in a format: ratings of every rater, or judgments, with texts."""
+    """A part of the project in a format; ratings and judgments with texts."""
     given = asked.values
-    return _sent(asked, given["format"] or "csv", given["judgments"])
+    return _sent(asked, given["format"] or "csv", Chosen.of(given["what"]))
 
 
 def judgments_file(asked: Asked) -> Sent:
     """Judgments as a file in any format."""
-    return _sent(asked, asked.values["format"] or "trec", asked.path["judgments"])
+    chosen = Chosen.of(f"judgments/{asked.path['judgments']}")
+    return _sent(asked, asked.values["format"] or "trec", chosen)
 
 
 def ratings_file(asked: Asked) -> Sent:
     """Every rating, one row each, as a file in any format that holds ratings."""
-    return _sent(asked, asked.values["format"] or "csv", None)
+    return _sent(asked, asked.values["format"] or "csv", Chosen.of("ratings"))
 
 
-def _sent(asked: Asked, form: str, named: str | None) -> Sent:
-    content, _ = _written(asked, form, named)
+def _sent(asked: Asked, form: str, chosen: Chosen) -> Sent:
+    content, _ = _written(asked, form, chosen)
     found = registry.named(form)
     suffix = found.suffixes[0] if found.suffixes else ".txt"
-    stem = f"{asked.project.name}-{named or 'ratings'}"
+    stem = f"{asked.project.name}-{chosen.name or chosen.part}"
     return Sent(content, "application/octet-stream", f"{stem}{suffix}")
 
 
-def _written(asked: Asked, form: str, named: str | None) -> tuple[bytes, Conversion]:
+def _written(asked: Asked, form: str, chosen: Chosen) -> tuple[bytes, Conversion]:
     """The bytes of a file, and what it lost."""
-    part = "qrels" if named else "ratings"
+    part, name = chosen.part, chosen.name
     if part not in registry.named(form).holds:
-        problem = f"{form} holds no {'judgments' if named else 'single ratings'}."
+        problem = f"{form} holds no {WORDS[part]}; choose another format."
         raise InputError(problem, code="format-cannot-hold")
-    contents = contents_in(asked.store, asked.project.name, judgments_name=named)
-    if named is None and contents.ratings is None:
-        raise InputError("there are no ratings.", code="no-judgments")
-    if form in _SHEETS:
+    contents = contents_in(
+        asked.store, asked.project.name, judgments_name=name if part == "qrels" else None,
+        run_names=(name,) if part == "runs" and name else (),
+    )  # fmt: skip
+    if part not in contents.parts:
+        raise InputError(f"there are no {WORDS[part]}.", code="no-such-content")
+    if form in _SHEETS or part not in {"ratings", "qrels"}:
         contents = contents.only(part)
     target = io.BytesIO()
     made = convert(contents, target, to=form)

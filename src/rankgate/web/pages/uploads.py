@@ -57,7 +57,10 @@ def columns_of(upload: Upload, columns: str | None, final: str | None) -> list[d
         return []
     lines = start.decode("utf-8", "replace").splitlines()[: _ROWS + 1]
     separator = max(SEPARATORS, key=lines[0].count)
-    rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator))
+    try:
+        rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator))
+    except csv.Error:  # a field of more than 128 KB
+        return []
     if not rows or not 2 <= len(rows[0]) <= _MOST:
         return []
     named = _named(rows[0], columns, final)
