@@ -11,6 +11,7 @@ from online.arms import START, log
 from rankgate import gate, online
 from rankgate.errors import InputError, UsageError
 from rankgate.gating.policy import parsed, policy, read
+from rankgate.gating.ramps.stages import earlier
 from support.wording import raises
 
 pytest.importorskip("tea_tasting", reason="the extra ab is not installed")
@@ -181,6 +182,54 @@ def test_before_the_first_step_only_earlier_stages_decide(tmp_path):
         (tmp_path / "gate.json").write_text(bad)
         with raises("invalid-result", InputError):
             online.watch(str(place), log(50))
+
+
+def interleaved(low, high, *, level=0.95, test="sign", p_teams=0.5, names=("old", "new")):
+    pair = {"one": names[0], "other": names[1], "low": low, "high": high,
+            "credit_low": low, "credit_high": high}  # fmt: skip
+    return {"kind": "preference", "level": level, "test": test, "p_teams": p_teams, "pairs": [pair]}
+
+
+def replayed(low, high, estimator="snips"):
+    row = {"estimator": "snips", "delta_low": low, "delta_high": high}
+    return {"kind": "off_policy_estimate", "level": 0.95, "logged": 0.5, "estimator": estimator,
+            "estimates": [row]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "status"),
+    [
+        ("interleaving", interleaved(0.01, 0.1), "pass"),
+        ("interleaving", interleaved(-0.04, 0.1, test="t"), "pass"),
+        ("interleaving", interleaved(-0.06, 0.1), "inconclusive"),
+        ("interleaving", interleaved(-0.2, -0.06), "fail"),
+        ("interleaving", interleaved(0.06, 0.2, names=("new", "old")), "fail"),
+        ("interleaving", interleaved(0.01, 0.1, level=0.9), "inconclusive"),
+        ("interleaving", interleaved(0.01, 0.1, p_teams=1e-6), "inconclusive"),
+        ("replay", replayed(-0.01, 0.2), "pass"),
+        ("replay", replayed(-0.2, -0.1), "fail"),
+        ("replay", replayed(-0.1, 0.1), "inconclusive"),
+        ("replay", replayed(None, None), "inconclusive"),
+        ("replay", replayed(0.1, 0.2, None), "inconclusive"),
+    ],
+)
+def test_results_of_interleaving_and_replay(tmp_path, name, values, status):
+    (tmp_path / "result.json").write_text(json.dumps(values))
+    place = tmp_path / "launch.toml"
+    place.write_text(
+        HEAD + f'[earlier]\n{name} = "result.json"\n{name}_margin = 0.05\n'
+        "[budget]\nalpha = 0.1\n" + CTR
+    )
+    (stage,) = (each for each in earlier(read(place)) if each.name == name)
+    assert stage.status == status, stage
+
+
+def test_a_result_of_other_systems_is_refused(tmp_path):
+    (tmp_path / "r.json").write_text(json.dumps(interleaved(0.1, 0.2, names=("bm25", "new"))))
+    place = tmp_path / "launch.toml"
+    place.write_text(HEAD + '[earlier]\ninterleaving = "r.json"\n' + CTR)
+    with raises("invalid-result", InputError):
+        earlier(read(place))
 
 
 def test_one_budget_of_errors_over_all_stages():

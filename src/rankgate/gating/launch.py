@@ -21,19 +21,20 @@ class Launch:
         experiment: whose KPIs rules look at; empty without an experiment.
         ramp: the steps.
         budget: by stage the alpha that it may spend; empty without a budget.
-        earlier: by stage the file of its result.
+        earlier: by stage the file of its result, and the margins of stages.
     """
 
     experiment: Mapping[str, Any]
     ramp: tuple[Mapping[str, Any], ...]
     budget: Mapping[str, float]
-    earlier: Mapping[str, str]
+    earlier: Mapping[str, Any]
 
     @property
     def hashed(self) -> tuple[str, ...]:
         """What the policy's hash covers: all but the days on which steps began."""
         steps = [sorted((k, v) for k, v in step.items() if k != "since") for step in self.ramp]
-        parts = (sorted(self.experiment.items()), steps, sorted(self.budget.items()))
+        margins = sorted((k, v) for k, v in self.earlier.items() if not isinstance(v, str))
+        parts = (sorted(self.experiment.items()), steps, sorted(self.budget.items()), margins)
         return tuple(repr(each) for each in parts if each)
 
     def check(self, file: Toml, rules: Collection[str]) -> None:
@@ -83,8 +84,9 @@ def read_launch(file: Toml) -> Launch:
         raise file.error("a ramp needs an [experiment].", "ramp", "0")
     ramp = tuple(file.read_values(step, RAMP, "ramp", str(n)) for n, step in enumerate(steps))
     earlier = file.read_values(whole.get("earlier", {}), EARLIER, "earlier")
-    known = {name: place for name, place in earlier.items() if place}
-    return Launch(experiment, ramp, _budget(file, whole), known)
+    known = {name: value for name, value in earlier.items() if value is not None}
+    named = any(isinstance(value, str) for value in known.values())
+    return Launch(experiment, ramp, _budget(file, whole), known if named else {})
 
 
 def _budget(file: Toml, whole: Mapping[str, Any]) -> dict[str, float]:

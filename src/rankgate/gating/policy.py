@@ -31,7 +31,7 @@ class Policy(Result):
         experiment: whose KPIs rules look at; empty without an experiment.
         ramp: the steps of a launch.
         budget: by stage the alpha that it may spend; empty without a budget.
-        earlier: by stage the file of its result.
+        earlier: by stage the file of its result, and the margins of stages.
     """
 
     kind: ClassVar[str] = "policy"
@@ -46,7 +46,7 @@ class Policy(Result):
     experiment: Mapping[str, Any] = field(default_factory=dict)
     ramp: tuple[Mapping[str, Any], ...] = ()
     budget: Mapping[str, float] = field(default_factory=dict)
-    earlier: Mapping[str, str] = field(default_factory=dict)
+    earlier: Mapping[str, Any] = field(default_factory=dict)
 
     def offline(self) -> Policy:
         """The same without rules on KPIs, which are of users.

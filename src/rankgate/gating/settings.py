@@ -104,10 +104,16 @@ BUDGET = (
 )  # fmt: skip
 """What ``[budget]`` may say; without it every stage has the alpha of ``[gate]``."""
 
-EARLIER = tuple(
-    Parameter(name, "text", f"the JSON of the result of the {name}, next to the policy")
-    for name in STAGES[:-1]
-)
+EARLIER = (
+    Parameter("gate", "text", "the JSON of the gate's verdict, next to the policy"),
+    Parameter("replay", "text", "the JSON of rankgate online ope, next to the policy"),
+    Parameter("replay_margin", "number", "the loss of reward that is acceptable, as a share of the "
+              "logged reward", 0.0, range=Range(0.0, 1.0)),
+    Parameter("interleaving", "text", "the JSON of rankgate online interleave score, next to the "
+              "policy; its systems have the names of the arms"),
+    Parameter("interleaving_margin", "number", "the loss of preference that is acceptable", 0.0,
+              range=Range(0.0, 0.5)),
+)  # fmt: skip
 """What ``[earlier]`` may say: results that must have passed before the ramp."""
 
 COMMON = (
