@@ -15,6 +15,8 @@ from rankgate.data.column_map import mapped
 from rankgate.data.comparison import ScoredRun
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
+from rankgate.evaluation.predicted import scored_by_model
+from rankgate.evaluation.sample import Sample, refuse_without
 from rankgate.evaluation.scored_system import DEPTH, Scorer
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.run_names import refuse_baseline_again, systems_apart
@@ -81,6 +83,8 @@ def compare(
     scores: Sequence[ScoresLike] | ScoresLike = (),
     direction: Mapping[str, str] | None = None,
     columns: ColumnsLike | None = None,
+    sample: Sample | TableLike | None = None,
+    predicted: QrelsLike | None = None,
     names: Sequence[str] = (),
     context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -145,6 +149,11 @@ def compare(
             rankgate does not know, by its name.
         columns: the columns of CSV and TSV files and frames that have no usual name, as in
             query=search_term,doc=sku,grade=final_rating; or a mapping from our columns to theirs.
+        sample: how the judged queries were drawn: random (each had the same chance), or a table
+            with query_id and query_inclusion (its chance), query_stratum or weight (how much it
+            counts), such as a pool's; figures are then those of the queries drawn from.
+        predicted: a model's judgments of all queries; those of people, of a sample of the
+            queries, correct its bias.
         names: of the baseline and the candidates, in this order, instead of their own.
         context: the inputs from `train` to `sequences` in one value, instead of them.
         on_progress: called with the current step.
@@ -175,7 +184,9 @@ def compare(
         margin=margin,
         relative=relative,
     )
-    rules = Rules(chosen, unequal, tuple(slices))
+    refuse_without(predicted, sample)
+    drawn = None if sample is None else Sample.of(sample)
+    rules = Rules(chosen, unequal, tuple(slices), sample=drawn)
     inputs = context or Context(
         train,
         items,
@@ -193,7 +204,7 @@ def compare(
     )
     say = on_progress or (lambda _: None)
     if not isinstance(scores, list | tuple) or scores:
-        refuse_with_scores(convention, overrides, depth, inputs)
+        refuse_with_scores(convention, overrides, depth, inputs, predicted)
         found = given_scores(scores, metrics_of(metrics), directions=direction, unequal=unequal,
                              extra=extra, tags=tags, slices=slices)  # fmt: skip
         chosen_names = [] if baseline is None else [str(baseline), *_listed(candidates)]
@@ -231,11 +242,21 @@ def compare(
     say("comparing")
     systems = systems_apart(systems, places, names)
     if len(systems) > 1 and scorer.builder is not None and scorer.builder.metrics:
+        if drawn is not None:
+            raise UsageError(
+                "a sample of queries is for metrics of rankings; leave out those of lists.",
+                code="conflicting-options",
+            )
         return _with_lists(scorer, systems, rules)
-    return _compared(systems, rules)
+    if predicted is None:
+        return _compared(systems, rules)
+    say("scoring by the predicted judgments")
+    return _compared(systems, rules, scored_by_model(scorer, predicted, columns, places))
 
 
-def _compared(systems: Sequence[ScoredRun], rules: Rules) -> Comparisons:
+def _compared(
+    systems: Sequence[ScoredRun], rules: Rules, predicted: Sequence[ScoredRun] = ()
+) -> Comparisons:
     """The first system against each of the others.
 
     Raises:
@@ -245,8 +266,9 @@ def _compared(systems: Sequence[ScoredRun], rules: Rules) -> Comparisons:
         raise UsageError(
             "no candidate; give one run or more besides the baseline.", code="missing-input"
         )
-    found = compared(systems[0], systems[1:], rules)
-    return Comparisons(found, many(systems, rules.test) if len(systems) > 2 else None)
+    found = compared(systems[0], systems[1:], rules, predicted)
+    several = len(systems) > 2 and rules.sample is None
+    return Comparisons(found, many(systems, rules.test) if several else None)
 
 
 def _listed(candidates: Any) -> list[str]:  # noqa: ANN401 - names of systems

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, overload
 
 import polars as pl
 
+from rankgate.comparison.design_tables import PREDICTIONS, REPRESENTED
 from rankgate.comparison.practical import EQUIVALENCE, RELATIVE
 from rankgate.comparison.systems import Many
 from rankgate.errors import UsageError
@@ -69,6 +70,8 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "plans": PLANS,
     "equivalence": EQUIVALENCE,
     "relative": RELATIVE,
+    "represented": REPRESENTED,
+    "predictions": PREDICTIONS,
 }  # fmt: skip
 
 
@@ -117,6 +120,9 @@ class Comparison:
         equivalence: the columns of `EQUIVALENCE`; no rows where no margin was given.
         relative: the columns of `RELATIVE`; no rows where shares were not asked for.
         zeros, signed_ranks: of Wilcoxon's test; empty for any other.
+        sample: how the queries were drawn, a file or random; empty where each stands for itself.
+        represented: the columns of `REPRESENTED`; no rows without a sample.
+        predictions: the columns of `PREDICTIONS`; no rows without a model's judgments.
     """
 
     baseline: Identity
@@ -149,6 +155,9 @@ class Comparison:
     relative: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=RELATIVE))
     zeros: str = ""
     signed_ranks: str = ""
+    sample: str = ""
+    represented: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=REPRESENTED))
+    predictions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PREDICTIONS))
 
     def __post_init__(self) -> None:
         lacking = [name for name in METRICS if name not in self.metrics.columns]
@@ -197,7 +206,7 @@ class Comparison:
             "candidate": encoded(self.candidate),
             "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
             "convention": dict(self.convention),
-            **{name: getattr(self, name) for name in (*_FIGURES, *_SIGNED_RANKS)},
+            **{name: getattr(self, name) for name in (*_FIGURES, *_WORDS)},
             "lower": list(self.lower),
             "warnings": list(self.warnings),
         }
@@ -205,6 +214,7 @@ class Comparison:
             values[name] = getattr(self, name).to_dicts()
         if per_query:
             values["queries"] = self.queries.to_dicts()
+            values["predictions"] = self.predictions.to_dicts()
         if lists:
             values["lists"] = self.lists.to_dicts()
         return values
@@ -216,7 +226,7 @@ class Comparison:
             name: frame(values.get(name) or [], schema) for name, schema in _SCHEMAS.items()
         }
         figures: dict[str, Any] = {name: values[name] for name in _FIGURES}
-        figures |= {name: values.get(name, "") for name in _SIGNED_RANKS}
+        figures |= {name: values.get(name, "") for name in _WORDS}
         return cls(
             baseline=Identity(**values["baseline"]),
             candidate=Identity(**values["candidate"]),
@@ -231,10 +241,10 @@ class Comparison:
 
 
 _FIGURES = ("level", "interval", "test", "correction", "power", "depth", "seed", "resamples")
-_SIGNED_RANKS = ("zeros", "signed_ranks")
+_WORDS = ("zeros", "signed_ranks", "sample")
 _TABLES = (
     "metrics", "slices", "interactions", "judged", "latency", "states", "excluded", "plans",
-    "equivalence", "relative",
+    "equivalence", "relative", "represented",
 )  # fmt: skip
 
 

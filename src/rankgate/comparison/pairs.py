@@ -11,9 +11,11 @@ import numpy as np
 from rankgate.comparison import compared as parts
 from rankgate.comparison.cautions import cautions
 from rankgate.comparison.comparison import METRICS, PLANS, Comparison, Identity
+from rankgate.comparison.design import Design
 from rankgate.comparison.inference import MOST, Test
 from rankgate.comparison.paired import figures
 from rankgate.comparison.practical import equivalences, relatives
+from rankgate.comparison.sample_checks import refuse_unfit
 from rankgate.comparison.sample_sizes import detectables, joined, queries_needed
 from rankgate.comparison.slices import max_t, sliced
 from rankgate.comparison.values import PairedValues, values_of
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.comparison.paired import Figures
+    from rankgate.evaluation.sample import Sample
 
 UNEQUAL = ("refuse", "zero", "drop")
 """What queries are that only one of the systems ran: a reason to stop; as the convention has a
@@ -44,24 +47,37 @@ class Rules:
         slices: the tags whose values each get figures of their own.
         sizes: whether the numbers of queries that a difference takes are simulated; without, they
             are those of one uncorrected test.
+        sample: how the queries were drawn; None where each stands for itself.
     """
 
     test: Test = field(default_factory=Test)
     unequal: str = "refuse"
     slices: tuple[str, ...] = ()
     sizes: bool = True
+    sample: Sample | None = None
 
     def __post_init__(self) -> None:
         if self.unequal not in UNEQUAL:
             raise UsageError(
                 f"unequal={self.unequal!r}: say {', '.join(UNEQUAL)}.", code="unknown-choice"
             )
+        if self.sample is not None:
+            refuse_unweighted(self.test)
 
 
 def compared(
-    baseline: ScoredRun, candidates: ScoredRun | Sequence[ScoredRun], rules: Rules | None = None
+    baseline: ScoredRun,
+    candidates: ScoredRun | Sequence[ScoredRun],
+    rules: Rules | None = None,
+    predicted: Sequence[ScoredRun] = (),
 ) -> tuple[Comparison, ...]:
     """What lies between a baseline and each candidate; p-values are corrected over all of them.
+
+    Args:
+        baseline: a scored system.
+        candidates: others, scored by the same judgments.
+        rules: how they are compared.
+        predicted: the baseline and the candidates, scored by the judgments of a model.
 
     Raises:
         UsageError: systems of different judgments, conventions, metrics or depths; queries that
@@ -69,12 +85,15 @@ def compared(
     """
     chosen = rules or Rules()
     systems = [candidates] if isinstance(candidates, ScoredRun) else list(candidates)
-    pairs = [_Pair.of(baseline, system, chosen) for system in systems]
+    pairs = [
+        _Pair.of(baseline, system, chosen, (predicted[0], predicted[i]) if predicted else ())
+        for i, system in enumerate(systems, 1)
+    ]
     p_value = _corrected(pairs, chosen)
     pairs, plans = _planned(pairs, chosen)
     if chosen.test.interval == "simultaneous":
         pairs = _widened(pairs, chosen.test)
-    equal = equivalences([pair.values for pair in pairs], chosen.test)
+    equal = equivalences([pair.weighed for pair in pairs], chosen.test)
     return tuple(
         replace(_comparison(pair, own, chosen, (len(pairs), plan)), equivalence=each)
         for pair, own, plan, each in zip(pairs, p_value, plans, equal, strict=True)
@@ -101,18 +120,39 @@ def _widened(pairs: list[_Pair], test: Test) -> list[_Pair]:
 
 @dataclass(frozen=True)
 class _Pair:
-    """A baseline and a candidate with their values by query, (T, M), and the figures."""
+    """A baseline and a candidate with their values by query, (T, M), and the figures.
+
+    Attributes:
+        baseline, candidate: the systems.
+        values: as measured.
+        weighed: the same as the design of the sample has them.
+        figures: of these.
+        design: what the queries stand for; None where each stands for itself.
+    """
 
     baseline: ScoredRun
     candidate: ScoredRun
     values: PairedValues
+    weighed: PairedValues
     figures: Figures
+    design: Design | None = None
 
     @classmethod
-    def of(cls, baseline: ScoredRun, candidate: ScoredRun, rules: Rules) -> _Pair:
+    def of(
+        cls,
+        baseline: ScoredRun,
+        candidate: ScoredRun,
+        rules: Rules,
+        models: Sequence[ScoredRun] = (),
+    ) -> _Pair:
         refuse(baseline, candidate)
         values = values_of(baseline, candidate, rules.unequal)
-        return cls(baseline, candidate, values, figures(values, rules.test))
+        if rules.sample is None:
+            return cls(baseline, candidate, values, values, figures(values, rules.test))
+        design = Design.of(rules.sample, models, rules.unequal)
+        refuse_unfit(values, design)
+        found = design.figures(values, rules.test)
+        return cls(baseline, candidate, values, design.adjusted(values), found, design)
 
 
 def refuse(baseline: ScoredRun, candidate: ScoredRun) -> None:
@@ -158,13 +198,13 @@ def _planned(pairs: list[_Pair], rules: Rules) -> tuple[list[_Pair], list[pl.Dat
     """The pairs with what they can show after the correction, and how many queries are wanted."""
     test, tests = rules.test, sum(len(pair.values.metrics) for pair in pairs)
     corrected = rules.test.correction if tests > 1 else "none"
-    some = [(pair.values, pair.figures) for pair in pairs]
+    some = [(pair.weighed, pair.figures) for pair in pairs]
     sizes = queries_needed(some, test, corrected) if rules.sizes else None
     shown = [
         replace(
             pair.figures,
             mde=detectables(pair.figures, test, corrected, tests),
-            needed=sizes[i] if sizes else pair.figures.needed,
+            needed=sizes[i] if sizes and not _modelled(pair) else pair.figures.needed,
         )
         for i, pair in enumerate(pairs)
     ]
@@ -179,6 +219,11 @@ def _planned(pairs: list[_Pair], rules: Rules) -> tuple[list[_Pair], list[pl.Dat
     return [replace(pair, figures=each) for pair, each in zip(pairs, shown, strict=True)], plans
 
 
+def _modelled(pair: _Pair) -> bool:
+    """Whether a model judged more queries than people, who are then all that can be added."""
+    return pair.design is not None and pair.design.predicted is not None
+
+
 def _comparison(
     pair: _Pair, p_value: np.ndarray[Any, Any], rules: Rules, family: tuple[int, pl.DataFrame]
 ) -> Comparison:
@@ -186,7 +231,7 @@ def _comparison(
     tests = family[0] * len(values.metrics)
     corrected = rules.test.correction if tests > 1 else "none"
     table = _metrics(values.metrics, pair.figures, p_value, test, corrected)
-    slices, interactions = sliced(base, values, rules.slices, test, _metrics)
+    slices, interactions = sliced(base, values, rules.slices, test, _metrics, pair.design)
     depth, judged = min(base.depth, other.depth), parts.judged_of(base, other)
     return Comparison(
         baseline=Identity(base.name, base.tag, base.sha256),
@@ -208,7 +253,7 @@ def _comparison(
             *_zero_grades(other),
             *parts.unanswered_of(base, other),
             *parts.uneven(judged, depth),
-            *cautions(pair.figures, values, test),
+            *cautions(pair.figures, pair.weighed, test),
         ),
         level=test.level,
         interval=test.interval,
@@ -223,7 +268,37 @@ def _comparison(
         relative=relatives(values, test),
         zeros=test.zeros if test.method == "wilcoxon" else "",
         signed_ranks=test.signed_ranks if test.method == "wilcoxon" else "",
+        **_represented(pair, test),
     )
+
+
+def _represented(pair: _Pair, test: Test) -> dict[str, Any]:
+    if pair.design is None:
+        return {}
+    return {
+        "sample": pair.design.sample.source,
+        "represented": pair.design.table(pair.values, test),
+        "predictions": pair.design.predictions(pair.values, test.level),
+    }
+
+
+def refuse_unweighted(test: Test) -> None:
+    """Stop where a test or an interval cannot weigh queries.
+
+    Raises:
+        UsageError: anything but Student's t.
+    """
+    wrong = {
+        f"--test {test.method}": test.method != "t",
+        f"--interval {test.interval}": test.interval != "t",
+        "--relative": test.relative,
+    }
+    if some := [name for name, there in wrong.items() if there]:
+        raise UsageError(
+            f"{', '.join(some)}: with a sample of queries, tests and intervals are those of "
+            "Student's t; leave it out.",
+            code="conflicting-options",
+        )
 
 
 def _zero_grades(run: ScoredRun) -> Iterator[str]:

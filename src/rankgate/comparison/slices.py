@@ -17,7 +17,9 @@ from rankgate.evaluation.slices import in_order
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.comparison.design import Design
     from rankgate.comparison.inference import Test
+    from rankgate.comparison.paired import Figures
     from rankgate.comparison.values import PairedValues
     from rankgate.data.comparison import ScoredRun
 
@@ -30,6 +32,7 @@ def sliced(
     tags: Sequence[str],
     test: Test,
     table_of: Callable[..., pl.DataFrame],
+    design: Design | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Figures of each value of each tag, corrected by BH over a tag's values; interactions.
 
@@ -47,14 +50,7 @@ def sliced(
         belongs = np.array([own.get(query) or "" for query in values.query_ids], dtype=object)
         groups = in_order(list(set(belongs)))
         items = [
-            figures(
-                replace(
-                    values,
-                    baseline=values.baseline[belongs == each],
-                    candidate=values.candidate[belongs == each],
-                ),
-                test,
-            )
+            _figures(_part(values, belongs == each), test, design, (tag, str(each)))
             for each in groups
         ]
         p = correct(np.stack([each.p_raw for each in items]), "bh")
@@ -63,11 +59,28 @@ def sliced(
             parts.append(
                 table.select(pl.lit(tag).alias("tag"), pl.lit(name or "(none)").alias("value"), "*")
             )
-        rows += _interactions(tag, values, belongs, groups)
+        if design is None:
+            rows += _interactions(tag, values, belongs, groups)
     schema = {"tag": pl.String, "value": pl.String, **METRICS}
     added = {"tag": pl.String, "metric": pl.String, "p_value": pl.Float64}
     empty = pl.DataFrame(schema=schema)
     return pl.concat([empty, *parts]), pl.DataFrame(rows, schema=added)
+
+
+def _part(values: PairedValues, rows: NDArray[np.bool_]) -> PairedValues:
+    """The values of some queries."""
+    return replace(
+        values,
+        query_ids=[query for query, there in zip(values.query_ids, rows, strict=True) if there],
+        baseline=values.baseline[rows],
+        candidate=values.candidate[rows],
+    )
+
+
+def _figures(
+    values: PairedValues, test: Test, design: Design | None, slice_: tuple[str, str]
+) -> Figures:
+    return figures(values, test) if design is None else design.figures(values, test, slice_)
 
 
 def _interactions(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.column_map import ColumnMap, mapped
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import ColumnsLike, QrelsLike, RunLike, RunsLike, TableLike, TagsLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.evaluation.lists.builder import ListBuilder
+    from rankgate.evaluation.sample import Sample
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
 
@@ -40,6 +42,7 @@ def evaluate(
     *,
     overrides: Overrides | Sequence[str] = (),
     bounds: bool = False,
+    sample: Sample | TableLike | None = None,
     extra: Sequence[Metric] = (),
     columns: ColumnsLike | None = None,
     catalogue: int | Iterable[object] | None = None,
@@ -78,6 +81,10 @@ def evaluate(
             or as words, ``["nDCG.gain=exp"]``.
         bounds: also the least and greatest value that any grades of the unjudged documents give
             (``low``, ``high``), and the values if they were all irrelevant, and all best.
+        sample: how the judged queries were drawn: random (each had the same chance), or a table
+            with query_id and query_inclusion (its chance), query_stratum or weight (how much it
+            counts), such as a pool's; means are then those of the queries drawn from, with their
+            95% intervals.
         extra: additional metrics that can be named.
         columns: the columns of CSV and TSV files and frames that have no usual name, as in
             query=search_term,doc=sku,grade=final_rating; or a mapping from our columns to theirs.
@@ -177,7 +184,19 @@ def evaluate(
     labels = tuple(label for label, _ in every)
     lower = tuple(label for label, each in every if not each.higher_is_better)
     means = slice_means(scored, tags, slices)
-    return Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored), lower, means)
+    result = Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored), lower, means)
+    if sample is None:
+        return result
+    if bounds or slices:
+        raise UsageError(
+            "bounds and slices of an evaluation are of the judged queries, not of those that they "
+            "were drawn from; leave them or the sample out (compare has slices with a sample).",
+            code="conflicting-options",
+        )
+    from rankgate.evaluation.weighted import weighted  # few ask for it
+
+    runs_of_all, table = weighted(scored, every, sample)
+    return replace(result, runs=runs_of_all, weighted=table)
 
 
 def _lists(

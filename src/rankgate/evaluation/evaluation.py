@@ -43,6 +43,8 @@ class Evaluation(Result):
         runs: the scores of each run, in the order given.
         lower: the metrics that are better when lower.
         slices: the means over slices of queries, by `slices.SCHEMA`; None if not asked for.
+        weighted: means over the queries that a sample was drawn from, with their intervals: the
+            columns of ``evaluation.weighted.WEIGHTED``; None where nothing was said of a sample.
     """
 
     kind: ClassVar[str] = "evaluation"
@@ -63,6 +65,7 @@ class Evaluation(Result):
     runs: tuple[Scores, ...]
     lower: tuple[str, ...] = ()
     slices: pl.DataFrame | None = None
+    weighted: pl.DataFrame | None = None
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -98,6 +101,7 @@ class Evaluation(Result):
             **({"lower": list(self.lower)} if self.lower else {}),
             "runs": [self._run(scores, per_query=per_query) for scores in self.runs],
             **({} if self.slices is None else {"slices": self.slices.to_dicts()}),
+            **({} if self.weighted is None else {"weighted": self.weighted.to_dicts()}),
         }
 
     def _run(self, scores: Scores, *, per_query: bool) -> dict[str, Any]:
@@ -127,7 +131,9 @@ class Evaluation(Result):
         metrics = tuple(values["runs"][0]["mean"])
         lower = tuple(values.get("lower", ()))
         slices = pl.DataFrame(values["slices"], SLICES) if "slices" in values else None
-        return cls(values["qrels"], values["convention"], metrics, runs, lower, slices)
+        table = values.get("weighted")
+        sampled = None if table is None else frame(table, dict.fromkeys(table[0]))
+        return cls(values["qrels"], values["convention"], metrics, runs, lower, slices, sampled)
 
     def joined(self, other: Evaluation) -> Evaluation:
         """Both evaluations as one, to be compared.

@@ -16,6 +16,7 @@ from rankgate.data.formats.tags import tags_of
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics, is_of_lists, known_metrics
 from rankgate.evaluation.sequences.asked import in_tasks, refuse_with_tasks
+from rankgate.metrics.declare import NO_MEANS
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.alignment.tops import tops
@@ -171,9 +172,6 @@ def _builder(lists: Mapping[str, Metric], how: Convention, context: Context) -> 
     return ListBuilder.of(lists, how, context)
 
 
-_NO_MEANS = {"sum": "a sum", "geometric": "a geometric mean", "weighted": "a weighted mean"}
-
-
 def _refuse_no_means(metrics: Sequence[tuple[str, Metric]]) -> None:
     """A comparison is of means; a number made otherwise would be another one here than in eval.
 
@@ -181,9 +179,9 @@ def _refuse_no_means(metrics: Sequence[tuple[str, Metric]]) -> None:
         UsageError: a metric whose number for many queries is no plain mean.
     """
     for label, metric in metrics:
-        if metric.aggregate in _NO_MEANS:
+        if metric.aggregate in NO_MEANS:
             raise UsageError(
-                f"{label} is {_NO_MEANS[metric.aggregate]} over queries, and only plain means are "
+                f"{label} is {NO_MEANS[metric.aggregate]} over queries, and only plain means are "
                 "compared query by query; leave it out, and see it with rankgate eval.",
                 code="unsupported-metric",
             )

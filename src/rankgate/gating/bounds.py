@@ -100,9 +100,9 @@ def check_bound(
     if isinstance(values, Drawn):
         return _drawn(values, bound, terms)
     n = len(values)
-    if n < LEAST:
+    if n < terms.least:
         some = "1 query has" if n == 1 else f"{n} queries have"
-        why = f"{some} a value on both sides; fewer than {LEAST} decide nothing"
+        why = f"{some} a value on both sides; fewer than {terms.least} decide nothing"
         mean = float(values.mean()) if n else None
         return BoundCheck("inconclusive", n, mean, None, None, None, None, why)
     table = values[:, None]

@@ -10,6 +10,7 @@ from rankgate.comparison.whole import Drawn
 from rankgate.errors import UsageError
 from rankgate.gating.evidence import Evidence, Inputs, Terms
 from rankgate.gating.flips import checked
+from rankgate.gating.intervals import LEAST
 from rankgate.gating.redrawing import flip_rate
 from rankgate.gating.rule import Outcome
 from rankgate.gating.rules import RULES
@@ -64,6 +65,7 @@ def decide(
         comparison.seed,
         today,
         policy["looks"] == "anytime",
+        least=LEAST if inputs is None or inputs.design is None else inputs.design.least,
     )
     evidence = Evidence(comparison, terms, inputs or Inputs())
     _refuse(policy, evidence)
@@ -151,6 +153,8 @@ def _share(policy: Policy, looks: LookNumber | None) -> float:
 
 def _notes(policy: Policy, evidence: Evidence, looks: LookNumber | None) -> list[str]:
     items = [*_control(policy, evidence), *_skewed(policy, evidence)]
+    if (design := evidence.inputs.design) is not None:
+        items.append(f"{design.words}; what unjudged documents could change is not asked")
     if looks is None:
         return items
     if policy["looks"] != "warn":

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.comparison.comparison import Comparison
+    from rankgate.comparison.design import Contrast, Design
     from rankgate.comparison.whole import Drawn, Whole
+    from rankgate.stats.represented import Represented
     from rankgate.unjudged.drawn_values import DrawnValues
 
 
@@ -97,6 +99,7 @@ class Terms:
         seed: of what is drawn.
         today: the day, as 2026-01-31, for exceptions that expire.
         anytime: whether intervals hold at every look while queries are added.
+        least: fewer queries than this decide nothing.
     """
 
     alpha: float = 0.05
@@ -107,6 +110,7 @@ class Terms:
     seed: int = 0
     today: str = ""
     anytime: bool = False
+    least: int = 10
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,7 @@ class Inputs:
             ``query_id``, ``doc_id``, ``rank``; None where there are none.
         slices: by slice, states and latencies of its queries, where a rule counts them.
         values_only: whether only values of queries are known, and neither judgments nor lists.
+        design: how judged queries stand for those that matter; None where each is one of them.
     """
 
     noise: Mapping[str, float] = field(default_factory=dict)
@@ -136,6 +141,7 @@ class Inputs:
     unjudged_lists: pl.DataFrame | None = None
     slices: Mapping[str, Counted] = field(default_factory=dict)
     values_only: bool = False
+    design: Design | None = None
 
 
 @dataclass(frozen=True)
@@ -175,14 +181,14 @@ class Evidence:
         """The baseline's mean over the queries of a slice, or its number about all lists."""
         if whole := self.inputs.wholes.get((metric, slice_)):
             return whole.baseline
-        mean = self.queries(metric, slice_)["baseline"].mean()
-        return mean if isinstance(mean, float) else 0.0
+        values = self.measured(metric, slice_, lambda baseline, _: baseline)
+        return float(values.mean()) if len(values) else 0.0
 
     def own(self, metric: str, slice_: str | None) -> NDArray[np.float64] | Drawn:
         """The candidate's value of each query, or its number about all lists."""
         if whole := self.inputs.wholes.get((metric, slice_)):
             return whole.own
-        return self.queries(metric, slice_)["candidate"].to_numpy()
+        return self.measured(metric, slice_, lambda _, candidate: candidate)
 
     def gains(self, metric: str, slice_: str | None) -> NDArray[np.float64] | Drawn:
         """What the candidate gains by each query, or by all lists together.
@@ -191,7 +197,28 @@ class Evidence:
         """
         if whole := self.inputs.wholes.get((metric, slice_)):
             return whole.gain(lower=self.lower(metric))
-        return self.queries(metric, slice_)["gain"].to_numpy()
+        return self.measured(metric, slice_, self.gained(metric))
+
+    def gained(self, metric: str) -> Contrast:
+        """By how much the candidate is better, of values of both."""
+        sign = -1.0 if self.lower(metric) else 1.0
+        return lambda baseline, candidate: sign * (candidate - baseline)
+
+    def measured(self, metric: str, slice_: str | None, contrast: Contrast) -> NDArray[np.float64]:
+        """A contrast of both systems by query, as the design has it."""
+        if self.inputs.design is not None:
+            return self.represented(metric, slice_, contrast).values
+        table = self.queries(metric, slice_)
+        return contrast(table["baseline"].to_numpy(), table["candidate"].to_numpy())
+
+    def represented(self, metric: str, slice_: str | None, contrast: Contrast) -> Represented:
+        """The estimate of a contrast of both systems, where there is a design."""
+        assert self.inputs.design is not None
+        table = self.queries(metric, slice_)
+        own = contrast(table["baseline"].to_numpy(), table["candidate"].to_numpy())
+        tag, _, value = (slice_ or "").partition("=")
+        part = (tag, value) if slice_ is not None else None
+        return self.inputs.design.estimate(table["query_id"].to_list(), own, metric, contrast, part)
 
     def gain_range(self, metric: str) -> tuple[float, float] | None:
         """The largest loss and the largest gain of a query that there can be."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 
 from rankgate.comparison.compared import latency_of, of_slice, states_of
+from rankgate.comparison.design import Design
 from rankgate.comparison.inference import Test
 from rankgate.comparison.list_metrics import ComparedLists, with_wholes
 from rankgate.comparison.pairs import Rules, compared
@@ -22,11 +23,15 @@ from rankgate.declare import Range
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import EVERY, Context
 from rankgate.evaluation.evaluate import rankings_among
+from rankgate.evaluation.predicted import scored_by_model
+from rankgate.evaluation.sample import Sample, refuse_without
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.evaluation.training import Train
 from rankgate.gating.admissions import admissions
-from rankgate.gating.decide import decide, stale
-from rankgate.gating.evidence import Counted, Drift, Inputs
+from rankgate.gating.against_saved import chosen, drift_of, noise_of, stale_verdict
+from rankgate.gating.decide import decide
+from rankgate.gating.designed import refuse_undesigned
+from rankgate.gating.evidence import Counted, Inputs
 from rankgate.gating.flips import values_under_drawn_grades
 from rankgate.gating.given import gate_scores
 from rankgate.gating.impossible import refuse_impossible
@@ -91,6 +96,8 @@ def gate(
     scores: Sequence[ScoresLike] | ScoresLike = (),
     direction: Mapping[str, str] | None = None,
     columns: ColumnsLike | None = None,
+    sample: Sample | TableLike | None = None,
+    predicted: QrelsLike | None = None,
     names: Sequence[str] = (),
     context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -136,6 +143,11 @@ def gate(
             rankgate does not know, by its name.
         columns: the columns of CSV and TSV files and frames that have no usual name, as in
             query=search_term,doc=sku,grade=final_rating; or a mapping from our columns to theirs.
+        sample: how the judged queries were drawn: random (each had the same chance), or a table
+            with query_id and query_inclusion (its chance), query_stratum or weight (how much it
+            counts), such as a pool's; rules are then about the queries drawn from.
+        predicted: a model's judgments of all queries; those of people, of a sample of the
+            queries, correct its bias.
         names: of the baseline and the candidate, instead of their own.
         context: the inputs from `train` to `sequences` in one value, instead of them.
         on_progress: called with the current step.
@@ -167,12 +179,15 @@ def gate(
     )
     say = on_progress or (lambda _: None)
     rules, kept = _policy(policy, Path(folder)), Path(folder) / baselines.FOLDER
+    refuse_without(predicted, sample)
+    drawn = None if sample is None else Sample.of(sample)
     today = today or datetime.now(UTC).strftime("%Y-%m-%d")
     if not isinstance(scores, list | tuple) or scores:
-        _refuse_inputs(context, noise)
+        _refuse_inputs(context, noise, predicted)
         return gate_scores(
             scores, (baseline, candidate), rules, interval=_interval(rules), direction=direction,
             tags=_tags(tags, rules), extra=extra, today=today, redraws=redraws, names=names,
+            sample=drawn,
         )  # fmt: skip
     if qrels is None or baseline is None or candidate is None or direction:
         raise UsageError(
@@ -197,6 +212,8 @@ def gate(
             code="conflicting-options",
         )
     of_lists = [name for name in rules.metrics if name not in rankings]
+    if drawn is not None:
+        refuse_undesigned(rules, of_lists, saved if predicted is not None else None)
     scorer = Scorer.of(
         qrels,
         [*metrics, *of_lists],
@@ -214,9 +231,9 @@ def gate(
     refuse_unfinished(*old, run, partly=rules["unequal"] != "refuse")
     other = scorer.scored(run)
     if saved is not None and saved.baseline.system.qrels_sha256 != scorer.qrels.sha256:
-        return _stale(saved, other, rules)
+        return stale_verdict(saved, other, rules)
     say("scoring the baseline")
-    base = _chosen(saved, metrics, rules) if saved else scorer.scored(*old)
+    base = chosen(saved, metrics, rules) if saved else scorer.scored(*old)
     base, other = systems_apart([base, other], [None if saved else baseline, candidate], names)
     test = Test(
         interval=_interval(rules),
@@ -227,39 +244,44 @@ def gate(
     again = [scorer.scored(run) for run in noise]
     base, other = _with_activity([base, other], rules, given)
     lists = ComparedLists.of(scorer, [base, other, *again])
+    models = [] if predicted is None else scored_by_model(scorer, predicted, columns, [*old, run])
     (result,) = compared(
         lists.scored(0, base),
         lists.scored(1, other),
-        Rules(test, unequal=rules["unequal"], slices=(), sizes=False),
+        Rules(test, unequal=rules["unequal"], slices=(), sizes=False, sample=drawn),
+        models,
     )
     wholes = lists.wholes(
         result, rules.lists["resamples"], slices=(rule.slice for rule in rules.rules)
     )
     looks = place(saved.looks, other) if saved else None
     inputs = Inputs(
-        noise=_noise(saved, [base, *again], rankings) | lists.noise(len(again)),
-        holes=values_under_drawn_grades(scorer, base, other, rules),
+        noise=noise_of(saved, [base, *again], rankings) | lists.noise(len(again)),
+        holes={} if drawn else values_under_drawn_grades(scorer, base, other, rules),
         ranges=_ranges(every),
-        drift=_drift(base, other) if saved else None,
+        drift=drift_of(base, other) if saved else None,
         admissions=admissions(rules),
         wholes=wholes,
         unjudged_lists=_unjudged_lists(rules, scorer, run),
         slices=_slices(rules, base, other),
+        design=None if drawn is None else Design.of(drawn, models, rules["unequal"]),
     )
     result = with_wholes(result, wholes, lists.warnings)
+    redraws = 0 if drawn else redraws
     verdict = decide(result, rules, inputs, looks=looks, today=today, redraws=redraws)
     return _logged(verdict, saved, other, record=record) if saved else verdict
 
 
-def _refuse_inputs(context: Context, noise: Sequence[Any]) -> None:
+def _refuse_inputs(context: Context, noise: Sequence[Any], predicted: object) -> None:
     """Check that nothing asks for what scores alone cannot say.
 
     Raises:
-        UsageError: inputs of metrics of lists, or runs to measure noise.
+        UsageError: inputs of metrics of lists, runs to measure noise, judgments of a model.
     """
-    if context != Context() or noise:
+    if context != Context() or noise or predicted is not None:
         raise UsageError(
-            "metrics of lists and noise take judgments and runs, not scores; leave them out.",
+            "metrics of lists, noise and predicted judgments take judgments and runs, not scores; "
+            "leave them out.",
             code="conflicting-options",
         )
 
@@ -315,77 +337,6 @@ def _interval(rules: Policy) -> Interval:
     """Of the table; rules make their own."""
     interval: Interval = "t" if rules["interval"] == "guaranteed" else rules["interval"]
     return interval
-
-
-def _chosen(saved: Saved, metrics: Sequence[str], rules: Policy) -> ScoredRun:
-    """The saved system with the metrics of the policy.
-
-    Raises:
-        UsageError: it was saved without one of them, or with shorter lists.
-    """
-    system = saved.baseline.system
-    lacking = [metric for metric in metrics if metric not in system.metrics]
-    if lacking:
-        raise UsageError(
-            f"the baseline {saved.baseline.name} was saved without {', '.join(lacking)}; save it "
-            f"anew: rankgate baseline save {saved.baseline.name} QRELS RUN --force, with "
-            f"{' '.join(f'-m {metric}' for metric in metrics)}.",
-            code="baseline-lacks",
-        )
-    if system.depth < rules.depth:
-        raise UsageError(
-            f"the baseline {saved.baseline.name} has lists of {system.depth} documents, and the "
-            f"policy looks at {rules.depth}; save it again: rankgate baseline save "
-            f"{saved.baseline.name} QRELS RUN --force --depth {rules.depth}.",
-            code="baseline-lacks",
-        )
-    scores = system.scores.filter(pl.col("metric").is_in(list(metrics)))
-    return replace(system, metrics=tuple(metrics), scores=scores)
-
-
-def _stale(saved: Saved, candidate: ScoredRun, rules: Policy) -> Verdict:
-    """Other judgments than the baseline was scored by: what changed is not the system alone."""
-    system, drift = saved.baseline.system, _drift(saved.baseline.system, candidate)
-    reason = (
-        f"the baseline {saved.baseline.name} was scored by other judgments "
-        f"({system.qrels_sha256[:12]}) than the candidate ({candidate.qrels_sha256[:12]}): "
-        f"{drift.words}"
-    )
-    after = (
-        f"save it again by these judgments: rankgate baseline save {saved.baseline.name} QRELS RUN "
-        "--force"
-    )
-    hashes = {
-        "qrels": candidate.qrels_sha256,
-        "baseline": system.sha256,
-        "candidate": candidate.sha256,
-        "policy": rules.sha256,
-    }
-    return stale(rules, (saved.baseline.name, candidate.name), drift, reason, after, hashes)
-
-
-def _drift(saved: ScoredRun, now: ScoredRun) -> Drift:
-    """What changed between the judgments that a system was saved by and those of today."""
-    then, today = (set(system.queries["query_id"].to_list()) for system in (saved, now))
-    both = saved.lists.join(now.lists, on=["query_id", "doc_id"], how="inner")
-    other = both.filter(pl.col("grade").ne_missing(pl.col("grade_right")))
-    return Drift(
-        len(then),
-        tuple(sorted(then - today)),
-        tuple(sorted(today - then)),
-        saved.qrels_sha256 != now.qrels_sha256,
-        len(other),
-    )
-
-
-def _noise(
-    saved: Saved | None, systems: Sequence[ScoredRun], metrics: Sequence[str]
-) -> dict[str, float]:
-    """The floor that the baseline has recorded, or that further runs of its system show."""
-    floor = dict(saved.baseline.noise) if saved else {}
-    if len(systems) > 1:
-        floor |= {metric: baselines.spread(metric, systems) for metric in metrics}
-    return floor
 
 
 def _unjudged_lists(rules: Policy, scorer: Scorer, run: Run) -> pl.DataFrame | None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rankgate.comparison.design import Design
 from rankgate.comparison.inference import Test
 from rankgate.comparison.pairs import Rules, compared
 from rankgate.comparison.scores.systems import given_scores
 from rankgate.errors import UsageError
 from rankgate.gating.decide import decide
+from rankgate.gating.designed import refuse_undesigned
 from rankgate.gating.evidence import Inputs
 from rankgate.scoring.run_names import systems_apart
 
 if TYPE_CHECKING:
     from rankgate.comparison.inference import Interval
     from rankgate.data.inputs import TagsLike
+    from rankgate.evaluation.sample import Sample
     from rankgate.gating.policy import Policy
     from rankgate.gating.verdict import Verdict
     from rankgate.metrics.declare import Metric
@@ -38,6 +41,7 @@ def gate_scores(
     today: str = "",
     redraws: int = 0,
     names: Sequence[str] = (),
+    sample: Sample | None = None,
 ) -> Verdict:
     """Decide by a policy; rules that look at lists stay inconclusive.
 
@@ -52,6 +56,7 @@ def gate_scores(
         today: the day, for exceptions that expire.
         redraws: as of ``gate``.
         names: of the baseline and the candidate, instead of their own.
+        sample: how the queries were drawn.
 
     Raises:
         InputError: tables that cannot be read, with file and line.
@@ -82,6 +87,12 @@ def gate_scores(
         interval=interval, level=1 - rules["alpha"], power=rules["power"], seed=rules["seed"]
     )
     base, other = systems_apart(both, [], names)
-    (result,) = compared(base, other, Rules(test, unequal=rules["unequal"], sizes=False))
-    inputs = Inputs(ranges=found.ranges, values_only=True)
-    return decide(result, rules, inputs, today=today, redraws=redraws).noted(_HOLES)
+    (result,) = compared(
+        base, other, Rules(test, unequal=rules["unequal"], sizes=False, sample=sample)
+    )
+    if sample is not None:
+        refuse_undesigned(rules, (), None)
+    design = None if sample is None else Design(sample)
+    inputs = Inputs(ranges=found.ranges, values_only=True, design=design)
+    again = 0 if design else redraws
+    return decide(result, rules, inputs, today=today, redraws=again).noted(_HOLES)

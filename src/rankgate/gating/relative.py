@@ -9,6 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.comparison.design import Contrast
     from rankgate.gating.evidence import Evidence
     from rankgate.gating.rule import Rule
 
@@ -23,6 +24,16 @@ def beyond(gain: Floats, baseline: Floats, share: float) -> Floats:
     """
     sign = np.where(baseline.mean(axis=0) < 0, -1.0, 1.0)
     return np.asarray(gain + share * sign * baseline, np.float64)
+
+
+def allowed(gained: Contrast, share: float, *, turned: bool = False) -> Contrast:
+    """`beyond` of the values of both systems; with ``turned`` of what the baseline gains."""
+    sign = -1.0 if turned else 1.0
+
+    def contrast(baseline: Floats, candidate: Floats) -> Floats:
+        return beyond(sign * gained(baseline, candidate), baseline, share)
+
+    return contrast
 
 
 def shifted_range(rule: Rule, evidence: Evidence) -> tuple[float, float] | None:

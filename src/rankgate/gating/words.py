@@ -10,14 +10,18 @@ import polars as pl
 from rankgate.comparison.whole import Drawn
 from rankgate.gating.intervals import SLACK
 from rankgate.gating.rule import Outcome
+from rankgate.stats.interval import student_quantile
+from rankgate.stats.represented import sample_needed
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from rankgate.comparison.design import Design
     from rankgate.gating.bounds import BoundCheck
     from rankgate.gating.evidence import Evidence
     from rankgate.gating.rule import Rule
+    from rankgate.stats.represented import Represented
 
 _MOST = 9  # decimals
 
@@ -160,9 +164,11 @@ def settled(
     claim = _claim(margin, loss=loss)
     if result.status == "inconclusive":
         reason = f"{interval} does not show whether it is {claim}"
-        return Outcome(
-            "inconclusive", reason, _next(result, margin, loss=loss, whole=whole), **figures
-        )
+        after = _next(result, margin, loss=loss, whole=whole)
+        if (design := evidence.inputs.design) is not None and design.predicted is not None:
+            found = evidence.represented(metric, rule.slice, evidence.gained(metric))
+            after = _more_people(found, -margin if loss else margin, evidence, design, rule)
+        return Outcome("inconclusive", reason, after, **figures)
     reason = f"{interval}: {'not ' * ((result.status == 'pass') == loss)}{claim}"
     look = "look at what the lists show" if whole else "look at the worst queries"
     return Outcome(
@@ -226,6 +232,25 @@ def _next(result: BoundCheck, margin: float, *, loss: bool, whole: bool) -> str:
     if result.more:
         steps.append(f"add about {result.more:,} {these} like these, if the difference stays")
     return "; ".join(steps) or f"add {these}, or ask for less"
+
+
+def _more_people(
+    found: Represented, bound: float, evidence: Evidence, design: Design, rule: Rule
+) -> str:
+    """How many more queries people must judge where a model has judged all of them."""
+    terms, n = evidence.terms, len(found.values)
+    every = design.size(rule["metric"], rule.slice)
+    reach = student_quantile(n - 1, 1 - terms.alpha) + student_quantile(n - 1, terms.power)
+    size = sample_needed(found, found.mean - bound, reach, every)
+    if size is None:
+        return (
+            f"people's judgments of all {every:,} queries that the model judged would not show it "
+            "either: let the model judge more queries"
+        )
+    return (
+        f"let people judge about {max(1, size - n):,} more of the {every:,} queries that the model "
+        "judged, drawn at random, if the difference stays"
+    )
 
 
 def unseen_value(

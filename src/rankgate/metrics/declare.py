@@ -29,6 +29,10 @@ _BOUNDED_WITH = (
 """What the parameters of these names leave as it is, unless a metric declares otherwise."""
 
 
+NO_MEANS = {"sum": "a sum", "geometric": "a geometric mean", "weighted": "a weighted mean"}
+"""How numbers over queries are made that are no plain means."""
+
+
 @dataclass(frozen=True, repr=False)
 class Metric(Declared):
     """A kernel with its declaration; a value, never changed, compared field by field.

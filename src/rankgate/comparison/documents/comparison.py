@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from rankgate.comparison.documents import represented as of_sample
 from rankgate.comparison.documents.heads import interval_head, p_head
 from rankgate.comparison.documents.systems import of_many
 from rankgate.comparison.method import signed_ranks, way
@@ -87,6 +88,7 @@ def grids(
     """Every table of a comparison with its heading, those that say something."""
     tables = [
         ("", figures(result, two_sided=two_sided)),
+        (of_sample.heading(result), of_sample.represented(result)),
         ("", effects(result)),
         (_relative_heading(result), relative(result)),
         (_equivalence_heading(result), equivalence(result)),
@@ -99,6 +101,8 @@ def grids(
             tables.append(
                 (f"{metric}: worst queries ({len(lost.rows)} of {count} that lost)", lost)
             )
+        tables.append((f"{metric}: worst queries by the model alone",
+                       of_sample.predicted(result, metric, worst)))  # fmt: skip
     tables += [
         ("latency in ms", _latency(result)),
         ("states of queries", _states(result)),
@@ -236,7 +240,7 @@ def notes(result: Comparison, *, several: bool = False) -> str:
     return (
         f"delta is {name} minus {printable(result.baseline.name)}, "
         f"mean over queries; {drawn}{signed_ranks(result.zeros, result.signed_ranks)}, "
-        f"{corrected(result.correction)}. "
+        f"{corrected(result.correction)}. {of_sample.note(result)}"
         f"Detectable is the smallest true difference that these queries show "
         f"with a power of {result.power:.0%}{after}: not significant is not the same as not worse."
     )

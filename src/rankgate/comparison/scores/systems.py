@@ -75,6 +75,7 @@ def refuse_with_scores(
     overrides: Overrides | Sequence[str],
     depth: int,
     context: Context,
+    predicted: object | None = None,
 ) -> None:
     """Check that nothing asks for what scores alone cannot say.
 
@@ -85,6 +86,7 @@ def refuse_with_scores(
         "convention": chosen_convention(convention, overrides) != chosen_convention("trec"),
         "depth": depth != DEPTH,
         "inputs of metrics of lists": context != Context(),
+        "predicted judgments": predicted is not None,
     }  # fmt: skip
     if wrong := [name for name, there in given.items() if there]:
         raise UsageError(

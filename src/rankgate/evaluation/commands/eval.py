@@ -36,6 +36,7 @@ _OF_RUNS = ("columns", "tags", "slices")
 @options.convention
 @click.option("--per-query", is_flag=True, help="Show each query, not only the means.")
 @options_of(evaluate, "bounds")
+@options_of(evaluate, "sample random|FILE")
 @options_of(evaluate, "columns NAME=COLUMN,...")
 @options_of(evaluate, "tags FILE", "slices TAG --slice")
 @options.scale

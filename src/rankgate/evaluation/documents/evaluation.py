@@ -10,6 +10,7 @@ import polars as pl
 
 from rankgate.present.document import Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
+from rankgate.present.figures import number
 from rankgate.present.grid import Grid
 from rankgate.present.numbers import column, decimal
 
@@ -39,6 +40,9 @@ def document(result: Evaluation, *, per_query: bool = False) -> Document:
     """Means and counts of every run; every query of every run too, if asked for."""
     tables = [Table("", means(result)), *slices(result), Table("", counts(result))]
     tables += states(result)
+    if result.weighted is not None:
+        tables.insert(1, Table("means over the queries that these were drawn from",
+                               intervals(result.weighted)))  # fmt: skip
     each = queries(result) if per_query else ()
     named = [Table(run.run, grid) for run, grid in zip(result.runs, each, strict=False)]
     warnings = Warnings(tuple(notice.text for notice in result.notices))
@@ -92,6 +96,18 @@ def means(result: Evaluation) -> Grid:
 def _end(scores: Scores | None, metric: str) -> float | None:
     """One end of the bounds of a mean, if there is one."""
     return None if scores is None else scores.means.get(metric)
+
+
+def intervals(table: pl.DataFrame) -> Grid:
+    """One row a run and metric: the mean over the population, and its interval."""
+    rows = [
+        (row["run"], row["metric"], str(row["queries"]), number(row["effective"], 1),
+         decimal(row["mean"]), f"[{decimal(row['low'])}, {decimal(row['high'])}]")
+        for row in table.iter_rows(named=True)
+    ]  # fmt: skip
+    level = f"{table['level'][0]:.0%} interval"
+    head = ("run", "metric", "queries", "effective\nqueries", "mean", level)
+    return Grid(head, tuple(rows), frozenset({0, 1}))
 
 
 def counts(result: Evaluation) -> Grid:

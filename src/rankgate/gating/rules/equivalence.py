@@ -11,7 +11,7 @@ from rankgate.comparison.whole import Drawn
 from rankgate.declare import Parameter, Range
 from rankgate.gating.bounds import check_bound
 from rankgate.gating.intervals import statuses
-from rankgate.gating.relative import beyond, shifted_range
+from rankgate.gating.relative import allowed, beyond, shifted_range
 from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import unmoved, within
 
@@ -38,12 +38,14 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     if share is None or isinstance(gains, Drawn):
         sides = [check_bound(each, -margin, terms, limits) for each in (gains, -gains)]
     else:
-        baseline = evidence.queries(metric, rule.slice)["baseline"].to_numpy()
-        limits = shifted_range(rule, evidence)
+        limits, gained = shifted_range(rule, evidence), evidence.gained(metric)
         sides = [
-            check_bound(beyond(each, baseline, share), 0.0, terms, limits).shifted(-margin)
-            for each in (gains, -gains)
-        ]
+            check_bound(
+                evidence.measured(metric, rule.slice, allowed(gained, share, turned=turned)),
+                0.0, terms, limits,
+            ).shifted(-margin)
+            for turned in (False, True)
+        ]  # fmt: skip
     return within(rule, evidence, (sides[0], sides[1]), margin)
 
 

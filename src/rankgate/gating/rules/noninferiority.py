@@ -10,7 +10,7 @@ from rankgate.comparison.whole import Drawn
 from rankgate.declare import Parameter, Range
 from rankgate.gating.bounds import check_bound
 from rankgate.gating.intervals import statuses
-from rankgate.gating.relative import beyond, shifted_range
+from rankgate.gating.relative import allowed, beyond, shifted_range
 from rankgate.gating.rule import Outcome, RuleKind
 from rankgate.gating.words import settled, unmoved
 
@@ -32,7 +32,7 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     if share is None or isinstance(gains, Drawn):
         result = check_bound(gains, -margin, evidence.terms, evidence.gain_range(metric))
     else:
-        values = beyond(gains, evidence.queries(metric, rule.slice)["baseline"].to_numpy(), share)
+        values = evidence.measured(metric, rule.slice, allowed(evidence.gained(metric), share))
         result = check_bound(values, 0.0, evidence.terms, shifted_range(rule, evidence)).shifted(
             -margin
         )

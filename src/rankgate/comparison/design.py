@@ -1,0 +1,242 @@
+"""Differences estimated for the queries that matter: weighted, or with a model's judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.comparison.compared import queries_of
+from rankgate.comparison.design_tables import PREDICTIONS, REPRESENTED
+from rankgate.comparison.paired import figures
+from rankgate.comparison.values import values_of
+from rankgate.stats.represented import (
+    Population,
+    conformal_reach,
+    effective_size,
+    represented,
+    sample_needed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.comparison.inference import Test
+    from rankgate.comparison.paired import Figures
+    from rankgate.comparison.values import PairedValues
+    from rankgate.data.comparison import ScoredRun
+    from rankgate.evaluation.sample import Sample
+    from rankgate.stats.represented import Represented
+
+    Floats = NDArray[np.float64]
+    Contrast = Callable[[Floats, Floats], Floats]
+
+LEAST = 20
+"""Fewer queries judged by people correct no model: their intervals cover too rarely
+(docs/validity.md)."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """How judged queries stand for those that matter.
+
+    Attributes:
+        sample: how they were drawn.
+        predicted: of every query that the model judged ``query_id``, ``metric``, ``baseline``,
+            ``candidate`` and tags; None where no model did.
+    """
+
+    sample: Sample
+    predicted: pl.DataFrame | None = None
+
+    @classmethod
+    def of(cls, sample: Sample, models: Sequence[ScoredRun], unequal: str) -> Design:
+        """From a sample, and both systems scored by a model's judgments, if there is one."""
+        if not models:
+            return cls(sample)
+        base, other = models
+        return cls(sample, queries_of(base, other, values_of(base, other, unequal)))
+
+    @property
+    def least(self) -> int:
+        """Fewer queries decide nothing."""
+        return 10 if self.predicted is None else LEAST
+
+    @property
+    def words(self) -> str:
+        """What figures are about, as the begin of a sentence."""
+        source = self.sample.source
+        how = "every query had the same chance" if self.sample.table is None else source
+        if self.predicted is None:
+            return f"figures are of the queries that these were drawn from ({how})"
+        return (
+            "figures are of all queries that the model judged, corrected by those that people "
+            f"judged, a random sample of them ({how})"
+        )
+
+    def size(self, metric: str, slice_: str | None = None) -> int:
+        """How many queries the model judged."""
+        tag, _, value = (slice_ or "").partition("=")
+        return len(self._modelled(metric, (tag, value) if slice_ else None))
+
+    def _modelled(self, metric: str, slice_: tuple[str, str] | None) -> pl.DataFrame:
+        assert self.predicted is not None
+        table = self.predicted.filter(pl.col("metric") == metric)
+        if slice_ is None:
+            return table
+        return table.filter(pl.col(slice_[0]).fill_null("") == slice_[1])
+
+    def estimate(
+        self, queries: Sequence[str], values: Floats, metric: str, contrast: Contrast,
+        slice_: tuple[str, str] | None = None,
+    ) -> Represented:  # fmt: skip
+        """The mean of a contrast of both systems over the population.
+
+        Args:
+            queries: that people judged.
+            values: (n,) the contrast of their values.
+            metric: its label.
+            contrast: of the values of the baseline and of the candidate, such as their difference.
+            slice_: a tag and its value; None for all queries.
+        """
+        weights, strata = self.sample.weights(queries)
+        if self.predicted is None:
+            return represented(values, weights, strata, total=self.sample.population)
+        table = self._modelled(metric, slice_)
+        every = contrast(table["baseline"].to_numpy(), table["candidate"].to_numpy())
+        names = table["query_id"].to_list()
+        place = {query: i for i, query in enumerate(names)}
+        known = every[[place[query] for query in queries]]
+        population = Population(every, self.sample.sizes(names))
+        return represented(values, weights, strata, known, population)
+
+    def figures(
+        self, values: PairedValues, test: Test, slice_: tuple[str, str] | None = None
+    ) -> Figures:
+        """The figures of the population; wins and losses are those of the sample."""
+        raw = figures(values, test)
+        adjusted, base = self.adjusted(values, slice_), raw.baseline.copy()
+        own = figures(adjusted, test)
+        for j, metric in enumerate(values.metrics):
+            rows = ~np.isnan(values.candidate[:, j] - values.baseline[:, j])
+            if rows.any():
+                queries = [query for query, there in zip(values.query_ids, rows, strict=True)
+                           if there]  # fmt: skip
+                first = values.baseline[rows, j]
+                base[j] = self.estimate(queries, first, metric, _first, slice_).mean
+        nan = np.where(raw.n < LEAST, np.nan, 1.0) if self.predicted is not None else 1.0
+        words = tuple(
+            (_few(n),) if self.predicted is not None and n < LEAST else each
+            for n, each in zip(raw.n, own.warnings, strict=True)
+        )
+        needed = own.needed
+        if self.predicted is not None:
+            people = self.table(values, test, slice_)["needed"].cast(pl.Float64)
+            needed = people.fill_null(float("nan")).to_numpy()
+        return replace(
+            own, baseline=base, candidate=base + own.delta, wins=raw.wins, ties=raw.ties,
+            losses=raw.losses, low=own.low * nan, high=own.high * nan, p_raw=own.p_raw * nan,
+            mde=own.mde * nan, needed=needed * nan, gz=raw.gz, warnings=words,
+        )  # fmt: skip
+
+    def adjusted(self, values: PairedValues, slice_: tuple[str, str] | None = None) -> PairedValues:
+        """Values of n queries whose mean difference is the estimate, and its spread the error."""
+        delta = values.candidate - values.baseline
+        result = np.full_like(delta, np.nan)
+        for j, metric in enumerate(values.metrics):
+            rows = np.flatnonzero(~np.isnan(delta[:, j]))
+            if len(rows):
+                queries = [values.query_ids[i] for i in rows]
+                found = self.estimate(queries, delta[rows, j], metric, _difference, slice_)
+                result[rows, j] = found.values
+        return replace(values, baseline=np.zeros_like(delta), candidate=result)
+
+    def table(
+        self, values: PairedValues, test: Test, slice_: tuple[str, str] | None = None
+    ) -> pl.DataFrame:
+        """`REPRESENTED`: what the estimates are made of."""
+        rows = [self._row(values, j, test, slice_) for j in range(len(values.metrics))]
+        return pl.DataFrame(rows, schema=REPRESENTED)
+
+    def _row(
+        self, values: PairedValues, column: int, test: Test, slice_: tuple[str, str] | None
+    ) -> dict[str, object]:
+        from rankgate.stats.interval import student_quantile
+
+        metric, delta = values.metrics[column], values.candidate - values.baseline
+        rows = np.flatnonzero(~np.isnan(delta[:, column]))
+        queries, own = [values.query_ids[i] for i in rows], delta[rows, column]
+        n = len(rows)
+        if n < 2:
+            return {"metric": metric, "queries": n}
+        found = self.estimate(queries, own, metric, _difference, slice_)
+        weights = self.sample.weights(queries)[0]
+        reach = student_quantile(n - 1, (1 + test.level) / 2)
+        row: dict[str, object] = {
+            "metric": metric, "queries": n,
+            "effective": float(n) if weights is None else effective_size(weights),
+            "people": found.sampled,
+            "people_low": found.sampled - reach * found.sampled_error,
+            "people_high": found.sampled + reach * found.sampled_error,
+        }  # fmt: skip
+        if self.predicted is None:
+            return row
+        table = self._modelled(metric, slice_)
+        every = (table["candidate"] - table["baseline"]).to_numpy()
+        share = self.sample.sizes(table["query_id"].to_list())
+        power = student_quantile(10**6, test.power)
+        saving = 1 - found.variance / found.sampled_error**2 if found.sampled_error else 0.0
+        return row | {
+            "population": len(table), "model": float(share @ every / share.sum()),
+            "correlation": _none(found.correlation), "slope": found.slope, "saving": saving,
+            "needed": sample_needed(found, found.mean, reach + power, len(table)),
+        }  # fmt: skip
+
+    def predictions(self, values: PairedValues, level: float) -> pl.DataFrame:
+        """`PREDICTIONS`: the queries that people did not judge; none without a model."""
+        if self.predicted is None:
+            return pl.DataFrame(schema=PREDICTIONS)
+        parts = []
+        for j, metric in enumerate(values.metrics):
+            people = pl.DataFrame(
+                {"query_id": values.query_ids,
+                 "own": values.candidate[:, j] - values.baseline[:, j]},
+                schema_overrides={"query_id": pl.String},
+            ).drop_nans("own")  # fmt: skip
+            delta = (pl.col("candidate") - pl.col("baseline")).alias("delta")
+            every = self.predicted.filter(pl.col("metric") == metric).select("query_id", delta)
+            both = people.join(every, on="query_id")
+            reach = conformal_reach((both["own"] - both["delta"]).to_numpy(), level)
+            ends = [pl.lit(None, dtype=pl.Float64)] * 2
+            if np.isfinite(reach):
+                ends = [pl.col("delta") - reach, pl.col("delta") + reach]
+            left = every.join(people, on="query_id", how="anti", maintain_order="left")
+            parts.append(left.select(
+                "query_id", pl.lit(metric).alias("metric"), "delta",
+                ends[0].alias("low"), ends[1].alias("high"),
+            ))  # fmt: skip
+        return pl.concat(parts)
+
+
+def _difference(baseline: Floats, candidate: Floats) -> Floats:
+    return candidate - baseline
+
+
+def _first(baseline: Floats, _: Floats) -> Floats:
+    return baseline
+
+
+def _none(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _few(n: int) -> str:
+    return (
+        f"{n} queries judged by people are too few to correct a model's judgments: no interval is "
+        f"given below {LEAST}."
+    )

@@ -1,0 +1,76 @@
+"""Is what people judged a random sample of what a model judged?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.errors import InputError, UsageError
+from rankgate.stats.represented import chance_of_sample
+
+if TYPE_CHECKING:
+    from rankgate.comparison.design import Design
+    from rankgate.comparison.values import PairedValues
+
+
+def refuse_unfit(people: PairedValues, design: Design) -> None:
+    """Check that what people judged is a random sample of what the model judged.
+
+    Raises:
+        InputError: the model lacks queries that people judged.
+        UsageError: the sample is not random as far as the model can tell.
+    """
+    sample, predicted = design.sample, design.predicted
+    if predicted is None:
+        return
+    shares = sample.table is not None and sample.table["share"].null_count() < len(sample.table)
+    if shares or sample.population is not None:
+        raise UsageError(
+            "stratum_share and population are for people's judgments alone; with predicted "
+            "judgments these sizes are known: give query_inclusion.",
+            code="conflicting-options",
+        )
+    judged = set(predicted["query_id"].to_list())
+    lacking = sorted(set(people.query_ids) - judged)
+    if lacking:
+        raise InputError(
+            f"the predicted judgments lack {len(lacking)} queries that people judged "
+            f"({', '.join(lacking[:3])}{', …' if len(lacking) > 3 else ''}); let the model judge "
+            "them too.",
+            code="sample-not-subset",
+        )
+    if sample.table is None:
+        _refuse_chosen(people, predicted)
+
+
+_CHANCE = 0.001  # of a false alarm
+
+
+def _refuse_chosen(people: PairedValues, predicted: pl.DataFrame) -> None:
+    """Compare the model's values of the queries that people judged with those of the others.
+
+    Raises:
+        UsageError: they differ by more than chance would have it once in a thousand samples.
+    """
+    own, tests = set(people.query_ids), 3 * len(people.metrics)
+    for metric in people.metrics:
+        table = predicted.filter(pl.col("metric") == metric)
+        mine = table["query_id"].is_in(list(own)).to_numpy()
+        base, other = (table[name].to_numpy() for name in ("baseline", "candidate"))
+        for name, values in (
+            ("difference of the systems", other - base), ("value of the baseline", base),
+            ("share of judged documents", table["judged_candidate"].to_numpy()),
+        ):  # fmt: skip
+            known = ~np.isnan(values)
+            p = chance_of_sample(values[known], mine[known])
+            if p < _CHANCE / tests:
+                raise UsageError(
+                    f"the queries that people judged are no random sample: by the model the mean "
+                    f"{name} in {metric} is {values[mine & known].mean():.4f} for them and "
+                    f"{values[~mine & known].mean():.4f} for the others (p = {p:.1g}); draw "
+                    "queries at random (rankgate pool --queries), or give their chances with "
+                    "--sample FILE.",
+                    code="sample-not-random",
+                )

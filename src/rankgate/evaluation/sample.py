@@ -1,0 +1,221 @@
+"""How the judged queries were drawn from those that matter: probabilities, strata, weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.dataframes import polars_frame
+from rankgate.data.formats.tags import tags_from
+from rankgate.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.data.inputs import TableLike
+
+    Floats = NDArray[np.float64]
+
+RANDOM = "random"
+"""Every query had the same chance to be drawn."""
+
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    "inclusion": ("query_inclusion", "inclusion", "probability"),
+    "stratum": ("query_stratum", "stratum"),
+    "share": ("stratum_share", "share"),
+    "weight": ("weight", "frequency", "count", "size", "traffic"),
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is known of how queries were drawn.
+
+    Attributes:
+        source: the file, or random.
+        table: ``query_id``, ``weight`` (how much a query counts), ``inclusion`` (its chance to be
+            drawn, null where it is not known), ``stratum`` (null without strata); None where
+            every query had the same chance and counts as much as any other.
+        population: what all queries that could be drawn count, for Horvitz and Thompson's estimate
+            instead of Hájek's; None where it is not said.
+    """
+
+    source: str
+    table: pl.DataFrame | None = None
+    population: float | None = None
+
+    @classmethod
+    def of(cls, given: Sample | TableLike) -> Sample:
+        """From the word random, a table, or its file: CSV, TSV or JSONL, such as a pool's.
+
+        A table has ``query_id`` and some of ``query_inclusion`` (or inclusion, probability),
+        ``query_stratum`` (or stratum), ``stratum_share`` (the share of the population that a
+        stratum is), ``weight`` (or frequency, count, size, traffic), ``population`` (the sum of
+        what all queries count, the same in all rows). Rows of one query agree.
+
+        Raises:
+            InputError: a table that cannot be read, or that says nothing of how queries were
+                drawn; probabilities outside (0, 1], weights or shares below 0.
+        """
+        if isinstance(given, Sample):
+            return given
+        if isinstance(given, str) and given == RANDOM:
+            return cls(RANDOM)
+        if isinstance(given, str | Path):
+            source = str(given)
+            table = _from_file(given)
+        else:
+            source, table = "sample", polars_frame(given, "sample")
+        return cls(source, _checked(table, source), _population(table, source))
+
+    def weights(self, query_ids: Sequence[str]) -> tuple[Floats | None, NDArray[np.int64] | None]:
+        """The weight of each query of the sample, divided by its chance; and its stratum.
+
+        Raises:
+            InputError: a query that the table lacks.
+        """
+        if self.table is None:
+            return None, None
+        own = self._rows(query_ids)
+        v = own["weight"].to_numpy() / own["inclusion"].fill_null(1.0).to_numpy()
+        if own["stratum"].null_count() == len(own):
+            return v, None
+        names = own["stratum"].fill_null("")
+        codes = names.rank("dense").to_numpy().astype(np.int64) - 1
+        shares = own["share"].to_numpy()
+        if not np.isnan(shares).any():  # each stratum counts as its share says
+            totals = np.bincount(codes, v)
+            v = v * shares / totals[codes]
+        return v, codes
+
+    def sizes(self, query_ids: Sequence[str]) -> Floats:
+        """How much each query of the population counts.
+
+        Raises:
+            InputError: a query of unknown weight, where weights differ.
+        """
+        if self.table is None or self.table["weight"].n_unique() == 1:
+            return np.ones(len(query_ids))
+        return self._rows(query_ids)["weight"].to_numpy()
+
+    def _rows(self, query_ids: Sequence[str]) -> pl.DataFrame:
+        assert self.table is not None
+        asked = pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String})
+        own = asked.join(self.table, on="query_id", how="left", maintain_order="left")
+        if own["weight"].null_count():
+            query = own.filter(pl.col("weight").is_null())["query_id"][0]
+            problem = f"query {query!r} is judged and is not in the sample; add its row."
+            raise InputError(problem, source=self.source, code="sample-lacks-query")
+        return own
+
+
+def _from_file(path: str | Path) -> pl.DataFrame:
+    """The table, one row a query: a pool has one a document."""
+    try:
+        return tags_from(path)
+    except InputError as error:
+        if error.code != "duplicate-query":
+            raise
+    names = ("query_id", "population", *(name for some in _COLUMNS.values() for name in some))
+    table = pl.read_csv(path, separator=_separator(path), infer_schema=False)
+    kept = [name for name in names if name in table.columns]
+    if "query_inclusion" in kept and "inclusion" in kept:  # a pool: the latter is of documents
+        if (table["inclusion"].cast(pl.Float64, strict=False) != 1).any():
+            problem = "documents were sampled too; only samples of whole queries are known here."
+            raise InputError(problem, source=str(path), line=1, code="sampled-documents")
+        kept.remove("inclusion")
+    return table.select(kept).unique(maintain_order=True)
+
+
+def _separator(path: str | Path) -> str:
+    with Path(path).open(encoding="utf-8") as file:
+        return "\t" if "\t" in file.readline() else ","
+
+
+def _checked(table: pl.DataFrame, source: str) -> pl.DataFrame:
+    """The table in our columns.
+
+    Raises:
+        InputError: what is missing or wrong.
+    """
+    found = {ours: next((name for name in names if name in table.columns), None)
+             for ours, names in _COLUMNS.items()}  # fmt: skip
+    if "query_id" not in table.columns or not any(found.values()):
+        problem = (
+            "a sample needs query_id and one of query_inclusion, query_stratum with "
+            "stratum_share, or weight; see rankgate pool --queries."
+        )
+        raise InputError(problem, source=source, line=1, code="missing-column")
+    if found["stratum"] and not (found["inclusion"] or found["share"]):
+        problem = "strata need query_inclusion, or stratum_share: how large each of them is."
+        raise InputError(problem, source=source, line=1, code="missing-column")
+    columns: list[Any] = [pl.col("query_id").cast(pl.String)]
+    for ours in ("inclusion", "share", "weight"):
+        theirs, default = found[ours], 1.0 if ours == "weight" else None
+        columns.append(
+            (pl.col(theirs).cast(pl.Float64, strict=False) if theirs else pl.lit(default))
+            .cast(pl.Float64).alias(ours)
+        )  # fmt: skip
+    stratum = found["stratum"]
+    columns.append((pl.col(stratum).cast(pl.String) if stratum else pl.lit(None, dtype=pl.String))
+                   .alias("stratum"))  # fmt: skip
+    own = table.select(columns)
+    _refuse(own, found, source)
+    return own
+
+
+def _population(table: pl.DataFrame, source: str) -> float | None:
+    """What all queries count together.
+
+    Raises:
+        InputError: rows differ, or it is no number above 0.
+    """
+    if "population" not in table.columns:
+        return None
+    sizes = table["population"].cast(pl.Float64, strict=False).unique().to_list()
+    if len(sizes) != 1 or sizes[0] is None or not 0 < sizes[0] < float("inf"):
+        problem = "population is one number above 0, the same in all rows."
+        raise InputError(problem, source=source, line=2, code="out-of-range")
+    return float(sizes[0])
+
+
+def _refuse(own: pl.DataFrame, found: dict[str, str | None], source: str) -> None:
+    for ours, low, words in (
+        ("inclusion", 0.0, "a probability above 0 and at most 1"),
+        ("weight", 0.0, "a number above 0"),
+        ("share", 0.0, "a share above 0 and at most 1"),
+    ):
+        if found[ours] is None:
+            continue
+        high = float("inf") if ours == "weight" else 1.0
+        value = pl.col(ours).fill_null(float("nan"))
+        wrong = own.with_row_index("row").filter(~((value > low) & (value <= high)))
+        if len(wrong):
+            row = wrong.row(0, named=True)
+            problem = f"query {row['query_id']!r}: {found[ours]} is {row[ours]}, not {words}."
+            raise InputError(problem, source=source, line=row["row"] + 2, code="out-of-range")
+    twice = own.filter(pl.col("query_id").is_duplicated())
+    if len(twice):
+        problem = f"query {twice['query_id'][0]!r} has two rows that differ; keep one."
+        raise InputError(problem, source=source, code="duplicate-query")
+
+
+def refuse_without(predicted: object | None, sample: object | None) -> None:
+    """Stop where predictions come without a word on how people's queries were drawn.
+
+    Raises:
+        UsageError: it is not said.
+    """
+    if predicted is not None and sample is None:
+        raise UsageError(
+            "predicted judgments correct nothing unless the queries that people judged are a "
+            "random sample; say how it was drawn: --sample random, or --sample FILE with "
+            "query_inclusion, as rankgate pool --queries writes it.",
+            code="missing-input",
+        )

@@ -1,0 +1,106 @@
+"""A mean over several crossed facets: queries, raters, judges, snapshots; and its total error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+Effect = tuple[int, ...]
+"""The facets, by number, whose levels an effect is of; two or more are an interaction."""
+
+
+@dataclass(frozen=True)
+class Facets:
+    """The mean of values over all levels of all facets, each drawn at random.
+
+    Attributes:
+        mean: over all values.
+        sizes: (K,) levels of each facet.
+        effects: the facets and their interactions.
+        shares: (E,) what each adds to the variance of the mean, not below 0.
+        error: the standard error for other levels of all facets.
+        df: its degrees of freedom.
+    """
+
+    mean: float
+    sizes: tuple[int, ...]
+    effects: tuple[Effect, ...]
+    shares: Floats
+    error: float
+    df: float
+
+    def ends(self, level: float = 0.95) -> tuple[float, float]:
+        """The ends of the interval of the mean."""
+        from scipy.special import stdtrit
+
+        reach = float(stdtrit(self.df, (1 + level) / 2)) * self.error
+        return self.mean - reach, self.mean + reach
+
+    def error_with(self, facet: int, levels: int) -> float:
+        """The standard error if a facet had so many levels."""
+        factor = [self.sizes[facet] / levels if facet in effect else 1.0 for effect in self.effects]
+        return float(np.sqrt((self.shares * factor).sum()))
+
+
+def facets(values: Floats) -> Facets:
+    """Components of the variance of a mean, by the analysis of variance of a crossed design.
+
+    Values = mean + an effect of each facet + all their interactions, all at random. With θ_A for
+    σ²_A times the numbers of levels of the facets that are not in A, expected mean squares are
+    E[MS_A] = Σ θ_B over B that contain A, so that θ_A = Σ (−1)^(|B|−|A|) MS_B, and the variance of
+    the mean of N values is Σ θ_A / N (Searle, Casella and McCulloch 1992, chapter 4; Brennan 2001,
+    section 5.3). Estimates below 0 count as 0. Degrees of freedom by Satterthwaite (1946) from the
+    mean squares of the facets themselves, the sum of which the variance cannot exceed by much.
+
+    Args:
+        values: (n₁, …, n_K), each facet with 2 levels or more; all finite.
+
+    Raises:
+        ValueError: a facet with one level.
+    """
+    if min(values.shape) < 2:
+        raise ValueError(f"{values.shape}: each facet has 2 levels or more.")
+    axes = range(values.ndim)
+    effects = tuple(
+        effect for size in range(1, values.ndim + 1) for effect in combinations(axes, size)
+    )
+    squares = {effect: _mean_square(values, effect) for effect in effects}
+    theta = np.array([
+        sum(
+            (-1.0) ** (len(other) - len(effect)) * squares[other][0]
+            for other in effects
+            if set(effect) <= set(other)
+        )
+        for effect in effects
+    ])  # fmt: skip
+    shares = np.maximum(theta, 0.0) / values.size
+    variance = float(shares.sum())
+    main = [squares[effect] for effect in effects if len(effect) == 1]
+    spread = sum((square / values.size) ** 2 / df for square, df in main)
+    whole = sum(square / values.size for square, _ in main)
+    df = whole**2 / spread if spread > 0 else float(max(values.shape) - 1)
+    return Facets(
+        float(values.mean()), values.shape, effects, shares, float(np.sqrt(variance)), float(df)
+    )
+
+
+def _mean_square(values: Floats, effect: Effect) -> tuple[float, float]:
+    """The mean square of an effect and its degrees of freedom."""
+    deviations = np.zeros([values.shape[axis] if axis in effect else 1 for axis in
+                           range(values.ndim)])  # fmt: skip
+    for size in range(len(effect) + 1):  # inclusion and exclusion of the means of its margins
+        for some in combinations(effect, size):
+            others = tuple(axis for axis in range(values.ndim) if axis not in some)
+            mean = values.mean(axis=others, keepdims=True) if others else values
+            deviations = deviations + (-1.0) ** (len(effect) - size) * mean
+    repeats = values.size / deviations.size
+    df = float(np.prod([values.shape[axis] - 1 for axis in effect]))
+    return float((deviations**2).sum()) * repeats / df, df

@@ -1,0 +1,312 @@
+"""A model's judgments corrected by people's, and weighted queries, in eval, compare and gate."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate import compare, evaluate, gate
+from rankgate.comparison.comparison import Comparisons
+from rankgate.gating.saved.baselines import save
+from rankgate.stats.interval import t_interval
+from rankgate.stats.represented import Population, represented
+from support.wording import raises
+
+RNG = np.random.default_rng(12)
+QUERIES, DOCS, PEOPLE = 240, 12, 40
+GRADES = RNG.choice(4, (QUERIES, DOCS), p=[0.55, 0.25, 0.15, 0.05])
+
+
+def _judged(grades, queries=range(QUERIES)):
+    return {f"q{q}": {f"d{d}": int(grades[q, d]) for d in range(DOCS)} for q in queries}
+
+
+def _run(noise):
+    return {
+        f"q{q}": {f"d{d}": float(GRADES[q, d] + RNG.normal(0, noise)) for d in range(DOCS)}
+        for q in range(QUERIES)
+    }
+
+
+MODEL = _judged(np.clip(np.rint(GRADES + RNG.normal(0.4, 0.5, GRADES.shape)), 0, 3))
+DRAWN = sorted(RNG.choice(QUERIES, PEOPLE, replace=False))
+JUDGED, ALL = _judged(GRADES, DRAWN), _judged(GRADES)
+OLD, NEW = _run(2.0), _run(1.6)
+TAGS = pl.DataFrame({"query_id": [f"q{q}" for q in range(QUERIES)],
+                     "kind": ["head" if q % 2 else "tail" for q in range(QUERIES)]})  # fmt: skip
+NAMES = ["old", "new"]
+
+
+def predicted(qrels=JUDGED, model=MODEL, metrics=("nDCG@5", "P@5"), **options):
+    options = {"sample": "random", "names": NAMES} | options
+    return compare(qrels, OLD, NEW, list(metrics), predicted=model, **options)
+
+
+def test_the_estimate_is_of_all_queries_and_shorter_than_that_of_people():
+    result, truth = predicted().only, compare(ALL, OLD, NEW, ["nDCG@5", "P@5"])
+    row, whole = result.metrics.row(0, named=True), truth.metrics.row(0, named=True)
+    of = result.represented.row(0, named=True)
+    assert row["low"] <= whole["delta"] <= row["high"]
+    assert row["candidate"] - row["baseline"] == pytest.approx(row["delta"])
+    assert row["high"] - row["low"] < 0.85 * (of["people_high"] - of["people_low"])
+    assert (of["queries"], of["population"], row["n"]) == (PEOPLE, QUERIES, PEOPLE)
+    people = compare(JUDGED, OLD, NEW, ["nDCG@5"]).metrics.row(0, named=True)
+    assert (of["people"], of["people_low"]) == pytest.approx((people["delta"], people["low"]))
+    assert (row["wins"], row["losses"]) == (people["wins"], people["losses"])
+    model = compare(MODEL, OLD, NEW, ["nDCG@5"]).metrics["delta"][0]
+    assert of["model"] == pytest.approx(model)
+
+
+def test_it_is_the_estimate_of_the_values_of_both():
+    people, model = (compare(each, OLD, NEW, ["P@5"]).only.queries for each in (JUDGED, MODEL))
+    both = people.join(model.select("query_id", x="delta"), on="query_id")
+    population = Population(model["delta"].to_numpy(), np.ones(QUERIES))
+    found = represented(both["delta"].to_numpy(), predicted=both["x"].to_numpy(),
+                        population=population)  # fmt: skip
+    ends = t_interval(found.values)
+    row = predicted(metrics=["P@5"]).metrics.row(0, named=True)
+    assert (row["delta"], row["low"]) == pytest.approx((found.mean, ends.low[0]))
+
+
+def test_slices_are_of_their_own_queries():
+    result = predicted(tags=TAGS, slices=["kind"]).only
+    own = predicted(
+        {q: docs for q, docs in JUDGED.items() if int(q[1:]) % 2},
+        {q: docs for q, docs in MODEL.items() if int(q[1:]) % 2},
+    ).only  # fmt: skip
+    (head,) = result.slices.filter(value="head", metric="P@5").iter_rows(named=True)
+    assert head["delta"] == pytest.approx(own.metrics["delta"][1])
+    assert head["n"] == sum(q % 2 for q in DRAWN)
+
+
+def test_single_queries_have_conformal_intervals():
+    result, truth = predicted(metrics=["P@5"]).only, compare(ALL, OLD, NEW, ["P@5"]).queries
+    both = result.predictions.join(truth.select("query_id", own="delta"), on="query_id")
+    assert len(both) == QUERIES - PEOPLE
+    inside = (both["low"] - 1e-9 <= both["own"]) & (both["own"] <= both["high"] + 1e-9)
+    assert inside.mean() >= 0.9
+
+
+def test_it_makes_the_round_trip_and_shows_what_it_is_made_of():
+    result = predicted()
+    again = Comparisons.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert again.only.represented.equals(result.only.represented)
+    assert again.only.predictions.equals(result.only.predictions)
+    assert "people's judgments correct those of the model" in str(result)
+
+
+def test_too_few_people_have_no_interval_and_decide_nothing():
+    some = {f"q{q}": JUDGED[f"q{q}"] for q in DRAWN[:12]}
+    result = predicted(some).only
+    assert result.metrics["low"].null_count() == 2
+    assert any("below 20" in words for words in result.warnings)
+    verdict = gate(some, OLD, NEW, sample="random", predicted=MODEL, record=False)
+    assert verdict.verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"sample": None}, "missing-input"),
+        ({"test": "randomization"}, "conflicting-options"),
+        ({"interval": "bca"}, "conflicting-options"),
+        ({"relative": True}, "conflicting-options"),
+        ({"model": JUDGED}, "model-saw-judgments"),
+        ({"model": {q: docs for q, docs in MODEL.items() if q != f"q{DRAWN[0]}"}},
+         "sample-not-subset"),
+        ({"model": {q: {d: g for d, g in docs.items() if d != "d3"} for q, docs in MODEL.items()}},
+         "sample-not-subset"),
+        ({"sample": pl.DataFrame({"query_id": list(JUDGED), "stratum": "a", "stratum_share": 1.0})},
+         "conflicting-options"),
+    ],
+)  # fmt: skip
+def test_refused(options, code):
+    with raises(code):
+        predicted(**options)
+
+
+def test_queries_chosen_by_their_results_are_refused():
+    delta = compare(MODEL, OLD, NEW, ["nDCG@5"]).queries.sort("delta", descending=True)
+    best = delta["query_id"].head(PEOPLE).to_list()
+    with raises("sample-not-random"):
+        predicted({query: ALL[query] for query in best})
+
+
+def test_a_model_that_judges_less_where_people_did_not_is_refused():
+    easy = {
+        q: docs if q in JUDGED else {d: g for d, g in docs.items() if g > 1}
+        for q, docs in MODEL.items()
+    }
+    with raises("sample-not-random"):
+        predicted(model={q: docs for q, docs in easy.items() if docs})
+
+
+POLICY = """
+[[rules]]
+id = "gain"
+kind = "improvement"
+metric = "nDCG@5"
+[[rules]]
+id = "share"
+kind = "noninferiority"
+metric = "nDCG@5"
+relative = 0.05
+[[rules]]
+id = "level"
+kind = "floor"
+metric = "P@5"
+at_least = {floor}
+"""
+
+
+@pytest.fixture
+def policy(tmp_path):
+    def written(floor=0.2):
+        path = tmp_path / "rules.toml"
+        path.write_text(POLICY.format(floor=floor))
+        return path
+
+    return written
+
+
+def _write_runs(folder):
+    for name, qrels in (("people.qrels", JUDGED), ("model.qrels", MODEL)):
+        lines = [f"{q} 0 {d} {grade}\n" for q, docs in qrels.items() for d, grade in docs.items()]
+        (folder / name).write_text("".join(lines))
+    for name, scores in (("old.run", OLD), ("new.run", NEW)):
+        lines = [f"{q} Q0 {d} 1 {score} x\n" for q, docs in scores.items()
+                 for d, score in docs.items()]  # fmt: skip
+        (folder / name).write_text("".join(lines))
+
+
+def test_the_gate_decides_by_both(policy):
+    sampled = {"sample": "random", "predicted": MODEL, "record": False}
+    verdict = gate(JUDGED, OLD, NEW, policy(), **sampled)
+    alone = gate(JUDGED, OLD, NEW, policy(), record=False)
+    ours, theirs = ({r.rule.id: r.outcome for r in each.rules} for each in (verdict, alone))
+    assert ours["gain"].high - ours["gain"].low < theirs["gain"].high - theirs["gain"].low
+    assert ours["gain"].delta == pytest.approx(predicted().metrics["delta"][0])
+    assert ours["share"].delta == pytest.approx(ours["gain"].delta, abs=0.01)
+    truth = evaluate(ALL, {"new": NEW}, ["P@5"])["new", "P@5"]
+    assert ours["level"].low < truth < ours["level"].high
+    assert gate(JUDGED, OLD, NEW, policy(0.99), **sampled).verdict == "fail"
+
+
+def test_an_open_verdict_says_how_many_more_people_settle_it(policy):
+    some = {f"q{q}": JUDGED[f"q{q}"] for q in DRAWN[:22]}
+    verdict = gate(some, OLD, _run(1.95), policy(), sample="random", predicted=MODEL, record=False)
+    (gain,) = (each.outcome for each in verdict.rules if each.rule.id == "gain")
+    assert gain.status == "inconclusive"
+    assert "people" in gain.next
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [('interval = "bca"', "conflicting-options"),
+                        ('interval = "guaranteed"', "conflicting-options")],
+)  # fmt: skip
+def test_policies_that_need_each_value_are_refused(tmp_path, words, code):
+    path = tmp_path / "rules.toml"
+    path.write_text(f"[gate]\n{words}\n{POLICY.format(floor=0.2)}")
+    with raises(code):
+        gate(JUDGED, OLD, NEW, path, sample="random", predicted=MODEL, record=False)
+
+
+def test_a_saved_baseline_has_no_lists_for_a_model_to_judge(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _write_runs(tmp_path)
+    save("main", "people.qrels", "old.run")
+    with raises("conflicting-options"):
+        gate("people.qrels", "main", NEW, sample="random", predicted=MODEL)
+
+
+# weights
+
+
+def _sample(**columns):
+    return pl.DataFrame({"query_id": list(JUDGED), **columns})
+
+
+WEIGHTS = np.linspace(0.5, 4, PEOPLE)
+
+
+def test_compare_eval_and_gate_weigh_alike():
+    sample = _sample(weight=WEIGHTS)
+    row = compare(JUDGED, OLD, NEW, ["P@5"], sample=sample).metrics.row(0, named=True)
+    delta = compare(JUDGED, OLD, NEW, ["P@5"]).queries
+    order = [list(JUDGED).index(query) for query in delta["query_id"]]
+    ends = t_interval(delta["delta"].to_numpy(), 0.95, WEIGHTS[order])
+    assert (row["delta"], row["low"], row["high"]) == pytest.approx(
+        (ends.mean[0], ends.low[0], ends.high[0])
+    )
+    means = evaluate(JUDGED, {"old": OLD, "new": NEW}, ["P@5"], sample=sample)
+    assert means["new", "P@5"] - means["old", "P@5"] == pytest.approx(row["delta"])
+    assert means.weighted["effective"][0] == pytest.approx(WEIGHTS.sum() ** 2 / (WEIGHTS**2).sum())
+    verdict = gate(JUDGED, OLD, NEW, sample=sample, record=False)
+    assert verdict.comparison.metrics["delta"][0] != pytest.approx(
+        compare(JUDGED, OLD, NEW, ["nDCG@10"]).metrics["delta"][0], abs=1e-6
+    )
+
+
+def test_chances_and_shares_of_strata_say_the_same():
+    strata = ["head" if i < 25 else "tail" for i in range(PEOPLE)]
+    by_chance = _sample(query_stratum=strata, query_inclusion=[25 / 50] * 25 + [15 / 450] * 15)
+    by_share = _sample(stratum=strata, stratum_share=[0.1] * 25 + [0.9] * 15)
+    one, two = (compare(JUDGED, OLD, NEW, ["P@5"], sample=each).metrics
+                for each in (by_chance, by_share))  # fmt: skip
+    assert one["delta"][0] == pytest.approx(two["delta"][0])
+    assert one["low"][0] == pytest.approx(two["low"][0])
+
+
+def test_a_pool_says_how_its_queries_were_drawn(tmp_path):
+    sizes = {f"q{q}": 1.0 + q for q in range(QUERIES)}
+    pool = rankgate.pool([OLD, NEW], queries=PEOPLE, query_sampling="pps", sizes=sizes)
+    path = tmp_path / "pool.csv"
+    pool.to_polars().write_csv(path)
+    drawn = pool.to_polars().select("query_id", "query_inclusion").unique()
+    people = {query: ALL[query] for query in drawn["query_id"]}
+    found = evaluate(people, {"new": NEW}, ["P@5"], sample=path).weighted.row(0, named=True)
+    plain = evaluate(people, {"new": NEW}, ["P@5"]).values.join(drawn, on="query_id")
+    v = 1 / plain["query_inclusion"]
+    assert found["mean"] == pytest.approx((v * plain["value"]).sum() / v.sum())
+
+
+@pytest.mark.parametrize(
+    ("columns", "code"),
+    [
+        ({"title": "x"}, "missing-column"),
+        ({"stratum": "a"}, "missing-column"),
+        ({"probability": 0.0}, "out-of-range"),
+        ({"probability": 1.5}, "out-of-range"),
+        ({"probability": None}, "out-of-range"),
+        ({"weight": -1}, "out-of-range"),
+        ({"weight": 1, "population": 0}, "out-of-range"),
+    ],
+)
+def test_samples_that_say_nothing_are_refused(columns, code):
+    with raises(code):
+        evaluate(JUDGED, {"new": NEW}, ["P@5"], sample=_sample(**columns))
+
+
+def test_a_judged_query_that_the_sample_lacks_is_named():
+    with raises("sample-lacks-query"):
+        evaluate(JUDGED, {"new": NEW}, ["P@5"], sample=_sample(weight=1.0).head(5))
+
+
+@pytest.mark.parametrize("metric", ["GMAP", "num_ret", "Coverage@10"])
+def test_what_is_no_mean_is_not_weighted(metric):
+    with raises("unsupported-metric"):
+        evaluate(JUDGED, {"new": NEW}, [metric], sample="random")
+
+
+def test_at_the_command_line(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _write_runs(tmp_path)
+    files = ("people.qrels", "old.run", "new.run", "--sample", "random")
+    ended = run("compare", *files, "-m", "P@5", "--predicted", "model.qrels")
+    assert ended.code == 0
+    assert f"{PEOPLE} of {QUERIES}" in ended.out
+    assert run("gate", *files, "--predicted", "model.qrels").code in {0, 3}
+    assert run("eval", *files, "-m", "P@5").code == 0
+    assert run("compare", *files[:3], "--predicted", "model.qrels").code == 2

@@ -1,0 +1,169 @@
+"""Means of populations from samples: survey formulas, other software, simulation."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankgate.stats.interval import t_interval, weighted
+from rankgate.stats.represented import (
+    Population,
+    chance_of_sample,
+    conformal_reach,
+    effective_size,
+    represented,
+    sample_needed,
+)
+
+Y = np.array([3.4, 2.35, 4.5, 5.84, 7.27, 5.22, 3.89, 3.43, 6.5, 8.27, 5.55, 2.53])
+WEIGHTS = np.array([1.5, 2, 2.5, 3, 1, 1, 4, 2, 2, 3, 5, 1.2])
+STRATA = np.array([0] * 5 + [1] * 7)
+
+
+def error(found):
+    return float(np.sqrt(found.variance))
+
+
+def test_without_a_design_it_is_the_mean_and_its_error():
+    found = represented(Y)
+    assert (found.mean, error(found)) == pytest.approx((Y.mean(), Y.std(ddof=1) / 12**0.5))
+
+
+def test_weights_and_strata_as_survey_software_has_them():
+    # samplics 0.4.22, TaylorEstimator of a mean
+    assert represented(Y, WEIGHTS).mean == pytest.approx(5.038156028368794)
+    assert error(represented(Y, WEIGHTS)) == pytest.approx(0.5200483677958494)
+    assert error(represented(Y, WEIGHTS, STRATA)) == pytest.approx(0.5323573700704012)
+    assert error(represented(Y, WEIGHTS)) == pytest.approx(weighted(Y[:, None], WEIGHTS)[1][0])
+
+
+def test_a_total_as_survey_software_has_it():
+    found = represented(Y, WEIGHTS, STRATA, total=1.0)  # samplics, TaylorEstimator of a total
+    assert (found.mean, error(found)) == pytest.approx((142.076, 28.156792774272663))
+
+
+def test_the_stratified_mean_of_textbooks():
+    # Cochran 1977, (5.1) and (5.7) without the finite population correction
+    sizes, strata = (400, 100), (Y[:5], Y[5:])
+    v = np.repeat([sizes[0] / 5, sizes[1] / 7], [5, 7])
+    shares = np.array(sizes) / 500
+    mean = sum(w * y.mean() for w, y in zip(shares, strata, strict=True))
+    variance = sum(w**2 * y.var(ddof=1) / len(y) for w, y in zip(shares, strata, strict=True))
+    found = represented(Y, v, STRATA)
+    assert (found.mean, found.variance) == pytest.approx((mean, variance))
+
+
+def test_four_supermarkets_of_sampling_by_size():
+    # Lohr, Sampling: Design and Analysis, section 6.2: total 300, variance 14,248 of one draw
+    sales, chance = np.array([11.0, 20, 24, 245]), np.array([100.0, 200, 300, 1000]) / 1600
+    mean = variance = 0.0
+    for pair in itertools.product(range(4), repeat=2):
+        drawn = list(pair)
+        found = represented(sales[drawn], 1 / (2 * chance[drawn]), total=1.0)
+        mean += chance[drawn].prod() * found.mean
+        variance += chance[drawn].prod() * found.variance
+    assert (mean, variance) == pytest.approx((300, 14_248 / 2))
+
+
+def test_effective_size():
+    assert effective_size(np.ones(7)) == 7
+    assert effective_size(np.array([3.0, 1, 1, 1])) == pytest.approx(36 / 12)
+
+
+def _drawn(n=60, size=600, seed=1, noise=0.5):
+    rng = np.random.default_rng(seed)
+    y = rng.normal(0.1, 1, size)
+    return y[:n], y, y + rng.normal(0, noise, size)
+
+
+def test_values_have_the_mean_and_the_error_of_the_estimate():
+    people, _, model = _drawn()
+    found = represented(people, predicted=model[:60], population=Population(model, np.ones(600)))
+    ends = t_interval(found.values)
+    assert found.mean == pytest.approx(found.values.mean())
+    assert found.values.std(ddof=1) / 60**0.5 == pytest.approx(error(found))
+    assert ends.high[0] - ends.low[0] < 0.7 * np.ptp(np.r_[t_interval(people).low,
+                                                         t_interval(people).high])  # fmt: skip
+
+
+def test_a_model_that_sees_all_makes_the_sample_the_population():
+    people, every, _ = _drawn()
+    found = represented(people, predicted=people, population=Population(every, np.ones(600)))
+    assert found.mean == pytest.approx(every.mean(), abs=0.01)
+    assert error(found) == pytest.approx(every.std() / 600**0.5, rel=0.05)
+
+
+@given(st.floats(-5, 5), st.floats(0.01, 100), st.sampled_from([-1, 1]))
+def test_how_a_model_is_biased_does_not_matter(shift, scale, sign):
+    people, _, model = _drawn()
+    plain, biased = (
+        represented(people, predicted=each[:60], population=Population(each, np.ones(600)))
+        for each in (model, shift + sign * scale * model)
+    )
+    assert biased.mean == pytest.approx(plain.mean)
+    assert biased.variance == pytest.approx(plain.variance)
+
+
+def test_all_queries_judged_by_people_need_no_model():
+    people, every, model = _drawn(n=600)
+    found = represented(people, predicted=model, population=Population(model, np.ones(600)))
+    assert found.mean == pytest.approx(every.mean())
+    assert error(found) == pytest.approx(every.std(ddof=1) / 600**0.5, rel=0.01)
+
+
+def test_a_useless_model_costs_next_to_nothing():
+    people = np.random.default_rng(3).normal(0, 1, 60)
+    noise = np.random.default_rng(4).normal(0, 1, 600)
+    found = represented(people, predicted=noise[:60], population=Population(noise, np.ones(600)))
+    assert error(found) < 1.05 * people.std(ddof=1) / 60**0.5
+
+
+def test_equal_predictions_predict_nothing():
+    found = represented(Y, predicted=np.ones(12), population=Population(np.ones(50), np.ones(50)))
+    assert (found.mean, found.slope) == (pytest.approx(Y.mean()), 0.0)
+
+
+def test_strata_with_a_model_have_the_mean_of_the_population():
+    rng = np.random.default_rng(5)
+    size, codes = 4000, np.repeat([0, 1], [3000, 1000])
+    estimates, errors = [], []
+    y = rng.normal(0, 1, size) + 2 * codes
+    x = y + rng.normal(0, 0.5, size)
+    v = np.repeat([3000 / 40, 1000 / 40], 40)
+    for _ in range(400):
+        some = np.r_[rng.permutation(3000)[:40], 3000 + rng.permutation(1000)[:40]]
+        found = represented(y[some], v, codes[some], x[some], Population(x, np.ones(size)))
+        estimates.append(found.mean)
+        errors.append(error(found))
+    assert np.mean(estimates) == pytest.approx(y.mean(), abs=4 * np.std(estimates) / 20)
+    assert np.std(estimates) == pytest.approx(np.mean(errors), rel=0.12)
+
+
+def test_how_many_more_people_are_needed():
+    people, _, model = _drawn()
+    found = represented(people, predicted=model[:60], population=Population(model, np.ones(600)))
+    size = sample_needed(found, 0.3, 2.8, 600)
+    spread = np.sqrt(found.per_member / size + found.fixed)
+    assert 0.3 / spread >= 2.8 > 0.3 / np.sqrt(found.per_member / (size - 1) + found.fixed)
+    assert sample_needed(found, 0.01, 2.8, 600) is None
+
+
+def test_conformal_intervals_cover_whatever_the_residuals():
+    rng = np.random.default_rng(6)
+    residuals = rng.standard_t(2, (4000, 20))
+    inside = [abs(row[-1]) <= conformal_reach(row[:-1], 0.9) for row in residuals]
+    assert np.mean(inside) == pytest.approx(18 / 20, abs=0.02)  # ⌈20 · .9⌉ of 20
+    assert conformal_reach(residuals[0, :8], 0.9) == np.inf
+
+
+def test_a_random_sample_is_seldom_suspected_and_a_chosen_one_is():
+    rng = np.random.default_rng(7)
+    values = rng.exponential(1, 300) * (rng.random(300) < 0.3)
+    drawn = np.zeros(300, bool)
+    drawn[:30] = True
+    low = [chance_of_sample(values, rng.permutation(drawn)) < 0.01 for _ in range(300)]
+    assert np.mean(low) < 0.03
+    assert chance_of_sample(np.sort(values), drawn) > 0.001  # zeros are too few to tell
+    assert chance_of_sample(np.sort(values)[::-1], drawn) < 0.0001
