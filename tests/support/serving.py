@@ -63,7 +63,7 @@ class Visitor:
 
 
 @contextmanager
-def served(store, **settings):
+def served(store, *, http="h11", **settings):
     """A server in a thread; its address."""
     import uvicorn
 
@@ -73,7 +73,7 @@ def served(store, **settings):
 
     place = listening("127.0.0.1", 0)
     app = create(Config(store, **settings))
-    how = uvicorn.Config(app, log_level="error", lifespan="off")
+    how = uvicorn.Config(app, http=http, log_level="error", lifespan="off")
     server = uvicorn.Server(how)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
     thread.start()

@@ -15,6 +15,7 @@ from rankgate.store.people import users
 from rankgate.store.rating import batches
 from rankgate.web.guidelines import guideline_html
 from rankgate.web.limits import Buckets, SharedBuckets
+from rankgate.web.patience import PatientProtocol
 from support.serving import Visitor, served
 
 SCRIPT = '<script>alert(1)</script><img src=x onerror=alert(2)>\u202e" onclick="alert(3)'
@@ -198,6 +199,39 @@ def test_slow_clients_hold_nobody_up(team):
         assert slow[-1].recv(20).startswith(b"HTTP/1.1 408")
         for each in slow:
             each.close()
+
+
+def test_headers_that_come_byte_by_byte_are_not_waited_for(team):
+    class Hasty(PatientProtocol):
+        patience = 0.3
+
+    def answer(*pieces):
+        with socket.create_connection((host, int(port)), timeout=10) as found:
+            try:
+                for each in pieces:
+                    found.sendall(each)
+                    time.sleep(0.2)
+                return found.recv(100)
+            except OSError:
+                return b""
+
+    with served(team.store, http=Hasty) as address:
+        host, port = address.removeprefix("http://").split(":")
+        assert answer() == b""
+        assert answer(b"GET /sign-in HTTP/1.1\r\n", *[b"x: y\r\n"] * 5) == b""
+        whole = f"GET /health.json HTTP/1.1\r\nhost: {host}\r\n\r\n".encode()
+        assert answer(whole).startswith(b"HTTP/1.1 200")
+        assert answer(whole, whole[:20], *[b"x"] * 5) == b""
+
+
+def test_errors_in_uploads_name_no_folder_of_the_server(team):
+    answer = team.visitor("manager").send(
+        "/projects/shop/material", "/projects/shop/material", file=("a.csv", b"a\0b\n")
+    )
+    assert answer.status == 400
+    assert b"a.csv" in answer.data
+    assert b"/tmp" not in answer.data
+    assert b"rankgate-" not in answer.data
 
 
 def test_only_own_names_are_answered(team):

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import socket
+import subprocess
+import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import urllib3
@@ -15,7 +20,7 @@ from rankgate.store.people import audit, users
 from rankgate.store.store import Store
 from rankgate.web.first import first_link
 from rankgate.web.server import configured, is_local, listening, trusted_proxies
-from support.serving import Visitor, started
+from support.serving import PASSWORD, Visitor, started
 
 
 def test_others_are_reached_by_tls_only(team):
@@ -68,6 +73,12 @@ def test_several_processes_serve_one_store(tmp_path):
                 assert mia.get("/projects").status == 200
             except urllib3.exceptions.HTTPError:
                 continue  # its connection was to the one that died
+    for _ in range(100):  # the others end with the first
+        if not any(Path(f"/proc/{each}").exists() for each in workers[1:-1]):
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("a worker is left")
 
 
 def test_who_may_say_where_a_request_comes_from():
@@ -79,6 +90,89 @@ def test_who_may_say_where_a_request_comes_from():
         with pytest.raises(UsageError) as refused:
             trusted_proxies(given, behind_proxy=behind)
         assert refused.value.code == code
+
+
+def test_the_log_holds_no_secret(tmp_path):
+    with started(tmp_path / "judging.db") as (process, address, link):
+        mia = Visitor(address)
+        assert mia.accept(link, "mia").status == 303
+        token = mia.post("/account/tokens", name="t", read=True).json()["token"]
+        assert Visitor(address, token).get("/projects.json").status == 200
+        assert Visitor(address).sign_in("mia", "a wrong password").status == 403
+        mia.http.clear()
+        session = mia.cookies["rankgate_session"]
+        process.kill()
+        log = process.stderr.read()
+    for secret in (link, token, session, PASSWORD, "a wrong password"):
+        assert secret not in log
+
+
+NGINX = """
+daemon off; pid {folder}/pid; error_log {folder}/errors; events {{}}
+http {{
+  access_log off; client_body_temp_path {folder}/1; proxy_temp_path {folder}/2;
+  fastcgi_temp_path {folder}/3; uwsgi_temp_path {folder}/4; scgi_temp_path {folder}/5;
+  server {{
+    listen 127.0.0.1:{port};
+    location /judging/ {{
+      proxy_pass http://127.0.0.1:{behind}{path};
+      proxy_set_header Host $host;
+      proxy_set_header X-Forwarded-For $http_x_test_client;
+      proxy_set_header X-Forwarded-Proto https;
+    }}
+  }}
+}}"""
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")
+@pytest.mark.parametrize("path", ["/", ""], ids=["its path taken off", "its path left"])
+def test_a_real_proxy_serves_it_under_a_path(tmp_path, path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = ("--behind-proxy", "--base", "/judging", "--name", "127.0.0.1")
+    with started(tmp_path / "judging.db", *words) as (_, address, link):
+        behind = urlsplit(address).port
+        (tmp_path / "nginx.conf").write_text(
+            NGINX.format(folder=tmp_path, port=port, behind=behind, path=path)
+        )
+        words = ["nginx", "-c", tmp_path / "nginx.conf", "-p", tmp_path, "-e", tmp_path / "errors"]
+        proxy = subprocess.Popen(words)
+        try:
+            mia = Visitor(f"http://127.0.0.1:{port}/judging")
+            mia.http = urllib3.PoolManager(retries=urllib3.Retry(connect=20, backoff_factor=0.05))
+            answer = mia.accept(link, "mia")
+            assert (answer.status, answer.headers["location"]) == (303, "/judging/projects")
+            assert "; Path=/judging; SameSite=lax; Secure" in answer.headers["set-cookie"]
+            html = mia.get("/projects").data.decode()
+            for found in set(re.findall(r'(?:href|src|action)="(/[^"]+)"', html)):
+                assert found.startswith("/judging/")
+            assert mia.get("/assets/rankgate.css").status == 200
+            word = {"x-csrf-token": mia.csrf("/account"), "origin": "https://127.0.0.1",
+                    "sec-fetch-site": "same-origin"}  # fmt: skip
+            assert mia.ask("POST", "/projects", json={"name": "a"}, headers=word).status == 200
+            made = mia.post("/projects/a/invitations", role="rater").json()["token"]
+            assert made.startswith("https://127.0.0.1/judging/invitations/")
+            said = {"x-test-client": "192.0.2.7"}
+            fields = {"csrf": mia.csrf("/account"), "name": "mia", "password": "wrong"}
+            mia.ask("POST", "/sign-in", fields=fields, encode_multipart=False, headers=said)
+        finally:
+            proxy.kill()
+            proxy.wait()
+    with Store.open(str(tmp_path / "judging.db")) as store, store.read() as connection:
+        addresses = connection.exec_driver_sql("SELECT address FROM sign_ins").scalars().all()
+    assert addresses == ["192.0.2.7"]
+
+
+def test_who_is_no_proxy_does_not_say_where_a_request_comes_from(tmp_path):
+    words = ("--behind-proxy", "--name", "127.0.0.1", "--proxy", "192.0.2.1")
+    with started(tmp_path / "judging.db", *words) as (_, address, _link):
+        visitor = Visitor(address)
+        fields = {"csrf": visitor.csrf("/sign-in"), "name": "mia", "password": "wrong"}
+        said = {"x-forwarded-for": "192.0.2.7"}
+        visitor.ask("POST", "/sign-in", fields=fields, encode_multipart=False, headers=said)
+    with Store.open(str(tmp_path / "judging.db")) as store, store.read() as connection:
+        addresses = connection.exec_driver_sql("SELECT address FROM sign_ins").scalars().all()
+    assert addresses == ["127.0.0.1"]
 
 
 def test_an_unused_link_ends_with_the_next_start(tmp_path):

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import os
+import signal
 import socket
+import threading
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +18,8 @@ from rankgate.web.config import Config
 from rankgate.web.limits import SharedBuckets
 
 if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
     from rankgate.store.store import Store
     from rankgate.web.oidc.settings import Oidc
 
@@ -95,6 +101,19 @@ def listening(host: str, port: int) -> socket.socket:
         ) from None
 
 
+def _worker(config: Config, parent: int, shared: SharedBuckets) -> Starlette:
+    """The application in a process of several, which ends when the first one has died."""
+    from rankgate.web.app import create
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
+    return create(config, shared)
+
+
 def serve(
     config: Config,
     place: socket.socket,
@@ -122,11 +141,16 @@ def serve(
         from uvicorn.supervisors import Multiprocess
 
         from rankgate.web.app import create
+        from rankgate.web.patience import PatientProtocol
     except ImportError:
         message = "the server needs more packages; pip install 'rankgate[serve]'."
         raise MissingExtraError(message) from None
+    application = partial(create, config)
+    if workers > 1:
+        shared = SharedBuckets(config.per_minute)
+        application = partial(_worker, config, os.getpid(), shared)
     settings = uvicorn.Config(
-        partial(create, config, SharedBuckets(config.per_minute) if workers > 1 else None),
+        application,
         factory=True,
         workers=workers,
         access_log=False,  # paths of invitations are secrets
@@ -141,7 +165,7 @@ def serve(
         timeout_keep_alive=15,
         timeout_graceful_shutdown=10,
         h11_max_incomplete_event_size=32_768,
-        http="h11",
+        http=PatientProtocol,
         ws="none",
         lifespan="off",
     )

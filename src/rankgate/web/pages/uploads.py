@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.data.column_map import ColumnMap
 from rankgate.data.columns import ALIASES
 from rankgate.data.text.records import SEPARATORS
-from rankgate.errors import UsageError
+from rankgate.errors import InputError, RankgateError, UsageError
 
 if TYPE_CHECKING:
     from rankgate.web.asked import Upload
@@ -39,7 +39,14 @@ def file_of(upload: Upload) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="rankgate-") as folder:
         place = Path(folder) / f"{_stem(upload.name)}{kept}"
         place.write_bytes(upload.content)
-        yield place
+        try:
+            yield place
+        except RankgateError as error:  # where it was for a moment is nobody's business
+            if folder not in f"{error.source}{error}":
+                raise
+            name = place.name
+            problem = error.problem.replace(str(place), name).replace(folder, "")
+            raise InputError(problem, code=error.code, source=name, line=error.line) from None
 
 
 def _stem(name: str) -> str:

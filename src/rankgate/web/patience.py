@@ -1,0 +1,44 @@
+"""A protocol that ends connections whose requests begin too slowly."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+_PATIENCE = 15.0
+"""Seconds in which the headers of a request arrive whole; uvicorn itself waits for ever."""
+
+
+class PatientProtocol(H11Protocol):
+    """HTTP as uvicorn speaks it, with a limit for headers that come byte by byte."""
+
+    _until: asyncio.TimerHandle | None = None
+    patience = _PATIENCE
+
+    def connection_made(self, transport: Any) -> None:
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._until = self.loop.call_later(self.patience, self._give_up)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; while they are a part of headers, the time runs."""
+        super().data_received(data)
+        waiting = self.conn.their_state is h11.IDLE
+        if not waiting and self._until is not None:
+            self._until.cancel()
+            self._until = None
+        elif waiting and self._until is None and self.conn.trailing_data[0]:
+            self._until = self.loop.call_later(self.patience, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End the wait."""
+        if self._until is not None:
+            self._until.cancel()
+        super().connection_lost(exc)
+
+    def _give_up(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.close()
