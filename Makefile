@@ -28,7 +28,7 @@ lowest: build/lowest/.ready  ## quick tests with the lowest versions that pyproj
 
 LOWEST := tests/data tests/scoring tests/stats tests/cli/test_output_names.py \
     tests/reports/test_plot_command.py tests/evaluation/test_pandas_alone.py \
-    tests/engines/test_databases.py tests/engines/test_http.py
+    tests/engines/test_databases.py tests/engines/test_http.py tests/store tests/web
 
 engines: build/engines/opensearch/.ready  ## OpenSearch, for the tests that ask a real node; needs Maven
 

@@ -12,7 +12,7 @@ from rankgate.errors import InputError
 from rankgate.store.database import failure
 from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.tables.facts import ratings
-from rankgate.store.tables.results import blobs
+from rankgate.store.tables.results import blobs, judgments, results, runs
 from rankgate.store.tables.work import assignments
 
 if TYPE_CHECKING:
@@ -45,6 +45,53 @@ def check(store: Store) -> tuple[Finding, ...]:
     with store.read() as connection:
         found = [*_database(connection), *_blobs(store, connection), *_answers(connection)]
     return tuple(found)
+
+
+_REFERENCES = (runs.c.blob, runs.c.states, judgments.c.blob, results.c.blob)
+_YOUNG = 3600.0  # seconds: a transaction that is under way may refer to it soon
+
+
+def unused(store: Store) -> tuple[tuple[str, ...], int]:
+    """Blobs that nothing refers to, and their bytes: of what was removed, or was never finished.
+
+    Those of the last hour are left out, as somebody may be adding what refers to them.
+
+    Raises:
+        UsageError: the database cannot be reached.
+    """
+    with store.read() as connection:
+        rows = connection.execute(sa.select(blobs.c.sha256, blobs.c.bytes))
+        known = {row.sha256: int(row.bytes) for row in rows}
+        used = {name for column in _REFERENCES for name in connection.scalars(sa.select(column))}
+    names = {*known, *store.blobs.names()} - used
+    found = sorted(name for name in names if _old(store, name))
+    return tuple(found), sum(known.get(name, 0) for name in found)
+
+
+def _old(store: Store, name: str) -> bool:
+    try:
+        return store.blobs.age(name) > _YOUNG
+    except FileNotFoundError:  # only its row is there
+        return True
+
+
+def clean(store: Store) -> tuple[int, int]:
+    """Delete the blobs that nothing refers to; how many, and their bytes.
+
+    Raises:
+        UsageError: the database cannot be reached.
+    """
+    names, size = unused(store)
+    gone = 0
+    with store.write() as connection:
+        chosen = (sa.select(column).where(column.in_(names)) for column in _REFERENCES)
+        again = {name for each in chosen for name in connection.scalars(each)}
+        for name in names:
+            if name not in again and _old(store, name):  # whoever adds it now makes it young
+                connection.execute(sa.delete(blobs).where(blobs.c.sha256 == name))
+                store.blobs.remove(name)
+                gone += 1
+    return gone, size
 
 
 def _database(connection: Connection) -> Iterator[Finding]:

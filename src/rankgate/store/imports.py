@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from rankgate.errors import InputError
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.people import raters
+from rankgate.store.rating.filling import fill, tasks_by_pair
 from rankgate.store.rating.ratings import FINAL
 from rankgate.store.rows import PIECE, insert, now
 from rankgate.store.tables.facts import ratings
@@ -32,6 +33,8 @@ def add(
     models: Collection[str] = (),
 ) -> int:
     """Add ratings; their ids are hashes of their content, so that none counts twice.
+
+    Those of people on pairs that are to be rated answer these tasks.
 
     Ratings of the rater ``FINAL``, as a table of a store names them, are final words.
 
@@ -58,6 +61,7 @@ def add(
         for name in found["rater"].unique(maintain_order=True)
     }
     last = _last(connection, project)
+    asked_for = tasks_by_pair(connection, project)
     seen: Counter[str] = Counter()
     moment, rows = now(), []
     for row in found.iter_rows(named=True):
@@ -68,12 +72,14 @@ def add(
         words = f"{project}\x1f{content}\x1f{seen[content]}"
         name = "import-" + hashlib.sha256(words.encode()).hexdigest()
         key = (asked[query], shown[query, doc], known[rater])
+        task = None if rater in models else asked_for.get(key[:2])
         reason = row.pop("reason") or (None if row["grade"] is not None else "no grade")
         rows.append(
             {
                 **row, "rating_id": name, "project": project, "query": key[0],
                 "document": key[1], "rater": key[2], "reason": reason, "recorded_at": moment,
                 "corrects": last.get(key), "source": source, "final": rater == FINAL,
+                "task": task,
             }
         )  # fmt: skip
         last[key] = name
@@ -81,6 +87,7 @@ def add(
     made = insert(connection, ratings).on_conflict_do_nothing(index_elements=["rating_id"])
     for begin in range(0, len(rows), PIECE):
         connection.execute(made, rows[begin : begin + PIECE])
+    fill(connection, {each["task"] for each in rows if each["task"] is not None})
     return _count(connection, project) - before
 
 

@@ -59,16 +59,23 @@ def upgrade(store: str | None) -> None:
 
 @command.command("check")
 @store_options.store
+@click.option(
+    "--clean",
+    is_flag=True,
+    help="Delete the files of runs, judgments and results that nothing refers to any more.",
+)
 @options.form(*FORMS)
-def check(store: str | None, form: str) -> None:
+def check(store: str | None, clean: bool, form: str) -> None:
     """Check the database, the blobs, and that tasks agree with the ratings.
 
     Exits with 1 if something is wrong.
     """
-    from rankgate.judging.store.store_check import check_store
+    from rankgate.judging.store.store_check import check_store, clean_store
     from rankgate.store.store import Store
 
     with Store.open(store) as found:
+        if clean:
+            print_summary([clean_store(found)])
         result = check_store(found)
     print_result(result, form)
     if result.findings:

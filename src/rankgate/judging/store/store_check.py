@@ -9,6 +9,7 @@ import polars as pl
 
 from rankgate.present.result import Result
 from rankgate.store.check import check as found_in
+from rankgate.store.check import clean
 
 if TYPE_CHECKING:
     from rankgate.store.store import Store
@@ -51,3 +52,14 @@ def check_store(store: Store) -> StoreCheck:
     """
     made = (StoreFinding(**vars(each)) for each in found_in(store))
     return StoreCheck(store.name, tuple(made))
+
+
+def clean_store(store: Store) -> str:
+    """Delete the blobs that nothing refers to; what was done, in one line.
+
+    Raises:
+        UsageError: the database cannot be reached.
+    """
+    count, size = clean(store)
+    word = "blob" if count == 1 else "blobs"
+    return f"deleted {count:,} {word} that nothing refers to, {size:,} bytes"

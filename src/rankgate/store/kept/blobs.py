@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -45,6 +46,14 @@ class Blobs(Protocol):
 
     def names(self) -> Iterator[str]:
         """The hashes of all blobs."""
+        ...
+
+    def age(self, sha256: str) -> float:
+        """Seconds since a blob was written."""
+        ...
+
+    def remove(self, sha256: str) -> None:
+        """Delete a blob that nothing refers to."""
         ...
 
 
@@ -92,7 +101,9 @@ class Folder:
         """Keep bytes, in a file that is whole or not there."""
         name = hashlib.sha256(content).hexdigest()
         path = self._path(name)
-        if not path.is_file():
+        if path.is_file():
+            os.utime(path)  # so that nobody deletes what is about to be used
+        else:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
@@ -108,6 +119,14 @@ class Folder:
     def names(self) -> Iterator[str]:
         """The hashes of all blobs."""
         yield from sorted(each.name for each in self.folder.glob("??/*") if len(each.name) == 64)
+
+    def age(self, sha256: str) -> float:
+        """Seconds since a blob was written."""
+        return time.time() - self._path(sha256).stat().st_mtime
+
+    def remove(self, sha256: str) -> None:
+        """Delete a blob that nothing refers to."""
+        self._path(sha256).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -139,6 +158,19 @@ class Remote:
             found = self.system.ls(self.path, detail=False)
             yield from sorted(str(each).rpartition("/")[2] for each in found)
 
+    def age(self, sha256: str) -> float:
+        """Seconds since a blob was written."""
+        try:
+            written: datetime = self.system.modified(f"{self.path}/{sha256}")
+        except NotImplementedError:  # a place that does not know keeps it
+            return 0.0
+        zone = written if written.tzinfo else written.replace(tzinfo=UTC)
+        return (datetime.now(UTC) - zone).total_seconds()
+
+    def remove(self, sha256: str) -> None:
+        """Delete a blob that nothing refers to."""
+        self.system.rm_file(f"{self.path}/{sha256}")
+
 
 @dataclass(frozen=True)
 class Hashes:
@@ -157,6 +189,13 @@ class Hashes:
     def names(self) -> Iterator[str]:
         """No names."""
         yield from ()
+
+    def age(self, sha256: str) -> float:  # noqa: ARG002 - as of every place
+        """Nothing is here."""
+        return 0.0
+
+    def remove(self, sha256: str) -> None:
+        """Nothing is here."""
 
 
 def _remote(url: str) -> Remote:
