@@ -73,6 +73,7 @@ bench: .venv/.run      ## side by side with the peers; an hour
 oracle: .venv/.run     ## random collections against fourteen other tools, each by itself
 	$(BIN)/python oracle/run.py
 	$(BIN)/python oracle/lists.py
+	$(BIN)/python oracle/similarity.py
 
 validity: .venv/.run   ## do verdicts hold? simulations whose code has changed; all: under an hour
 	$(BIN)/python validity/run.py
