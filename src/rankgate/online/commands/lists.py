@@ -35,9 +35,9 @@ def command(events: str | tuple[str, ...], target: str, form: str, **chosen: Any
     ids of queries are their words, as in the judgments that rankgate online judgments writes.
 
     \b
-    rankgate online lists events -o shown.run
-    rankgate online lists events --variant new --choose latest -o new.run
-    rankgate eval clicks.csv shown.run -m nDCG@10
+    rankgate online lists events -o shown.csv
+    rankgate online lists events --variant new --choose latest -o new.csv
+    rankgate eval clicks.csv shown.csv -m nDCG@10
     """
     refuse_clashes(inputs(), target)
     print_result(lists(events, output=target, **chosen), form)

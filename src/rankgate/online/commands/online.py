@@ -52,7 +52,7 @@ def command() -> None:
     rankgate online judgments events -o qrels.csv
     rankgate online plan events -k search_ctr --effect 0.02
     rankgate online ab events -m search_ctr --control old
-    rankgate online lists events -o shown.run
+    rankgate online lists events -o shown.csv
     rankgate online watch launch.toml
     rankgate online simulate qrels.txt old.run new.run -o events.parquet
     rankgate online interleave score shown.jsonl

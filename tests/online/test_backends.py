@@ -1,0 +1,74 @@
+"""KPIs are expressions: the same ones are SQL of warehouses, and have the same values on Spark."""
+
+import ibis
+import pytest
+
+from online import test_kpi
+from online.logs import written
+from rankgate import online
+from rankgate.online.indicators import tables
+from rankgate.online.indicators.catalogue import KPIS
+
+
+def all_tables(rows):
+    searches = tables.banded(tables.followed(tables.searches(rows)))
+    sessions = tables.sessions(rows, searches, ("click and survey>=4", "purchase"))
+    return {
+        "searches": searches,
+        "clicks": tables.clicks(rows, searches),
+        "sessions": sessions,
+        "users": tables.users(sessions),
+        "events": rows,
+    }
+
+
+@pytest.mark.parametrize("dialect", ["databricks", "postgres", "snowflake"])
+def test_every_kpi_is_sql(dialect):
+    made = all_tables(tables.visits(tables.events()))
+    for each in KPIS.values():
+        table = ibis.table(made[each.table].schema(), name=each.table)
+        sql = ibis.to_sql(table.aggregate(**each.columns(table)), dialect=dialect)
+        assert each.table in str(sql)
+    assert all("GROUP BY" in str(ibis.to_sql(made[name], dialect=dialect))
+               for name in ("searches", "sessions"))  # fmt: skip
+
+
+def test_values_are_the_same_on_spark(tmp_path):
+    spark_sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
+    (tmp_path / "map.toml").write_text(test_kpi.MAPPING)
+    log = written(tmp_path / "log.jsonl", test_kpi.ROWS)
+    online.ingest(log, tmp_path / "events", mapping=tmp_path / "map.toml")
+    expected = online.kpi(tmp_path / "events", by=(), checks=False, despite=True)
+
+    settings = {"spark.ui.enabled": "false", "spark.sql.session.timeZone": "UTC",
+                "spark.sql.shuffle.partitions": "1"}  # fmt: skip
+    builder = spark_sql.SparkSession.builder.master("local[1]")
+    session = builder.config(map=settings).getOrCreate()
+    spark = ibis.pyspark.connect(session)
+    try:
+        session.read.parquet(*map(str, (tmp_path / "events").glob("*.parquet"))).cache()
+        parts = [str(each) for each in (tmp_path / "events").glob("*.parquet")]
+        session.read.parquet(*parts).createOrReplaceTempView("events")
+        # one after the other, as one statement of all would be planned for minutes
+        made = {"events": tables.events()}
+
+        def kept(name, expression):
+            session.sql(spark.compile(expression)).cache().createOrReplaceTempView(name)
+            made[name] = ibis.table(expression.schema(), name=name)
+            return made[name]
+
+        rows = made["events"]
+        searches = kept("searches", tables.followed(tables.searches(rows)))
+        kept("clicks", tables.clicks(rows, searches))
+        sessions = kept("sessions", tables.sessions(rows, searches))
+        kept("users", tables.users(sessions))
+        for table, frame in made.items():
+            kpis = [each for each in KPIS.values() if each.table == table and each.cap is None]
+            columns = {key: value for each in kpis for key, value in each.columns(frame).items()}
+            row = session.sql(spark.compile(frame.aggregate(**columns))).collect()[0].asDict()
+            for each in kpis:
+                value = row[f"{each.name}.value"] if row[f"{each.name}.n"] else None
+                if expected[each.name] is not None:
+                    assert value == pytest.approx(expected[each.name]), each.name
+    finally:
+        session.stop()
