@@ -190,6 +190,44 @@ def test_private_words_and_ids_are_not_kept(tmp_path, monkeypatch):
     assert dropped["user"].is_null().all()
 
 
+@pytest.mark.parametrize("queries", ["keep", "drop", "hash", "frequent"])
+@pytest.mark.parametrize("users", ["keep", "drop", "hash"])
+def test_what_is_left_out_is_in_no_file(tmp_path, monkeypatch, queries, users):
+    key = "0123456789abcdef"
+    monkeypatch.setenv("RANKGATE_HASH_KEY", key)
+    secret = {"note": "Ann asked for words 3"}
+    rows = [{**each, "message": "words", "event_attributes": {**each.get("event_attributes", {}),
+             **secret}} for each in honest()]  # fmt: skip
+    log = written(tmp_path / "log.ndjson", rows)
+    online.ingest(log, tmp_path / "events", queries=queries, users=users, min_users=9)
+    table = events_of(tmp_path / "events")
+    cells = {str(cell) for row in table.rows() for cell in row}
+    known = {"queries": {f"words {n}" for n in range(7)}, "users": {f"u{n}" for n in range(20)},
+             "sessions": {f"v{n}" for n in range(60)}}  # fmt: skip
+    left = {name: len(words & cells) for name, words in known.items()}
+    assert left == {
+        "queries": {"keep": 7, "frequent": 4}.get(queries, 0),
+        "users": 20 if users == "keep" else 0,
+        "sessions": 0 if users == "hash" else 60,
+    }
+    kept_all = queries == users == "keep"
+    assert any("Ann" in cell for cell in cells) == kept_all
+    files = b"".join(each.read_bytes() for each in (tmp_path / "events").iterdir())
+    assert key.encode() not in files
+    # who comes back is still known where ids are hashed
+    assert table["user"].n_unique() == (1 if users == "drop" else 20)
+
+
+def test_a_log_that_is_cut_in_its_compression_is_refused(tmp_path):
+    log = written(tmp_path / "log.ndjson", honest(2000))
+    whole = gzip.compress(log.read_bytes())
+    cut = tmp_path / "log.ndjson.gz"
+    cut.write_bytes(whole[: len(whole) // 2])
+    with raises("cannot-read", InputError):
+        online.ingest(cut, tmp_path / "events")
+    assert not list((tmp_path / "events").glob("*.json"))
+
+
 def test_ranks_are_from_one_where_the_log_says_so(tmp_path):
     assert read(tmp_path, honest(3, base=1)).filter(kind="impression")["rank"].min() == 1
 
