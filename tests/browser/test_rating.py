@@ -144,7 +144,7 @@ def set_up(mia, folder):
     for run in ("old.run", "new.run"):
         sent("material", "material", file=folder / run)
     sent("preferences", "preferences", name="old or new", kind="lists", first="old", second="new",
-         most="1", strategy="1", priority="-1")  # fmt: skip
+         most="1", strategy="2", priority="-1")  # fmt: skip
     sent("scale", "setup", scale="0 = poor: not about the query\n1 = fair: the subject only\n"
          "2 = good: a part of the answer\n3 = perfect: the answer")  # fmt: skip
     sent(
@@ -198,6 +198,8 @@ def compare_one(chromium, screen, address):
     """Which of two lists is better, by an arrow key; then all is done."""
     url = f"{address}/projects/docs/rate"
     screen("compare", url)
+    assert chromium.ask("document.getElementById('rating').dataset.kind") == "lists"
+    assert chromium.ask("document.querySelectorAll('.two .listed').length") == 2
     chromium.ask("new Promise((done) => setTimeout(done, 300))")
     chromium.press("ArrowLeft")
     chromium.until("document.getElementById('over')")

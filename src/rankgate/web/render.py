@@ -96,7 +96,11 @@ def _grade(value: float | None) -> str:
 
 
 def _moment(value: datetime | None) -> str:
-    return "" if value is None else f"{value:%Y-%m-%d %H:%M} UTC"
+    from markupsafe import Markup
+
+    if value is None:
+        return ""
+    return Markup(f'<time datetime="{value.isoformat()}">{value:%Y-%m-%d %H:%M} UTC</time>')  # noqa: S704 - a time has no markup
 
 
 def _share(value: float) -> str:
