@@ -30,7 +30,7 @@ _LONGEST = 20  # of made-up lists; metrics that look at steps of ten see two
 _POOL = (3, 2, 1, 1, 1)
 _IRRELEVANT = 30
 _SHARES = tuple(i / 10 for i in range(11))
-_AT = {"cutoff": 10, "recall": 0.5, "multiple": 1.0}
+_AT = {"cutoff": 10, "recall": 0.5, "multiple": 1.0, "length": 1}
 
 
 @dataclass(frozen=True)
@@ -165,6 +165,7 @@ def _alone(rankings: list[list[float | None]], pools: list[Sequence[float]]) -> 
         cited=np.tile(np.arange(max(map(len, rankings))), (len(tasks), 1)),
         cited_grade=np.array(grades, float),
         answered=np.zeros(len(tasks)),
+        right=np.array([not pool for pool in pools]),
         values={"nDCG@10": np.column_stack([of_rankings, np.zeros(len(tasks))])},
     )
 

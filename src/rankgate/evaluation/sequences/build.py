@@ -84,6 +84,8 @@ class TaskRows:
             else None,
             spent=_array((G, Q), places, table["tokens"], np.nan),
             seconds=_array((G, Q), places, table["latency_ms"] / 1000, np.nan),
+            letters=names.str.len_chars().to_numpy().astype(np.int64),
+            right=_right(best, names),
             **_answers(self.tasks.answers, names, pool, codes),
             values={
                 name: _array(
@@ -93,6 +95,14 @@ class TaskRows:
                 for name, own in self.values.items()
             },
         )  # fmt: skip
+
+
+def _right(best: pl.DataFrame, names: pl.Series) -> NDArray[np.bool_]:
+    """Whether the id of a task is one of its relevant documents, ``(G,)``."""
+    own = best.filter((pl.col("grade") >= 1) & (names.gather(best["g"]) == best["doc_id"]))
+    found = np.zeros(len(names), bool)
+    found[own["g"].to_numpy()] = True
+    return found
 
 
 def _size(places: pl.Series) -> int:

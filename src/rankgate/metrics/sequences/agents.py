@@ -1,7 +1,5 @@
 """Agents that search in several calls: what they find, what it costs, what they cite and refuse."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import numpy as np

@@ -19,11 +19,22 @@ from rankgate.metrics.sequences.sessions import (
     SessionDCG,
     SessionRBP,
 )
+from rankgate.metrics.sequences.suggestions import (
+    CorrectionAccuracy,
+    CorrectionP,
+    CorrectionR,
+    FalseAlarm,
+    KeystrokesSaved,
+    MinKeystrokes,
+    PrefixRR,
+)
 from rankgate.metrics.sequences.variations import Best, Variance, Worst
 
 SEQUENCE_METRICS: tuple[SequenceMetric, ...] = (
     ContextP, ContextR, Redundancy, PositionP, UDCG, NuggetR, SupportP, SupportR,
     EvidenceR, EvidenceP, EvidenceRate, FirstUseful, CitationP, CitationR, RefusalP, RefusalR,
     SessionDCG, NSessionDCG, SessionRBP, ExpectedSessionNDCG, Worst, Best, Variance,
+    PrefixRR, KeystrokesSaved, MinKeystrokes,
+    CorrectionAccuracy, CorrectionP, CorrectionR, FalseAlarm,
 )  # fmt: skip
 """Every metric on sequences, in the order in which they are listed."""

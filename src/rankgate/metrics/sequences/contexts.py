@@ -1,7 +1,5 @@
 """What a language model is given: precision and recall of a context, redundancy, positions."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import numpy as np
@@ -236,6 +234,7 @@ Redundancy = SequenceMetric(
     higher_is_better=False,
     sees="the same document again, in one ranking or in several",
     blind_to="relevance; two texts that say the same under different ids",
+    undefined=True,
 )
 PositionP = SequenceMetric(
     "PositionP",

@@ -1,7 +1,5 @@
 """What an answer says: recall of nuggets, and whether what it cites supports it."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

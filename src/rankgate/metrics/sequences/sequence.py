@@ -44,6 +44,8 @@ class Sequences:
         cited: ``(G, C)`` codes of the documents that the answer cites, padded with `NOTHING`.
         cited_grade: ``(G, C)`` their grades; NaN for no judgment and in the padding.
         answered: ``(G,)`` 1 for an answer, 0 for a refusal, NaN where it is not known.
+        letters: ``(G,)`` how many letters the id of each task has, where it is a text.
+        right: ``(G,)`` whether the id of a task is one of its relevant documents.
         values: by the name of a metric of rankings its value for each ranking, ``(G, Q)``.
     """
 
@@ -62,6 +64,8 @@ class Sequences:
     cited: Counts | None = None
     cited_grade: Floats | None = None
     answered: Floats | None = None
+    letters: Counts | None = None
+    right: Flags | None = None
     values: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
@@ -186,6 +190,7 @@ def sequences(
     known: dict[str, Floats] = {
         "position": np.tile(np.arange(1.0, shape[1] + 1), (shape[0], 1)),
         "score": np.zeros(shape),
+        "same": np.zeros(shape, bool),
         **more,
     }
     return Sequences(
@@ -195,7 +200,6 @@ def sequences(
         calls=np.array([len(task) for task in tasks]),
         ideal=ideals,
         judged=np.array([len(pool) for pool in best]),
-        same=np.zeros(shape, bool),
         tokens=lengths if tokens is not None else None,
         **known,  # type: ignore[arg-type]  # fields of arrays
     )

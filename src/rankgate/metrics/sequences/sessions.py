@@ -1,7 +1,5 @@
 """Sessions: several queries for one need, each with a ranking, discounted by query and by rank."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import numpy as np
@@ -228,9 +226,9 @@ def _by_query(sequences: Sequences, base: float, discount: str) -> Floats:
     place = np.arange(1, sequences.doc.shape[1] + 1)
     if discount == "none":
         return np.ones(len(place))
-    if discount == "added":
-        return 1 / (1 + np.log(place) / np.log(base))
     weight: Floats = np.log(base) / np.log(place + base - 1)
+    if discount == "added":
+        weight = 1 / (1 + np.log(place) / np.log(base))
     return weight
 
 

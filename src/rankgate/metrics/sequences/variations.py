@@ -1,7 +1,5 @@
 """Variations of a topic: how good the worst and the best of its queries are, and how they vary."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rankgate.metrics.judged import Floats

@@ -1,0 +1,144 @@
+"""Completions, corrections and facets: tables, and the metrics over them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankgate
+from rankgate.data import contents_of
+from rankgate.data.formats.registry import detected, named
+from rankgate.data.streams.source import InputFile
+from rankgate.errors import DuplicateError, InputError
+from support.wording import raises
+
+TYPED = """target,prefix,suggestion,rank
+cats,c,cars,1
+cats,c,cats,2
+cats,ca,cats,1
+dogs,d,,
+dogs,dog,"dogs, big",1
+dogs,dog,dogs,2
+bird,b,,
+"""
+SPELLED = """query\tcorrection\texpected
+recieve\treceive\treceive
+recieve\trelieve\treceive
+acommodate\tacommodate\taccommodate
+definately\tdefiantly\tdefinitely
+colour\tcolor\tcolour|color
+their\tthere\ttheir
+house\t\thouse
+"""
+FACETS = "query,facet,documents\nboots,brand,b1|b2|b3\nboots,red,b3|b4\nboots,size,b5\n"
+
+
+def values(tmp_path, text, metrics, qrels=None):
+    place = tmp_path / "table.csv"
+    place.write_text(text)
+    found = rankgate.evaluate(qrels or place, place, metrics).runs[0]
+    return {metric: found.per_query(metric) for metric in metrics}
+
+
+def test_completions_by_hand(tmp_path):
+    metrics = ["PrefixRR@1", "PrefixRR@2", "PrefixRR@3", "KeystrokesSaved", "KeystrokesSaved@1",
+               "MinKeystrokes", "RR"]  # fmt: skip
+    assert values(tmp_path, TYPED, metrics) == {
+        "PrefixRR@1": {"bird": 0, "cats": 1 / 2, "dogs": 0},
+        "PrefixRR@2": {"bird": None, "cats": 1, "dogs": None},
+        "PrefixRR@3": {"bird": None, "cats": None, "dogs": 1 / 2},
+        "KeystrokesSaved": {"bird": 0, "cats": 1 - 1 / 4, "dogs": 1 - 3 / 4},
+        "KeystrokesSaved@1": {"bird": 0, "cats": 1 - 2 / 4, "dogs": 0},
+        "MinKeystrokes": {"bird": 4, "cats": 3, "dogs": 4},  # 1 + 2 or 2 + 1; typed whole
+        "RR": {"bird": 0, "cats": 3 / 4, "dogs": 1 / 4},
+    }
+
+
+def test_corrections_by_hand(tmp_path):
+    metrics = ["CorrectionAccuracy", "CorrectionP", "CorrectionR", "FalseAlarm", "Success@2"]
+    nothing = dict.fromkeys(
+        ["recieve", "acommodate", "definately", "colour", "their", "house"], None
+    )
+    assert values(tmp_path, SPELLED, metrics) == {
+        "CorrectionAccuracy": {
+            "recieve": 1, "acommodate": 0, "definately": 0, "colour": 1, "their": 0, "house": 1
+        },
+        "CorrectionP": nothing | {"recieve": 1, "definately": 0, "colour": 1, "their": 0},
+        "CorrectionR": nothing | {"recieve": 1, "acommodate": 0, "definately": 0},
+        "FalseAlarm": nothing | {"colour": 1, "their": 1, "house": 0},
+        "Success@2": {
+            "recieve": 1, "acommodate": 0, "definately": 0, "colour": 1, "their": 0, "house": 0
+        },
+    }  # fmt: skip
+
+
+def test_facets_by_hand(tmp_path):
+    metrics = ["EvidenceR@1", "EvidenceR@2", "EvidenceR", "FirstUseful", "Redundancy"]
+    found = values(tmp_path, FACETS, metrics, {"boots": {"b4": 1, "b5": 1}})
+    assert {name: each["boots"] for name, each in found.items()} == {
+        "EvidenceR@1": 0,
+        "EvidenceR@2": 1 / 2,
+        "EvidenceR": 1,
+        "FirstUseful": 2,
+        "Redundancy": 1 - 5 / 6,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [(TYPED, "completions"), (SPELLED, "corrections"), (FACETS.replace(",", ";"), "facets")],
+)
+def test_tables_are_known_by_their_columns(text, name):
+    assert detected(InputFile(None, text.encode()))[0].name == name
+    assert contents_of(InputFile(None, text.encode())).runs
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code", "line"),
+    [
+        ("completions", "target,prefix\na,a\n", "missing-column", 1),
+        ("completions", "target,prefix,suggestion\ncat,d,dog\n", "wrong-shape", 2),
+        ("completions", "target,prefix,suggestion\n,c,cat\n", "empty-value", 2),
+        ("completions", "target,prefix,suggestion,rank\ncat,c,cat,x\n", "not-a-number", 2),
+        ("completions", "target,prefix,suggestion\n", "no-rankings", None),
+        ("corrections", "query,correction,expected\na,b,b\n\na,c,d\n", "wrong-shape", 4),
+        ("corrections", "query,correction,expected\na,b\n", "wrong-field-count", 2),
+        ("facets", "query,facet,documents\na,,d\n", "empty-value", 2),
+    ],
+)
+def test_what_is_wrong_is_named(name, text, code, line):
+    with raises(code, InputError) as error:
+        for run in named(name).read(InputFile(None, text.encode())).runs:
+            assert run.table is not None
+    assert error.value.line == line
+
+
+def test_a_suggestion_or_facet_twice():
+    for name, text in (
+        ("completions", "target,prefix,suggestion\ncat,c,cat\ncat,c,cat\n"),
+        ("facets", "query,facet,documents\na,f,1\na,f,2\n"),
+    ):
+        with raises("duplicate-document", DuplicateError, line=3):
+            named(name).read(InputFile(None, text.encode()))
+
+
+@given(st.text("abc", min_size=1, max_size=6), st.lists(st.integers(0, 4), max_size=6))
+def test_laws_of_completions(target, ranks):
+    """Shown at rank r after i letters (0 is not at all): the naive way."""
+    rows = ["target,prefix,suggestion,rank"]
+    for i, rank in enumerate(ranks[: len(target)], 1):
+        prefix = target[:i]
+        rows.append(f"{target},{prefix},{target if rank else ''},{rank or ''}")
+    if len(rows) == 1:
+        return
+    place = InputFile(None, "\n".join(rows).encode())
+    contents = named("completions").read(place)
+    metrics = ["MinKeystrokes", "KeystrokesSaved"]
+    found = rankgate.evaluate(contents.qrels, contents.runs[0], metrics).runs[0].means
+    shown = [i for i, rank in enumerate(ranks[: len(target)], 1) if rank]
+    assert found["KeystrokesSaved"] == pytest.approx(
+        1 - min(shown, default=len(target)) / len(target)
+    )
+    # the one suggestion of a list is at its top, whatever the table calls its rank
+    assert found["MinKeystrokes"] == min([len(target), *(i + 1 for i in shown)])
