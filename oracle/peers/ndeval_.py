@@ -21,6 +21,10 @@ NAMES = (
     *("nNRBP(alpha=0.7,beta=0.8)",),
 )
 MEASURES = {ir_measures.parse_measure(name): name for name in NAMES}
+GROUPS: dict[str, list] = {}  # it gives values of one level, alpha and beta at a time
+for measure in MEASURES:
+    given = {name: value for name, value in measure.params.items() if name != "cutoff"}
+    GROUPS.setdefault(str(given), []).append(measure)
 
 for collection in read("faceted"):
     qrels = [
@@ -32,6 +36,7 @@ for collection in read("faceted"):
         for query, ranking in collection["run"].items()
         for document, score in ranking.items()
     ]
-    for measure, name in MEASURES.items():  # of several it gives only those of one level a run
-        for found in ir_measures.pyndeval.iter_calc([measure], qrels, run):
-            tell(collection["id"], name, lambda v=found.value: v, found.query_id)
+    for measures in GROUPS.values():
+        for found in ir_measures.pyndeval.iter_calc(measures, qrels, run):
+            value = lambda v=found.value: v  # noqa: E731
+            tell(collection["id"], MEASURES[found.measure], value, found.query_id)
