@@ -161,7 +161,16 @@ PEERS = (
         ),
     ),
     Peer("lenskit", "lenskit", "2025.8.1", "lenskit_.py", "lenskit", form="listed_relevant"),
-    Peer("cwl", "cwl-eval", "1.0.12", "cwl.py", "cwl", tolerance=1e-6, also=("ir_measures",)),
+    Peer(
+        "cwl",
+        "cwl-eval",
+        "1.0.12",
+        "cwl.py",
+        "cwl",
+        tolerance=1e-6,
+        also=("ir_measures",),
+        most=1000,
+    ),
     Peer(
         "cwl_users",
         "cwl-eval",
@@ -170,7 +179,7 @@ PEERS = (
         "cwl",
         form="listed",
         tolerance=1e-8,
-        most=300,
+        most=100,
     ),
     Peer(
         "ndeval",
