@@ -1,0 +1,39 @@
+"""``judged_only=True`` of any metric is its value for lists without the unjudged documents."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.metrics.preferences import PREFERENCE_METRICS
+from rankgate.metrics.sampling import SAMPLE_METRICS
+from rankgate.metrics.subtopics import FACET_METRICS
+from rankgate.metrics.views import RANKING
+
+RNG = np.random.default_rng(0)
+DOCS = [f"d{i}" for i in range(30)]
+QRELS = {
+    str(t): {str(d): int(RNG.integers(0, 4)) for d in RNG.choice(DOCS, 12, replace=False)}
+    for t in range(4)
+}
+RUN = {str(t): {str(d): 100.0 - i for i, d in enumerate(RNG.permutation(DOCS))} for t in range(4)}
+CONDENSED = {t: {d: s for d, s in run.items() if d in QRELS[t]} for t, run in RUN.items()}
+ANSWERED = pl.DataFrame(
+    [(t, d, g, str(int(d[1:]) % 3)) for t, grades in QRELS.items() for d, g in grades.items()],
+    schema=["query_id", "doc_id", "grade", "subtopic"],
+    orient="row",
+)
+RANKINGS = [metric for metric in CATALOGUE if metric.view == RANKING]
+
+
+@pytest.mark.parametrize(
+    "metric", [*RANKINGS, *FACET_METRICS, *PREFERENCE_METRICS, *SAMPLE_METRICS], ids=str
+)
+def test_a_metric_of_condensed_lists(metric):
+    qrels = ANSWERED if metric in FACET_METRICS else QRELS
+    whole = metric(**{name: 0.5 if name == "recall" else 3 for name in metric.missing})
+    only = evaluate(qrels, RUN, [whole(judged_only=True)]).means.row(0)[1]
+    assert only == pytest.approx(evaluate(qrels, CONDENSED, [whole]).means.row(0)[1], nan_ok=True)
