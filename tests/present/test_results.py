@@ -114,6 +114,7 @@ KINDS = (
     "off_policy_estimate",
     "ramp_verdict",
     "counterfactual_replay",
+    "online_agreement",
     "engine_check",
     "engine_comparison",
     "engine_kinds",
@@ -196,6 +197,17 @@ def bandit_log():
     return pl.DataFrame(rows, schema=["action", "reward", "propensity"], orient="row")
 
 
+def past_experiments():
+    """Five experiments with one metric and one KPI."""
+    rows = [
+        (f"e{at}", side, name, value, 0.1)
+        for at in range(5)
+        for side, name, value in (("offline", "<script>", at - 1.5), ("online", "ctr", at - 2.0))
+    ]
+    names = ["experiment", "side", "name", "delta", "standard_error"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
 def made(folder, ratings):
     """By kind: what makes a result of it."""
     return {
@@ -242,6 +254,7 @@ def made(folder, ratings):
         "counterfactual_replay": lambda: online.replay(
             NEW, online.simulate(QRELS, [OLD, NEW], searches=400).events, k=3, resamples=10
         ),
+        "online_agreement": lambda: online.agreement(past_experiments(), resamples=20),
         "engine_check": lambda: rankgate.check_engine(lambda _, **__: ["<script>", "b"]),
         "engine_comparison": lambda: rankgate.compare_engines(
             _search, _search, {"q1": "a", "q2": "b"}

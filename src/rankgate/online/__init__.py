@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rankgate.online.interleaving.score import preference
     from rankgate.online.interleaving.simulate_tests import sensitivity
     from rankgate.online.off_policy.evaluate import ope
+    from rankgate.online.offline_online.agreement import agreement
     from rankgate.online.shown.lists import lists
     from rankgate.online.simulation.simulate import simulate
     from rankgate.online.users.intents import intents
@@ -33,12 +34,14 @@ if TYPE_CHECKING:
     watch: Callable[..., Any]  # of rankgate.gating, which is built on this package
 
 __all__ = [
-    "ab", "doctor", "ingest", "intents", "interleave", "judgments", "kpi", "lists", "mix", "ope",
+    "ab", "agreement", "doctor", "ingest", "intents", "interleave", "judgments", "kpi", "lists",
+    "mix", "ope",
     "personalization", "plan", "preference", "replay", "sensitivity", "simulate", "watch", "weeks",
 ]  # fmt: skip
 
 _HOMES = {
     "ab": "rankgate.online.experiments.ab",
+    "agreement": "rankgate.online.offline_online.agreement",
     "doctor": "rankgate.online.faults.diagnose",
     "judgments": "rankgate.online.clicks.judge",
     "interleave": "rankgate.online.interleaving.interleave",

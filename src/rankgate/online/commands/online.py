@@ -8,6 +8,7 @@ import click
 
 from rankgate.online.commands import (
     ab,
+    agreement,
     doctor,
     ingest,
     intents,
@@ -58,11 +59,12 @@ def command() -> None:
     rankgate online interleave score shown.jsonl
     rankgate online ope log.csv --target uniform
     rankgate online replay new.run events
+    rankgate online agreement experiments.csv
     """
 
 
 for each in (
     ingest, doctor, kpi, weeks, intents, personalization, judgments, lists, simulate, plan,
-    ab, interleave, ope, replay,
+    ab, interleave, ope, replay, agreement,
 ):  # fmt: skip
     command.add_command(each.command)

@@ -1,0 +1,43 @@
+"""``rankgate online agreement``: whether offline predicts online."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankgate.console import options
+from rankgate.console.declared_options import options_of
+from rankgate.console.output import print_result
+from rankgate.online.offline_online.agreement import agreement
+from rankgate.present.write import FORMS
+
+
+@click.command("agreement")
+@click.argument("experiments", type=click.Path(), required=False, metavar="[EXPERIMENTS]")
+@click.option(
+    "--events",
+    type=click.Path(),
+    metavar="EVENTS",
+    help="Instead of EXPERIMENTS a log: a folder that rankgate online ingest made, a table of "
+    "events, or a file of a log.",
+)
+@options_of(
+    agreement, "mapping", "qrels", "metrics METRIC -m --metric", "min_searches N", "chance",
+    "level", "resamples N", "seed",
+)  # fmt: skip
+@options.form(*FORMS)
+@options.output
+def command(experiments: str | None, form: str, output: str | None, **chosen: Any) -> None:
+    """Measure whether offline metrics predict what users do.
+
+    EXPERIMENTS is a table with a row for each past experiment and metric or KPI: experiment, side
+    (offline or online), name, delta, standard_error. With a log, the metrics of the lists that
+    users were shown are compared with their clicks, query by query.
+
+    \b
+    rankgate online agreement experiments.csv
+    rankgate online agreement experiments.csv --chance 0.9 -o agreement.html
+    rankgate online agreement --events events --qrels qrels.txt -m nDCG@10 -m RR@10
+    """
+    print_result(agreement(experiments, **chosen), form, output)

@@ -1,0 +1,192 @@
+"""Agreement of offline and online finds what is true of simulated experiments."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from scipy import stats
+
+from rankgate import online
+from rankgate.cli import rankgate as program
+from rankgate.errors import InputError, UsageError
+from rankgate.online.offline_online.prediction import (
+    corrected,
+    fit,
+    left_out,
+    pearson,
+    reliability,
+    skill,
+    spearman,
+    threshold,
+)
+from support.wording import raises
+
+NAMES = ["experiment", "side", "name", "delta", "standard_error"]
+
+
+def experiments(n=40, seed=0, noise=0.01, error=0.005, slope=0.5):
+    """One metric that sees the truth with noise, one that sees nothing, one KPI."""
+    random = np.random.default_rng(seed)
+    truth = random.normal(0.0, 0.03, n)
+    rows = []
+    for at in range(n):
+        rows += [
+            (f"e{at}", "offline", "good", truth[at] + random.normal(0, noise), noise),
+            (f"e{at}", "offline", "blind", random.normal(0, 0.03), None),
+            (f"e{at}", "online", "ctr", slope * truth[at] + random.normal(0, error), error),
+        ]
+    return pl.DataFrame(rows, schema=NAMES, orient="row")
+
+
+def pair(found, metric="good"):
+    return found.pairs.row(by_predicate=pl.col("metric") == metric, named=True)
+
+
+def test_correlations_are_scipys():
+    random = np.random.default_rng(1)
+    one, other = random.normal(size=(2, 20)).round(1)
+    assert float(pearson(one, other)) == pytest.approx(stats.pearsonr(one, other).statistic)
+    assert float(spearman(one, other)) == pytest.approx(stats.spearmanr(one, other).statistic)
+    assert np.isnan(pearson(np.ones(5), np.arange(5.0)))
+
+
+def test_a_line_is_weighted_least_squares():
+    x, y = np.array([0.0, 1.0, 2.0, 4.0]), np.array([0.1, 1.2, 1.9, 4.3])
+    wide = np.full(4, 0.5)  # all scatter is error of measurement: equal weights
+    found = fit(x, y, wide)
+    assert (found.slope, found.intercept) == pytest.approx(tuple(np.polyfit(x, y, 1)))
+    assert found.scatter == 0
+    uneven = np.array([0.5, 1.0, 0.5, 2.0])
+    again = fit(x, y, uneven)
+    assert (again.slope, again.intercept) == pytest.approx(tuple(np.polyfit(x, y, 1, w=1 / uneven)))
+
+
+def test_left_out_by_hand():
+    x, y, error = np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 3.0]), np.ones(3)
+    line, mean = left_out(x, y, error)
+    assert line.tolist() == pytest.approx([-1.0, 1.5, 2.0])
+    assert mean.tolist() == pytest.approx([2.0, 1.5, 0.5])
+    assert skill(y, line, mean) == pytest.approx(1 - (1 + 0.25 + 1) / (4 + 0.25 + 6.25))
+
+
+def test_attenuation_is_corrected():
+    # true correlation 0.8; errors as large as the true spread halve both reliabilities
+    random = np.random.default_rng(3)
+    values, plain = [], []
+    for _ in range(300):
+        true = random.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 200).T
+        seen = true + random.normal(size=(2, 200))
+        ones = np.ones(200)
+        r = pearson(seen[0], seen[1])
+        plain.append(float(r))
+        values.append(float(corrected(r, reliability(seen[0], ones), reliability(seen[1], ones))))
+    assert np.mean(plain) == pytest.approx(0.4, abs=0.02)
+    assert np.mean(values) == pytest.approx(0.8, abs=0.03)
+
+
+def test_a_threshold_has_its_chance():
+    # online = 0.5 x - 0.01 exactly: the threshold of 50 % is where the line crosses 0
+    x = np.linspace(-0.1, 0.1, 50)
+    line = fit(x, 0.5 * x - 0.01, np.full(50, 1e-4))
+    assert threshold(line, 0.5, -0.1, 0.1) == pytest.approx(0.02, abs=0.001)
+    assert threshold(fit(x, -x, np.full(50, 1e-4)), 0.8, -0.1, 0.1) is None
+    # with scatter: among experiments at the threshold the chance to rise is as asked
+    random = np.random.default_rng(5)
+    several = random.normal(0, 0.1, 4000)
+    truth = 0.5 * several + random.normal(0, 0.02, 4000)
+    found = threshold(fit(several, truth, np.full(4000, 1e-6)), 0.8, -0.3, 0.3)
+    near = np.abs(several - found) < 0.01
+    assert (truth[near] > 0).mean() == pytest.approx(0.8, abs=0.05)
+
+
+def test_the_metric_that_sees_is_found():
+    found = online.agreement(experiments(), resamples=200)
+    good, blind = pair(found), pair(found, "blind")
+    assert found.best.row(0, named=True)["metric"] == "good"
+    assert good["skill"] > 0.6
+    assert found.best["honest_skill"].item() > 0.5
+    assert blind["skill"] < 0.1
+    assert good["corrected_low"] < 0.999 <= good["corrected_high"]  # it sees the truth
+    assert good["corrected"] > good["pearson"]
+    assert blind["spearman_low"] < 0 < blind["spearman_high"]
+    assert good["spearman_least"] <= good["spearman"] <= good["spearman_most"]
+    table = experiments().pivot(on=["side", "name"], index="experiment", values="delta")
+    signs = np.sign(table['{"offline","good"}']) * np.sign(table['{"online","ctr"}'])
+    assert good["same_sign"] == pytest.approx(float((signs > 0).mean()))
+    assert good["tried"]
+    assert good["threshold_low"] <= good["threshold"] <= good["threshold_high"]
+
+
+def test_choosing_among_blind_metrics_has_no_honest_skill():
+    random = np.random.default_rng(8)
+    rows = [(f"e{at}", "online", "ctr", random.normal(), 0.1) for at in range(14)]
+    rows += [(f"e{at}", "offline", f"m{m}", random.normal(), None)
+             for at in range(14) for m in range(12)]  # fmt: skip
+    found = online.agreement(pl.DataFrame(rows, schema=NAMES, orient="row"), resamples=5)
+    assert found.best["honest_skill"].item() < found.best["skill"].item()
+    assert found.best["honest_skill"].item() <= 0
+    assert "no-prediction" in [each.code for each in found.notices]
+
+
+def test_queries_of_a_log():
+    qrels = {f"q{at}": {"a": 1, "b": 0, "c": 0} for at in range(12)}
+    # half of the queries have the relevant document on top, the others below
+    run = {query: {"a": 3 if at % 2 else 1, "b": 2, "c": 1.5}
+           for at, query in enumerate(qrels)}  # fmt: skip
+    made = online.simulate(qrels, [run], searches=6000)
+    found = online.agreement(events=made.events, qrels=qrels, metrics=["RR", "P@3"], resamples=50)
+    assert found.unit == "query"
+    rows = {(row["metric"], row["kpi"]): row for row in found.pairs.to_dicts()}
+    seen = rows["RR", "mrr_first_click"]
+    assert seen["n"] == 12
+    assert seen["pearson"] > 0.95
+    assert seen["same_sign"] is None
+    assert rows["P@3", "mrr_first_click"]["pearson"] is None  # the same for all lists
+    first = found.units.filter(metric="RR", kpi="clicked", unit="q1").row(0, named=True)
+    clicks = made.events.filter(pl.col("query") == "q1")
+    searches = clicks.filter(kind="search").height
+    hits = clicks.filter(kind="click")["query_event_id"].n_unique()
+    assert first["offline"] == 1.0
+    assert first["online"] == pytest.approx(hits / searches)
+
+
+def test_the_command(tmp_path):
+    path = tmp_path / "past.csv"
+    experiments(12).write_csv(path)
+    words = ["online", "agreement", str(path), "--resamples", "20", "--format", "json"]
+    done = CliRunner().invoke(program, words)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["best"][0]["metric"] == "good"
+
+
+def test_tables_that_cannot_be_read(tmp_path):
+    good = experiments(5)
+    with raises("missing-argument", UsageError):
+        online.agreement()
+    with raises("missing-argument", UsageError):
+        online.agreement(events=good)
+    with raises("missing-column", InputError):
+        online.agreement(good.drop("delta"))
+    with raises("unknown-side", InputError):
+        online.agreement(good.with_columns(side=pl.lit("both")))
+    path = tmp_path / "past.csv"
+    good.with_columns(
+        standard_error=pl.when(pl.col("side") == "online").then(0.0).otherwise("standard_error")
+    ).write_csv(path)
+    with raises("invalid-value", InputError, source=str(path), line=4):
+        online.agreement(path)
+    with raises("not-a-number", InputError):
+        online.agreement(good.with_columns(standard_error=pl.lit(None)))
+    with raises("duplicate-value", InputError):
+        online.agreement(pl.concat([good, good]))
+    with raises("no-common-experiments", InputError):
+        online.agreement(good.filter(side="online"))
+    with raises("too-few-experiments", InputError):
+        online.agreement(good.head(6))
+    made = online.simulate({"q": {"a": 1}}, [{"q": {"a": 1}}], searches=50)
+    with raises("too-few-queries", InputError):
+        online.agreement(events=made.events, qrels={"q": {"a": 1}})
+    with raises("no-common-queries", InputError):
+        online.agreement(events=made.events, qrels={"other": {"a": 1}})
