@@ -166,11 +166,12 @@ def of_log(
     hit = searches.clicked.any(axis=1)
     first = np.where(hit, 1 / (searches.clicked.argmax(axis=1) + 1), 0.0)
     query = _queries(searches)
-    known: NDArray[np.bool_] = np.isfinite(scores).all(axis=1)
+    known = np.asarray(np.isfinite(scores).all(axis=1))
+    names_of = np.array(query)
     names = sorted({each for each, good in zip(query, known, strict=True) if good})
     rows = []
     for name in names:
-        chosen = (np.array(query) == name) & known
+        chosen = np.asarray(names_of == name) & known
         total = float(weight[chosen].sum())
         if total >= min_searches:
             share = weight[chosen] / total
