@@ -163,7 +163,7 @@ def of_log(
             searches = packed(base)
     scores = _scores(searches, qrels, metrics)
     weight = searches.weight
-    hit = searches.clicked.any(axis=1)
+    hit = np.asarray(searches.clicked.any(axis=1))
     first = np.where(hit, 1 / (searches.clicked.argmax(axis=1) + 1), 0.0)
     query = _queries(searches)
     known = np.asarray(np.isfinite(scores).all(axis=1))
