@@ -18,6 +18,7 @@ from rankgate.evaluation.evaluate import is_of_lists, known_metrics, with_subtop
 from rankgate.evaluation.lists.builder import ListBuilder
 from rankgate.evaluation.lists.known_items import everyone
 from rankgate.evaluation.rankings import measured_run, rankings_of
+from rankgate.evaluation.sequences.asked import refuse_tasks
 from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.lists import NONE, Sums
 from rankgate.metrics.lists.accumulate import Part, add_parts, number_of
@@ -138,6 +139,7 @@ class Accumulator:
         )
         self._how = chosen_convention(convention, overrides)
         self._metrics = known_metrics(metrics, self._how, (*extra, *FACET_METRICS))
+        refuse_tasks(self._metrics)
         self._columns = columns
         whole = {label: each for label, each in self._metrics if is_of_lists(each)}
         self._builder = ListBuilder.of(whole, self._how, inputs, catalogue, columns)

@@ -9,6 +9,7 @@ from rankgate.data import read_qrels, read_run
 from rankgate.data.scores import Scores
 from rankgate.errors import RankgateError, UsageError
 from rankgate.evaluation.evaluate import is_of_lists, known_metrics
+from rankgate.evaluation.sequences.asked import refuse_tasks
 from rankgate.explanation.bridge import Bridge
 from rankgate.explanation.convention_path import Known, effective, path_steps
 from rankgate.explanation.reconciliation import Group, Reconciliation, Refusal
@@ -107,6 +108,7 @@ def one_metric(metric: str | Metric) -> tuple[str, Metric]:
         UsageError: several metrics, or none of that name.
     """
     chosen = known_metrics(metric)
+    refuse_tasks(chosen)
     if len(chosen) > 1:
         raise UsageError(
             f"{metric} names {len(chosen)} metrics; name one, such as {chosen[0][0]}.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -185,7 +186,8 @@ def _holes(content: list[FileContents], cutoff: int) -> tuple[JudgedDepth, ...]:
             both = known & set(run.table["query_id"].unique())
             share = None
             if both:
-                values = evaluate(qrels, run, label).runs[0].per_query(label)
+                alone = replace(run, queries=None)  # ranking by ranking
+                values = evaluate(qrels, alone, label).runs[0].per_query(label)
                 share = fmean(values[query] or 0.0 for query in sorted(both))
             items.append(JudgedDepth(qrels.name, run.name, cutoff, share, len(both)))
     return tuple(items)

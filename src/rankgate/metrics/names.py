@@ -208,6 +208,14 @@ def _of_lists(name: str) -> str | None:
     return next((found for word, found in words if _fold(word) == _fold(name)), None)
 
 
+def _of_tasks(name: str) -> str | None:
+    """The metric on sequences that has a name; None if there is none."""
+    from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
+
+    words = ((word, each.name) for each in SEQUENCE_METRICS for word in (each.name, *each.aliases))
+    return next((found for word, found in words if _fold(word) == _fold(name)), None)
+
+
 def _unknown(text: str, names: Names) -> str:
     """The sentence for a name that nobody knows, with the nearest that somebody does."""
     name = (re.match(r"[\w-]*", text) or [""])[0]
@@ -215,6 +223,8 @@ def _unknown(text: str, names: Names) -> str:
         return f"{text!r} cannot be read; metrics are written NAME(parameter=value)@cutoff."
     if (of_lists := _of_lists(name)) is not None:
         return f"{of_lists} is about lists as a whole; `rankgate scorecard` has it."
+    if (of_tasks := _of_tasks(name)) is not None:
+        return f"{of_tasks} is about whole tasks; `rankgate eval`, `compare` and `gate` have it."
     near = get_close_matches(_fold(name), names, n=3, cutoff=0.7)
     metrics = list(dict.fromkeys(names[word].name for word in near))
     hint = f"did you mean {' or '.join(metrics)}?" if metrics else "see `rankgate metrics`."

@@ -16,6 +16,7 @@ from rankgate.metrics.graded.rbp import RBP
 from rankgate.metrics.judged import block
 from rankgate.metrics.sequences import sessions
 from rankgate.metrics.sequences.sequence import sequences
+from support.command import assert_refused
 from support.wording import raises
 
 QRELS = {"s1": {"a": 2, "b": 1}, "s2": {"c": 1}}
@@ -192,3 +193,29 @@ def test_what_cannot_be_combined():
         rankgate.evaluate(QRELS, RUN, ["Worst(of='nothing')"], sequences=IDS)
     with raises("incomplete-metric", UsageError):
         rankgate.evaluate(QRELS, RUN, ["Worst(of='Success')"], sequences=IDS)
+
+
+def test_verbs_of_single_rankings_say_where_metrics_of_tasks_are(run, tmp_path):
+    qrels, ranking = tmp_path / "q.txt", tmp_path / "r.run"
+    qrels.write_text("1 0 a 1\n")
+    ranking.write_text("1 Q0 a 1 1 r\n")
+    place = [str(qrels), str(ranking)]
+    assert_refused(run("reconcile", *place, "-m", "ContextP@3"), "unsupported-metric")
+    assert_refused(run("explain", *place, "--query", "1", "-m", "ContextP@3"), "unknown-metric")
+    with raises("unsupported-metric", UsageError):
+        rankgate.Accumulator(["ContextP@3"])
+
+
+def test_files_of_tasks_are_described_and_valid(run, tmp_path):
+    place = tmp_path / "agent.jsonl"
+    place.write_text(
+        '{"query_id": "q", "calls": [{"documents": ["a"]}], "cited": ["a"], "answered": true, '
+        '"evidence": ["a"]}\n'
+    )
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text(
+        '{"topic_id": 1, "references": ["a"], "answer": [{"citations": [0], "support": [2]}]}\n'
+    )
+    for each in (place, answers):
+        assert run("describe", str(each)).code == 0
+        assert "nothing can be scored" not in run("validate", str(each)).out

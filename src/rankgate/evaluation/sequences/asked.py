@@ -29,6 +29,20 @@ def in_tasks(metrics: Sequence[tuple[str, Metric]], context: Context, run: Run) 
     )
 
 
+def refuse_tasks(metrics: Sequence[tuple[str, Metric]]) -> None:
+    """Check that no metric needs whole tasks, where rankings come one by one.
+
+    Raises:
+        UsageError: the metric that does.
+    """
+    for label, each in metrics:
+        if each.view == SEQUENCES:
+            raise UsageError(
+                f"{label} is about whole tasks; rankgate eval, compare and gate have it.",
+                code="unsupported-metric",
+            )
+
+
 def refuse_with_tasks(metrics: Sequence[tuple[str, Metric]], *, bounds: bool = False) -> None:
     """Check that nothing is asked for that tasks do not have.
 

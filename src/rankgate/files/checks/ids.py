@@ -95,6 +95,9 @@ def _spelled(ids: pl.Series, spelling: Spelling) -> pl.DataFrame:
 @check("queries-in-common", "warning", "both", "Judged queries are not in the run.")
 def _overlap(found: Both) -> Iterator[Found]:
     judged, ranked = found.judged.query_ids, found.ranked.query_ids
+    tasks = found.ranked.tasks
+    if tasks is not None and judged.is_in(tasks.implode()).any():  # judged by task
+        ranked = tasks
     common = int(judged.is_in(ranked.implode()).sum())
     lacking = judged.filter(~judged.is_in(ranked.implode()))
     if not common:

@@ -136,7 +136,9 @@ def _judged(qrels: Qrels, scale: Scale | None) -> RawQrels:
 def _ranked(run: Run) -> RawRun:
     """All rows of a run, with duplicates."""
     table = pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(run.pieces())], rechunk=False)
-    return RawRun(run.name or run.place.label, table, run.place)
+    known = run.queries
+    tasks = None if known is None or "sequence" not in known.columns else known["sequence"].unique()
+    return RawRun(run.name or run.place.label, table, run.place, tasks)
 
 
 def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  # noqa: ANN401

@@ -77,11 +77,13 @@ class RawRun:
         name: of the run.
         table: ``query_id``, ``doc_id``, ``score``; perhaps ``rank`` and ``written``.
         place: where rows are.
+        tasks: the tasks that rankings belong to, where the run says so.
     """
 
     name: str
     table: pl.DataFrame
     place: Place = field(default=Place("run"))
+    tasks: pl.Series | None = None
 
     @cached_property
     def _grouped(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
