@@ -17,7 +17,7 @@ from rankgate.judging.resolution.apply_rule import resolve
 from rankgate.judging.resolution.resolution import ResolvedJudgments
 from rankgate.judging.resolution.resolve import resolve as verb
 from rankgate.judging.resolution.rules import RULES
-from rankgate.judging.transformers import TRANSFORMERS, Transformer
+from rankgate.judging.transformers import TRANSFORMERS, Transformer, transformer_of
 from rankgate.present.write import FORMS, rendered
 from support.wording import assert_wording, raises
 
@@ -65,6 +65,17 @@ def grades_of(resolution, pairs):
 )
 def test_a_rule_on_one_pair(rule, given_, expected):
     assert grades_of(resolve(rated([given_]), rule), 1) == [expected]
+
+
+def test_a_transformer_by_name_by_lines_or_from_a_file(tmp_path):
+    (tmp_path / "map.txt").write_text("1: 0\n2: 1\n")
+    steps = ((1.0, 0.0), (2.0, 1.0))
+    for words in ("1: 0; 2: 1", "1: 0\n2: 1", str(tmp_path / "map.txt"), tmp_path / "map.txt"):
+        assert transformer_of(words).steps == steps
+    assert transformer_of("graded-to-binary") is TRANSFORMERS["graded-to-binary"]
+    assert transformer_of(None) is None
+    with raises("unknown-choice", UsageError):
+        transformer_of("graded-to-nothing")
 
 
 def test_searchtweak_transforms_before_it_aggregates():
