@@ -190,6 +190,12 @@ def interleaved(low, high, *, level=0.95, test="sign", p_teams=0.5, names=("old"
     return {"kind": "preference", "level": level, "test": test, "p_teams": p_teams, "pairs": [pair]}
 
 
+def lists_replayed(low, high):
+    """A result of rankgate online replay with this interval; empty where it was refused."""
+    row = {"measure": "dcg", "logged": 0.5, "delta_low": low, "delta_high": high}
+    return {"kind": "counterfactual_replay", "level": 0.95, "measures": [row] if low else []}
+
+
 def replayed(low, high, estimator="snips"):
     row = {"estimator": "snips", "delta_low": low, "delta_high": high}
     return {"kind": "off_policy_estimate", "level": 0.95, "logged": 0.5, "estimator": estimator,
@@ -211,6 +217,9 @@ def replayed(low, high, estimator="snips"):
         ("replay", replayed(-0.1, 0.1), "inconclusive"),
         ("replay", replayed(None, None), "inconclusive"),
         ("replay", replayed(0.1, 0.2, None), "inconclusive"),
+        ("replay", lists_replayed(-0.01, 0.2), "pass"),
+        ("replay", lists_replayed(-0.2, -0.1), "fail"),
+        ("replay", lists_replayed(None, None), "inconclusive"),
     ],
 )
 def test_results_of_interleaving_and_replay(tmp_path, name, values, status):

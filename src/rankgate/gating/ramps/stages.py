@@ -69,12 +69,11 @@ def _read(policy: Policy, name: str, alpha: float) -> tuple[Status, str]:
 def _status(
     values: Mapping[str, Any], policy: Policy, name: str, alpha: float
 ) -> tuple[Status, str]:
-    if values.get("kind") in {"preference", "off_policy_estimate"}:
+    if values.get("kind") in _READ:
         if values["level"] < 1 - 2 * alpha - 1e-9:
             needed = f"{1 - 2 * alpha:.4f}".rstrip("0")
             return "inconclusive", f" has the level {values['level']:g}; ask for --level {needed}"
-        read = _preference if values["kind"] == "preference" else _reward
-        ends = read(values, policy)
+        ends = _READ[values["kind"]](values, policy)
         return _against(ends, policy.earlier[f"{name}_margin"])
     status: Status = {"pass": "pass", "fail": "fail", "inconclusive": "inconclusive"}[
         values["verdict"]
@@ -121,3 +120,19 @@ def _reward(values: Mapping[str, Any], policy: Policy) -> tuple[float, float] | 
                 return None
             return row["delta_low"] / values["logged"], row["delta_high"] / values["logged"]
     return None
+
+
+def _replayed(values: Mapping[str, Any], policy: Policy) -> tuple[float, float] | None:  # noqa: ARG001 - as `_preference`
+    """The interval of the relative gain of DCG, which falls for no user who is satisfied sooner."""
+    for row in values["measures"]:
+        if row["measure"] == "dcg" and row["logged"]:
+            return row["delta_low"] / row["logged"], row["delta_high"] / row["logged"]
+    return None
+
+
+_READ = {
+    "preference": _preference,
+    "off_policy_estimate": _reward,
+    "counterfactual_replay": _replayed,
+}
+"""By kind of result, what reads its interval."""
