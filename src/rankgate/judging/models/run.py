@@ -70,8 +70,8 @@ class JobRun:
         self._now: list[PairOutcome] = []
         try:
             self._prepare(key_from)
-        except RankgateError as error:
-            self._end("failed", str(error))
+        except Exception as error:
+            self._end("failed", str(error) or type(error).__name__)
             raise
 
     def _prepare(self, key_from: str | None) -> None:
