@@ -15,7 +15,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rankgate.data.aspects import Aspects
 from rankgate.data.columns import ALIASES, is_header, renamed
 from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.formats import registry
@@ -28,6 +27,7 @@ from rankgate.errors import InputError, UsageError
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.data.aspects import Aspects
     from rankgate.data.inputs import ColumnsLike
 
 Kind = Literal["qrels", "run", "ratings", "any"]
@@ -90,7 +90,11 @@ class ColumnMap:
     @property
     def aspects(self) -> Aspects | None:
         """How several columns become one grade, where they do."""
-        return Aspects.of(self.theirs["aspects"]) if "aspects" in self.theirs else None
+        if "aspects" not in self.theirs:
+            return None
+        from rankgate.data.aspects import Aspects  # few sheets have several
+
+        return Aspects.of(self.theirs["aspects"])
 
     @property
     def words(self) -> list[tuple[str, ...]]:

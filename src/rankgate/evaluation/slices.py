@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.formats.tags import tags_of
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ def slice_means(
     """
     if not slices:
         return None
+    from rankgate.data.formats.tags import tags_of  # few evaluations have slices
+
     if tags is None:
         problem = "slices need tags; give them with --tags FILE or ids:PATTERN."
         raise UsageError(problem, code="missing-input")

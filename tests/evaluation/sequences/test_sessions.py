@@ -14,7 +14,7 @@ import rankgate
 from rankgate.errors import InputError, UsageError
 from rankgate.metrics.graded.rbp import RBP
 from rankgate.metrics.judged import block
-from rankgate.metrics.sequences import sessions
+from rankgate.metrics.sequences import agents, sessions
 from rankgate.metrics.sequences.sequence import sequences
 from support.command import assert_refused
 from support.wording import raises
@@ -219,3 +219,42 @@ def test_files_of_tasks_are_described_and_valid(run, tmp_path):
     for each in (place, answers):
         assert run("describe", str(each)).code == 0
         assert "nothing can be scored" not in run("validate", str(each)).out
+
+
+def test_every_parameter_changes_a_value():
+    """Parameters that no example by hand has."""
+    tasks = sequences(
+        [[[("a", 2), ("b", 1), ("c", 0), ("g", 0)], [("d", 0), ("e", 3), ("f", 1)]]],
+        spent=np.array([[300.0, 500.0]]),
+        seconds=np.array([[1.0, 3.0]]),
+        cited=np.array([[0, 1]]),
+        cited_grade=np.array([[2.0, 1.0]]),
+        answered=np.zeros(1),
+    )
+    for kernel, changes in {
+        sessions.normalised_session_dcg: [
+            {"cutoff": 1},
+            {"gain": "linear"},
+            {"gain": "binary"},
+            {"base": 5},
+            {"query_base": 9},
+            {"discount": "added"},
+            {"discount": "none"},
+        ],
+        sessions.session_rbp: [{"cutoff": 1}, {"rel": 2}, {"max_grade": 3}, {"p": 0.5}, {"b": 0.1}],
+        sessions.expected_session_ndcg: [
+            {"cutoff": 1},
+            {"gain": "linear"},
+            {"down": 0.1},
+            {"reformulate": 0.1},
+        ],
+        agents.evidence_precision: [{"calls": 1}, {"tokens": 300}, {"seconds": 1}, {"rel": 2}],
+        agents.evidence_recall: [{"calls": 1}, {"tokens": 300}, {"seconds": 1}],
+        agents.evidence_rate: [{"per": "tokens"}, {"per": "seconds"}, {"rel": 2}],
+        agents.first_useful: [{"rel": 3}],
+        agents.citation_precision: [{"rel": 2}],
+        agents.citation_recall: [{"rel": 2}],
+        agents.refusal_precision: [{"rel": 4}],
+    }.items():
+        for given_ in changes:
+            assert kernel(tasks, **given_) != kernel(tasks), (kernel, given_)
