@@ -1,12 +1,14 @@
-"""Logs of users: 50 million events to the daily table of KPIs; 1.7 million rows to click models.
+"""Logs of users: KPIs by day, the log doctor, click models.
 
-    python bench/logs.py      both; 50 million events on 2 threads within 4 GB
+    python bench/logs.py      50 million events to the daily table, 30 million of one day to the
+                              doctor, 1.7 million rows to click models, on 2 threads within 4 GB;
+                              the result goes into docs/speed.md
     python bench/logs.py --events 5000000 --without-models
 
 Events are made by DuckDB before the clock starts: searches with three or four impressions, clicks
-on half of them, a few purchases, over 30 days. The table is computed in a process of its own, whose
-largest resident memory counts. Lists for click models have 30 ranks in orders that change, so that
-no two searches are equal.
+on half of them, a few purchases, over 30 days, or over one. Each part is computed in a process of
+its own, whose largest resident memory counts. Lists for click models have 30 ranks in orders that
+change, so that no two searches are equal.
 """
 
 from __future__ import annotations
@@ -18,7 +20,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+
+import page
 
 EVENTS, SEARCHES, RANKS = 50_000_000, 56_667, 30
 MEMORY, THREADS, ROOM = "2500MB", 2, 4.0  # DuckDB's own, cores, gigabytes in all
@@ -28,34 +34,70 @@ KPIS = ("search_ctr", "ctr_at_1", "abandonment_rate", "mrr_first_click", "conver
 
 
 def main() -> int:
-    """Print what was measured; 1 if it took more memory than promised."""
+    """Print what was measured, and write down a full run; 1 if it took too much memory."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--events", type=int, default=EVENTS)
     parser.add_argument("--without-models", action="store_true")
-    parser.add_argument("--child", default="")
+    parser.add_argument("--child", nargs=2, default=())
     asked = parser.parse_args()
     if asked.child:
-        print(json.dumps(daily(Path(asked.child))))
+        part, log = asked.child
+        print(json.dumps(PARTS[part](Path(log))))
         return 0
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "events.parquet"
-        made = write_log(log, asked.events)
-        print(f"{made:,} events, {log.stat().st_size / 1e6:,.0f} MB of Parquet")
-        command = [sys.executable, __file__, "--child", str(log)]
-        words = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found = json.loads(words)
-    rate = made / found["seconds"] / 1e6
-    print(f"daily table of {found['kpis']} KPIs, {found['days']} days: {found['seconds']:.1f} s")
-    print(
-        f"{rate:.2f} million events a second, {found['processor']:.1f} s of processors, "
-        f"{found['gigabytes']:.2f} GB"
-    )
-    if not asked.without_models:
-        fit_models()
-    return int(found["gigabytes"] > ROOM)
+        for part, events, days in (
+            ("daily", asked.events, 30),
+            ("doctor", asked.events * 3 // 5, 1),
+        ):
+            made = write_log(log, events, days)
+            command = [sys.executable, __file__, "--child", part, str(log)]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            rows.append(Row(part, made, **json.loads(done.stdout)))
+            print(rows[-1], flush=True)
+    seconds = {} if asked.without_models else fit_models()
+    text = markdown(rows, seconds)
+    print(text)
+    if asked.events == EVENTS and seconds:
+        page.replace("logs", text)
+    return int(max(row.gigabytes for row in rows) > ROOM)
 
 
-def write_log(place: Path, events: int) -> int:
+@dataclass(frozen=True)
+class Row:
+    """What a part took."""
+
+    part: str
+    events: int
+    seconds: float
+    processor: float
+    gigabytes: float
+
+
+WORDS = {
+    "daily": "daily table of {kpis} KPIs, 30 days",
+    "doctor": "log doctor, one day",
+}
+
+
+def markdown(rows: list[Row], models: dict[str, float]) -> str:
+    """Both tables."""
+    lines = ["", "| log | events | s | s of processors | GB |", "| :-- | --: | --: | --: | --: |"]
+    lines += [
+        f"| {WORDS[row.part].format(kpis=len(KPIS))} | {row.events:,} | {row.seconds:.1f} | "
+        f"{row.processor:.1f} | {row.gigabytes:.2f} |"
+        for row in rows
+    ]
+    if models:
+        names = " | ".join(models)
+        lines += ["", f"| {SEARCHES * RANKS:,} rows | {names} |",
+                  f"| :-- |{' --: |' * len(models)}",
+                  f"| s | {' | '.join(f'{each:.1f}' for each in models.values())} |"]  # fmt: skip
+    return "\n".join([*lines[1:], ""])
+
+
+def write_log(place: Path, events: int, days: int = 30) -> int:
     """Write synthetic events, five for each search."""
     import duckdb
 
@@ -63,8 +105,8 @@ def write_log(place: Path, events: int) -> int:
     connection.execute(f"SET threads = {THREADS}; SET memory_limit = '1GB'")
     connection.execute(
         f"COPY (SELECT 's' || n AS query_event_id, "
-        "timestamptz '2026-01-01 00:00:00+00' + to_microseconds(CAST(n * 2.592e12 "
-        f"/ {events // 5} AS BIGINT) + i * 2000000) AS at, CASE WHEN i = 0 THEN 'search' "
+        "timestamptz '2026-01-01 00:00:00+00' + to_microseconds(CAST(n * 8.64e10 "
+        f"* {days} / {events // 5} AS BIGINT) + i * 2000000) AS at, CASE WHEN i = 0 THEN 'search' "
         "WHEN i < 4 OR h % 20 > 10 THEN 'impression' WHEN h % 20 = 0 THEN 'purchase' "
         "ELSE 'click' END AS kind, CASE WHEN i = 0 THEN 'query ' || h % 50000 END AS query, "
         "'v' || n // 3 AS session, 'u' || n // 9 AS user, CASE WHEN i > 0 THEN 'd' || "
@@ -86,22 +128,32 @@ def daily(log: Path) -> dict[str, float]:
     """The daily table, with what it took."""
     from rankgate.online.indicators.compute import kpi
 
+    return _taken(
+        lambda: kpi(str(log), KPIS, by=("day",), checks=False, memory=MEMORY, threads=THREADS)
+    )
+
+
+def doctor(log: Path) -> dict[str, float]:
+    """All checks of the log doctor, with what they took."""
+    from rankgate.online.faults.diagnose import doctor as diagnose
+
+    return _taken(lambda: diagnose(str(log)))
+
+
+def _taken(work: Callable[[], object]) -> dict[str, float]:
     began = time.perf_counter()
-    found = kpi(str(log), KPIS, by=("day",), checks=False, memory=MEMORY, threads=THREADS)
+    work()
     seconds = time.perf_counter() - began
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
     used = resource.getrusage(resource.RUSAGE_SELF)
-    return {
-        "seconds": seconds,
-        "processor": used.ru_utime + used.ru_stime,
-        "gigabytes": peak,
-        "kpis": found.values["kpi"].n_unique(),
-        "days": found.values.filter(by="day")["slice"].n_unique(),
-    }  # fmt: skip
+    gigabytes = used.ru_maxrss * 1024 / 1e9
+    return {"seconds": seconds, "processor": used.ru_utime + used.ru_stime, "gigabytes": gigabytes}
 
 
-def fit_models() -> None:
-    """Fit every click model to rows of which no two searches are equal."""
+PARTS = {"daily": daily, "doctor": doctor}
+
+
+def fit_models() -> dict[str, float]:
+    """Seconds that each click model takes for rows of which no two searches are equal."""
     import numpy as np
     import polars as pl
 
@@ -127,10 +179,12 @@ def fit_models() -> None:
     began = time.perf_counter()
     searches = PackedSearches.of(rows)
     print(f"{len(rows):,} rows packed: {time.perf_counter() - began:.1f} s")
+    taken = {}
     for model in MODELS.values():
         began = time.perf_counter()
         model.fit(searches, Settings())
-        print(f"{model.name:12} {time.perf_counter() - began:6.1f} s")
+        taken[model.name] = time.perf_counter() - began
+    return taken
 
 
 if __name__ == "__main__":
