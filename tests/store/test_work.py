@@ -5,10 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
+import sqlalchemy as sa
 
+from rankgate.store.people import raters
 from rankgate.store.rating import batches, next_task, preferences, ratings, tasks
 from rankgate.store.rating.batches import Gold, Side
 from rankgate.store.rating.settling import state_of
+from rankgate.store.tables.work import tasks as table
 from support.wording import raises
 
 from .conftest import PAIRS, Shop
@@ -205,6 +208,21 @@ def test_priorities_and_deadlines_of_batches(store):
     with store.write() as connection:
         batches.change(connection, shop.batch.id, state="paused")
     assert work(shop, shop.raters[0]) == []
+
+
+def test_sixteen_begin_together_and_the_next_elsewhere(store):
+    shop = Shop(store, strategy="2")
+    with store.write() as connection:
+        chosen = sa.select(table.c.id, table.c.place).order_by(table.c.place)
+        places = dict(connection.execute(chosen).all())
+        taken = []
+        for number in range(17):
+            rater = raters.ensure(connection, f"rater {number}").id
+            taken.append(next_task.take(connection, shop.project, rater))
+    order = list(places)
+    assert taken[:16] == [each for each in order[:8] for _ in range(2)]
+    later = [each for each in order if places[each] >= 40503 * 2**46]
+    assert taken[16] == (later or order[8:])[0] != order[8]
 
 
 def test_many_at_once_never_collect_too_much(store):

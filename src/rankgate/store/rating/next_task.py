@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 LEASE = timedelta(minutes=10)
 """How long a task is kept for the rater who sees it."""
 
+TOGETHER = 16
+"""Raters who begin a batch at the same place; more would only look at tasks that others have."""
+
 _TRIES = 50
 
 _WANTED = """CASE b.strategy WHEN '1' THEN 1 WHEN '2' THEN 2 WHEN '3' THEN 3
@@ -33,8 +36,9 @@ _FREE = f"""x.batch = b.id AND x.state = 'open' AND {_ROOM} AND NOT EXISTS (
         AND mine.state IN ('answered', 'later'))"""
 
 # In turn: what the rater has on the screen; from where they are, in the order of the batch; from
-# its beginning; what they put off. Inner limits keep both databases from looking into more
-# batches than it takes.
+# its beginning; what they put off. A batch is begun by sixteen at its start, by the next sixteen at
+# 62 % of it, and so on round the golden ratio (40503 of 65536; a place has 62 bits). Inner limits
+# keep both databases from looking into more batches than it takes.
 _NEXT = f"""
 SELECT task FROM (
     SELECT COALESCE(
@@ -53,7 +57,9 @@ SELECT task FROM (
     ) AS task
     FROM (
         SELECT every.*,
-            COALESCE(c.place, CASE every.strategy WHEN '1' THEN :start ELSE 0 END) AS here, (
+            COALESCE(c.place, CASE every.strategy WHEN '1' THEN :start ELSE (
+                SELECT COUNT(*) / {TOGETHER} * 40503 % 65536 * 70368744177664
+                FROM cursors begun WHERE begun.batch = every.id) END) AS here, (
             SELECT MAX(open.priority) FROM tasks open
             WHERE open.batch = every.id AND open.state = 'open') AS top
         FROM batches every LEFT JOIN cursors c ON c.batch = every.id AND c.rater = :rater
@@ -104,8 +110,8 @@ def take(
     """The next task of a rater, kept for them until the lease ends; None when all is done.
 
     The task that they have on the screen comes again. All go round in one seeded order. Where one
-    grade is enough raters begin at different places, so that they meet late; otherwise at the
-    same, so that pairs are complete early.
+    grade is enough raters begin at different places, so that they meet late; otherwise sixteen
+    begin at the same, so that pairs are complete early.
 
     Args:
         connection: of a store, to write.
