@@ -253,7 +253,7 @@ def test_every_parameter_changes_a_value():
         agents.evidence_rate: [{"per": "tokens"}, {"per": "seconds"}, {"rel": 2}],
         agents.first_useful: [{"rel": 3}],
         agents.citation_precision: [{"rel": 2}],
-        agents.citation_recall: [{"rel": 2}],
+        agents.citation_recall: [{"rel": 3}],
         agents.refusal_precision: [{"rel": 4}],
     }.items():
         for given_ in changes:
