@@ -129,11 +129,12 @@ def test_the_guide_of_tea_tasting():
     assert ratio["p_raw"] == pytest.approx(0.0762375998)
     more = tt.make_users_data(rng=42, covariates=True)
     adjusted = online.ab(
-        more, ["sessions", "orders", "revenue"], variant="variant", unit="user", control="0",
-        correction="none",
-        covariates={each: f"{each}_covariate" for each in ("sessions", "orders", "revenue")},
+        more, ["sessions", "orders", "revenue", "orders/sessions"], variant="variant", unit="user",
+        control="0", correction="none",
+        covariates={each: f"{each}_covariate" for each in ("sessions", "orders", "revenue")}
+        | {"orders/sessions": "orders_covariate/sessions_covariate"},
     ).metrics["p_raw"]  # fmt: skip
-    assert adjusted.to_list() == pytest.approx([0.603, 0.00733, 0.00674], rel=2e-3)
+    assert adjusted.to_list() == pytest.approx([0.603, 0.00733, 0.00674, 0.00229], rel=2e-3)
 
 
 def growthbook(total, squares, n):
@@ -155,6 +156,11 @@ def test_growthbook():
     ends = [watched.relative_low, watched.relative_high]
     assert ends == pytest.approx([-0.5584405051, 1.5651626768])
     assert watched.p_value == 1
+    rates = (Moments(n, {"value": x / n}, {("value", "value"): x / n * (1 - x / n)}, binary=True)
+             for x, n in ((1396, 3000), (2422, 3461)))  # fmt: skip
+    shares = always_valid(compared(*rates, relative="delta"), 0.95, 5000)
+    found = [shares.relative, shares.relative_low, shares.relative_high]
+    assert found == pytest.approx([0.50386, 0.40098, 0.60675], abs=3e-5)
 
 
 def test_the_bootstrap_agrees_with_the_delta_method():

@@ -52,7 +52,8 @@ def check(evidence: KpiEvidence, measure: Measure, bound: float, *, relative: bo
         relative: whether it is a share of the control's value.
     """
     wide = evidence.effect(measure, evidence.alpha)
-    strict = evidence.effect(measure, evidence.alpha / max(evidence.tests, 1))
+    tests = max(evidence.tests, 1)
+    strict = evidence.effect(measure, evidence.alpha / tests) if tests > 1 else wide
     gain, low, high = _gain(wide, measure, relative=relative)
     _, _, most = _gain(strict, measure, relative=relative)
     status: Status = "inconclusive"

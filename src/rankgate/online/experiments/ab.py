@@ -100,8 +100,8 @@ def ab(
         guardrails: metrics that may lose no more than a share, as in latency_p95=0.05.
         down: columns of a table that are better when lower.
         cuped: adjust for each unit's own value from before ``start``.
-        covariates: of a table the column that adjusts a metric, as in spend=history; it must be
-            known before the experiment.
+        covariates: of a table the column that adjusts a metric, as in spend=history, or both of a
+            ratio, as in spend/visits=spent/visited; they must be known before the experiment.
         segments: columns of a table that divide units; of events: application.
         winsorise: the quantile at which large values of units are cut off, as in 0.999.
         sequential: give intervals and p-values that hold at every look.

@@ -40,7 +40,8 @@ def from_table(
         variant: the column of arms.
         unit: the column of units; each row is a unit without it.
         day: the column of days or times.
-        covariates: by the name of a measure the column that was known before the experiment.
+        covariates: by the name of a measure the column that was known before the experiment; of a
+            ratio both columns, with a slash between them.
         segments: further columns that divide units.
 
     Raises:
@@ -50,7 +51,8 @@ def from_table(
     table, label = _read(data)
     wanted = [variant, *([unit] if unit else []), *([day] if day else []), *segments,
               *(each.value for each in measures), *(each.per for each in measures if each.per),
-              *(covariates or {}).values()]  # fmt: skip
+              *(each for words in (covariates or {}).values() for each in _columns(words)),
+    ]  # fmt: skip
     for name in wanted:
         if name not in table.columns:
             problem = f"there is no column {name!r}; the columns are {', '.join(table.columns)}."
@@ -75,12 +77,20 @@ def from_table(
         nulls[each.name] = len(table) - len(found)
         rows[each.name] = _daily(found) if each.quantile is None else found
     before = {
-        name: place.with_columns(value=_numbers(table, column, label))
-        .group_by("unit").agg(pl.col("value").first())
-        for name, column in (covariates or {}).items()
+        name: place.select(
+            "unit",
+            **{part: _numbers(table, column, label)
+               for part, column in zip(("value", "per"), _columns(words), strict=False)},
+        ).group_by("unit").agg(pl.all().first())
+        for name, words in (covariates or {}).items()
     }  # fmt: skip
     logged = _logged(head, {each.name: table[each.value] for each in measures}) if day else None
     return Units(arms, rows, before, crossed, nulls, logged, tuple(segments), label)
+
+
+def _columns(words: str) -> list[str]:
+    """The column of a covariate, or both of a ratio: ``earlier`` or ``spent/visited``."""
+    return [name.strip() for name in words.split("/", 1)]
 
 
 def _logged(head: pl.DataFrame, columns: Mapping[str, pl.Series]) -> pl.DataFrame:
