@@ -12,7 +12,7 @@ from rankgate.store import imports
 from rankgate.store.check import check, clean, unused
 from rankgate.store.kept import blobs, runs
 from rankgate.store.people import raters
-from rankgate.store.rating import batches, next_task, preferences, ratings, tasks
+from rankgate.store.rating import batches, next_task, preferences, ratings, task_numbers, tasks
 
 from .conftest import Shop
 
@@ -34,7 +34,7 @@ def test_imported_ratings_count_towards_the_raters_wanted(store):
         (dispute,) = tasks.disputes(connection, shop.project)
         assert [each["grade"] for each in dispute.answers] == [0.0, 2.0]
         # one more rater is wanted of the pair that has one
-        number = tasks.of_pairs(connection, shop.project)["q0", "d1"]
+        number = task_numbers.of_pairs(connection, shop.project)["q0", "d1"]
         assert tasks.get(connection, number).grades == 1
         said = ratings.rate(connection, number, shop.raters[0], rating_id="x", grade=1.0)
         assert said.state == "done"

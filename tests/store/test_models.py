@@ -25,7 +25,7 @@ from rankgate.store.material import documents, projects, queries
 from rankgate.store.models import answers, jobs
 from rankgate.store.models.counted import counted
 from rankgate.store.people import raters
-from rankgate.store.rating import batches, ratings, tasks
+from rankgate.store.rating import batches, ratings, task_numbers, tasks
 from rankgate.store.stored_project import StoredProject
 from support.model_server import model_server
 from support.wording import raises
@@ -333,7 +333,7 @@ def test_disagreements_and_doubt_go_to_people(stored, server):
             connection, first.task, rater.id, rating_id="final", grade=1.0, final=True
         )
         assert said.state == "done"
-        # whoever rates later than the model disagrees with it too
+        # people who rate later than the model disagrees with it too
         task = next(e for e in tasks_of_batch(connection, stored.number, "first")
                     if tasks.get(connection, e).document.doc_id == "d1")  # fmt: skip
         ann = raters.ensure(connection, "ann")
@@ -360,5 +360,5 @@ def test_what_runs_rank_first_is_rated_to_a_depth(stored, server):
     with stored.store.read() as connection:
         # q0/d0 and q1/d1 are in a batch of people; the others have one for models
         assert tasks.progress(connection, stored.number, made.id).done == 2
-        assert len(tasks.numbers(connection, made.id)) == 2
+        assert len(task_numbers.of_batch(connection, made.id)) == 2
         assert made.state == "closed" or batches.get(connection, made.id).state == "closed"

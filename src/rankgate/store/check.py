@@ -87,7 +87,7 @@ def clean(store: Store) -> tuple[int, int]:
         chosen = (sa.select(column).where(column.in_(names)) for column in _REFERENCES)
         again = {name for each in chosen for name in connection.scalars(each)}
         for name in names:
-            if name not in again and _old(store, name):  # whoever adds it now makes it young
+            if name not in again and _old(store, name):  # who adds it now makes it young
                 connection.execute(sa.delete(blobs).where(blobs.c.sha256 == name))
                 store.blobs.remove(name)
                 gone += 1

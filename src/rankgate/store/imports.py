@@ -13,7 +13,8 @@ import sqlalchemy as sa
 from rankgate.errors import InputError
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.people import raters
-from rankgate.store.rating.filling import fill, tasks_by_pair
+from rankgate.store.rating import task_numbers
+from rankgate.store.rating.filling import fill
 from rankgate.store.rating.ratings import FINAL
 from rankgate.store.rows import PIECE, insert, now
 from rankgate.store.tables.facts import ratings
@@ -61,7 +62,7 @@ def add(
         for name in found["rater"].unique(maintain_order=True)
     }
     last = _last(connection, project)
-    asked_for = tasks_by_pair(connection, project)
+    asked_for = task_numbers.by_numbers(connection, project)
     seen: Counter[str] = Counter()
     moment, rows = now(), []
     for row in found.iter_rows(named=True):

@@ -38,8 +38,8 @@ def admit_model(
 ) -> tuple[JudgeAdmission, Admission]:
     """Compare a model with people on the pairs that both rated, and keep the evidence.
 
-    People's grades are those that they gave by themselves: final words are left out, as whoever
-    gives one has seen the model's grade.
+    People's grades are those that they gave by themselves: final words are left out, as people
+    who give one have seen the model's grade.
 
     Args:
         store: an open store.

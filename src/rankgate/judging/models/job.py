@@ -13,7 +13,7 @@ from rankgate.judging.pooling.pool import pool
 from rankgate.store.kept import runs
 from rankgate.store.models import jobs
 from rankgate.store.people import raters
-from rankgate.store.rating import batches, tasks
+from rankgate.store.rating import batches, task_numbers
 
 if TYPE_CHECKING:
     from rankgate.judging.llm.judge import Judge
@@ -109,7 +109,7 @@ def tasks_of_batch(connection: Connection, project: int, batch: str) -> list[int
     if found.kind != "rating":
         problem = f"the batch {batch} is of kind {found.kind}; a model rates single documents."
         raise UsageError(problem, code="unsupported-batch")
-    return tasks.numbers(connection, found.id)
+    return task_numbers.of_batch(connection, found.id)
 
 
 def tasks_to_depth(
@@ -138,15 +138,15 @@ def tasks_to_depth(
     """
     found = pool([runs.read(connection, blobs, project, name) for name in names], depth=depth)
     pairs = found.table.select("query_id", "doc_id")
-    known = tasks.of_pairs(connection, project)
+    known = task_numbers.of_pairs(connection, project)
     wanted = list(pairs.iter_rows())
     new = pairs.filter([pair not in known for pair in wanted])
     if len(new):
         made = batches.add(connection, project, batch, most=0)
         batches.change(connection, made.id, state="closed")
         batches.add_pairs(connection, made, new)
-        known = tasks.of_pairs(connection, project)
-    done = set() if rater is None else tasks.answered_by(connection, project, rater)
+        known = task_numbers.of_pairs(connection, project)
+    done = set() if rater is None else task_numbers.answered_by(connection, project, rater)
     return sorted({known[pair] for pair in wanted} - done)
 
 

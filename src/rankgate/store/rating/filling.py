@@ -11,23 +11,12 @@ from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.rating.settling import settle
 from rankgate.store.rows import insert, now
 from rankgate.store.tables.facts import ratings
-from rankgate.store.tables.work import assignments, batches, tasks
+from rankgate.store.tables.work import assignments
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _PIECE = 500
-
-
-def tasks_by_pair(connection: Connection, project: int) -> dict[tuple[int, int], int]:
-    """The first task of each query and document, by their numbers; known grades are left out."""
-    chosen = (
-        sa.select(tasks.c.query, tasks.c.document, tasks.c.id)
-        .join(batches, batches.c.id == tasks.c.batch)
-        .where(tasks.c.project == project, batches.c.kind == "rating", tasks.c.gold.is_(None))
-        .order_by(tasks.c.id.desc())
-    )
-    return {(query, document): task for query, document, task in connection.execute(chosen)}
 
 
 def fill(connection: Connection, numbers: Collection[int]) -> None:

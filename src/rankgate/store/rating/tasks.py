@@ -290,35 +290,3 @@ def of_query(
         tasks.c.id.not_in(mine),
     )
     return list(connection.scalars(chosen.order_by(tasks.c.place).limit(most)))
-
-
-def numbers(connection: Connection, batch: int) -> list[int]:
-    """The numbers of a batch's tasks of single documents."""
-    here = sa.and_(tasks.c.batch == batch, tasks.c.document.is_not(None),
-                   tasks.c.other_document.is_(None))  # fmt: skip
-    return list(connection.scalars(sa.select(tasks.c.id).where(here).order_by(tasks.c.id)))
-
-
-def of_pairs(connection: Connection, project: int) -> dict[tuple[str, str], int]:
-    """The first task of each query and document that people or models rate, by their ids."""
-    asked, docs = material.queries, material.documents
-    chosen = (
-        sa.select(asked.c.query_id, docs.c.doc_id, tasks.c.id)
-        .join(asked, asked.c.id == tasks.c.query)
-        .join(docs, docs.c.id == tasks.c.document)
-        .join(batches, batches.c.id == tasks.c.batch)
-        .where(tasks.c.project == project, batches.c.kind == "rating")
-        .order_by(tasks.c.id.desc())
-    )
-    return {(query, doc): task for query, doc, task in connection.execute(chosen)}
-
-
-def answered_by(connection: Connection, project: int, rater: int) -> set[int]:
-    """The tasks of a project that a rater has answered."""
-    chosen = (
-        sa.select(assignments.c.task)
-        .join(tasks, tasks.c.id == assignments.c.task)
-        .where(tasks.c.project == project, assignments.c.rater == rater,
-               assignments.c.state == "answered")
-    )  # fmt: skip
-    return set(connection.scalars(chosen))
