@@ -6,13 +6,16 @@ import re
 import socket
 import time
 from multiprocessing import get_context
+from urllib.parse import quote
 
 import polars as pl
 import pytest
 
+from rankgate.errors import UsageError
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.people import users
 from rankgate.store.rating import batches
+from rankgate.web.endpoint import _refusal
 from rankgate.web.guidelines import guideline_html
 from rankgate.web.limits import Buckets, SharedBuckets
 from rankgate.web.patience import PatientProtocol
@@ -232,6 +235,36 @@ def test_errors_in_uploads_name_no_folder_of_the_server(team):
     assert b"a.csv" in answer.data
     assert b"/tmp" not in answer.data
     assert b"rankgate-" not in answer.data
+
+
+INJECTIONS = ("' OR '1'='1", "'; DROP TABLE ratings; --", '" UNION SELECT secret_hash FROM tokens',
+              "1 OR 1=1", "%", "_", "\\'", ":name", "{{ 7 * 7 }}", "$(id)")  # fmt: skip
+
+
+@pytest.mark.parametrize("words", INJECTIONS)
+def test_words_are_no_statements(team, words):
+    with team.store.read() as connection:
+        before = [(each.name, each.id) for each in users.listed(connection)]
+    stranger, manager = Visitor(team.address), team.visitor("manager")
+    assert stranger.sign_in(words, words).status == 403
+    stranger.cookies = {"rankgate_session": words}
+    assert stranger.get("/projects.json").status == 401
+    assert Visitor(team.address, words).get("/projects.json").status == 401
+    assert manager.get(f"/projects/{quote(words, safe='')}.json").status == 404
+    assert manager.get(f"/projects/shop/rate.json?task={quote(words)}").status == 400
+    assert manager.get(f"/projects/shop/judgments/{quote(words, safe='')}/file").status == 404
+    answer = manager.post("/projects/shop/people", name=words, role="rater")
+    assert answer.status == 404
+    made = manager.post("/projects/shop/guidelines", version=words, text=words)
+    assert made.status == 200
+    assert b"49" not in re.sub(rb"\d{3,}", b"", manager.get("/projects/shop/setup.json").data)
+    with team.store.read() as connection:
+        assert [(each.name, each.id) for each in users.listed(connection)] == before
+
+
+def test_a_database_that_is_away_lets_clients_send_again():
+    for code in ("cannot-connect", "cannot-write", "store-locked", "store-refused"):
+        assert _refusal(UsageError("away", code=code)).status == 503
 
 
 def test_only_own_names_are_answered(team):
