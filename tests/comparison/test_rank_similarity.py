@@ -93,3 +93,10 @@ def test_the_command_prints_what_python_returns(run, tmp_path):
     expected = rankgate.rank_similarity(ONE, TWO, p=0.7, ties="w").measures["mean"][0]
     assert json.loads(done.out)["measures"][0]["mean"] == pytest.approx(expected)
     assert "overlap by depth" in run("rank-similarity", *words).out
+
+
+def test_the_curve_of_overlap_is_drawn():
+    result = rankgate.rank_similarity(ONE, TWO)
+    picture = result.plot("overlap-curve")
+    assert [row["overlap"] for row in picture.rows] == pytest.approx([1 / 2, 1, 2 / 3, 5 / 8])
+    assert "<svg" in picture.svg()

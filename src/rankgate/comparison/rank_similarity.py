@@ -43,6 +43,9 @@ class RankSimilarity(Result):
     label: ClassVar[str] = "Similarity of rankings"
     document_from: ClassVar[str] = "rankgate.comparison.documents.rank_similarity:document"
     order: ClassVar[int] = 27
+    charts: ClassVar[Mapping[str, str]] = {
+        "overlap-curve": "rankgate.comparison.charts.overlap:draw"
+    }
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "measures": MEASURES,
         "per_query": PER_QUERY,

@@ -90,6 +90,7 @@ KINDS = (
 OF_RESULTS = tuple(
     PictureKind(name, title, "result")
     for name, title in (
+        ("overlap-curve", "documents that two runs share by depth"),
         ("kpi-days", "KPIs by day"),
         ("kpi-positions", "clicks by rank"),
         ("click-models", "which click model predicts best"),
