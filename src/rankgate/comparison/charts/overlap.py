@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def draw(result: RankSimilarity) -> Picture:
     """The agreement curve: the share of documents that both rankings have in the first k."""
     rows = [row | {"series": "overlap"} for row in result.agreement.to_dicts()]
-    x = ChartAxis("depth", "depth k", (1, max(len(rows), 2)), log=len(rows) > 2)  # noqa: PLR2004
+    x = ChartAxis("depth", "depth k", (1, max(len(rows), 2)), log=len(rows) > 2)
     return Picture(
         "overlap-curve",
         f"Overlap of {short(result.first)} and {short(result.second)} by depth",
