@@ -86,6 +86,8 @@ if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject
     from rankgate.sweeps.sweep import Sweep
     from rankgate.sweeps.verb import sweep
+    from rankgate.uncertainty.total import TotalError
+    from rankgate.uncertainty.total_error import total_error
     from rankgate.unjudged.holes import HoleAnalysis, holes
 
 __all__ = [
@@ -128,6 +130,7 @@ __all__ = [
     "Split",
     "StoredProject",
     "Sweep",
+    "TotalError",
     "UsageError",
     "Validation",
     "Verdict",
@@ -167,6 +170,7 @@ __all__ = [
     "split",
     "stages",
     "sweep",
+    "total_error",
     "user_model",
     "validate",
 ]
@@ -210,6 +214,7 @@ _HOMES = {
     "Split": "rankgate.recommenders.split",
     "StoredProject": "rankgate.store.stored_project",
     "Sweep": "rankgate.sweeps.sweep",
+    "TotalError": "rankgate.uncertainty.total",
     "UsageError": "rankgate.errors",
     "Validation": "rankgate.files.validation",
     "Verdict": "rankgate.gating.verdict",
@@ -251,6 +256,7 @@ _HOMES = {
     "split": "rankgate.recommenders.splitting",
     "stages": "rankgate.pipelines.verb",
     "sweep": "rankgate.sweeps.verb",
+    "total_error": "rankgate.uncertainty.total_error",
     "validate": "rankgate.files.validate",
 }
 

@@ -29,6 +29,7 @@ CALLS = {
     "compare": COMPARING,
     "blindspots": COMPARING,
     "holes": f"{DATA} -m RR@10 --draws 2",
+    "total-error": "j:1=qrels.txt j:2=qrels.txt --baseline old.run --candidate new.run -m RR",
     "gate": DATA,
     "policy": "",
     "pool": "old.run new.run",

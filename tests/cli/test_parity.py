@@ -16,7 +16,12 @@ from rankgate.declare.signature import documented
 from rankgate.judging.admission.demands import Demands
 from support.wording import raises
 
-FUNCTIONS = {"eval": "evaluate", "sheet": "sheets", "rating-accuracy": "rating_accuracy"}
+FUNCTIONS = {
+    "eval": "evaluate",
+    "sheet": "sheets",
+    "rating-accuracy": "rating_accuracy",
+    "total-error": "total_error",
+}
 """The Python functions that have another name than the command."""
 
 NAMES = {"metrics_from": "extra", "begin": "from_", "end": "to"}

@@ -26,22 +26,41 @@ class Facets:
         sizes: (K,) levels of each facet.
         effects: the facets and their interactions.
         shares: (E,) what each adds to the variance of the mean, not below 0.
-        error: the standard error for other levels of all facets.
-        df: its degrees of freedom.
     """
 
     mean: float
     sizes: tuple[int, ...]
     effects: tuple[Effect, ...]
     shares: Floats
-    error: float
-    df: float
 
-    def ends(self, level: float = 0.95) -> tuple[float, float]:
-        """The ends of the interval of the mean."""
+    @property
+    def error(self) -> float:
+        """The standard error for other levels of all facets."""
+        return float(np.sqrt(self.shares.sum()))
+
+    def ends(self, level: float = 0.95, other: float = 0.0) -> tuple[float, float]:
+        """The ends of the interval of the mean.
+
+        Student's quantiles of the facets are weighed by what each adds to the variance (Cochran and
+        Cox 1957, section 4.14), interactions with those of the first facet: where a facet of two
+        or three levels adds much, the interval is as wide as so few levels need.
+
+        Args:
+            level: of the interval.
+            other: a further variance, known exactly.
+        """
         from scipy.special import stdtrit
 
-        reach = float(stdtrit(self.df, (1 + level) / 2)) * self.error
+        total = float(self.shares.sum()) + other
+        if not total > 0:
+            return self.mean, self.mean
+        own = np.zeros(len(self.sizes))
+        for effect, share in zip(self.effects, self.shares, strict=True):
+            own[effect[0] if len(effect) == 1 else 0] += share
+        quantiles = stdtrit(np.array(self.sizes) - 1, (1 + level) / 2)
+        rest = total - float(own.sum())
+        reach = float(own @ quantiles + rest * stdtrit(np.inf, (1 + level) / 2)) / total
+        reach *= total**0.5
         return self.mean - reach, self.mean + reach
 
     def error_with(self, facet: int, levels: int) -> float:
@@ -57,8 +76,7 @@ def facets(values: Floats) -> Facets:
     σ²_A times the numbers of levels of the facets that are not in A, expected mean squares are
     E[MS_A] = Σ θ_B over B that contain A, so that θ_A = Σ (−1)^(|B|−|A|) MS_B, and the variance of
     the mean of N values is Σ θ_A / N (Searle, Casella and McCulloch 1992, chapter 4; Brennan 2001,
-    section 5.3). Estimates below 0 count as 0. Degrees of freedom by Satterthwaite (1946) from the
-    mean squares of the facets themselves, the sum of which the variance cannot exceed by much.
+    section 5.3). Estimates below 0 count as 0.
 
     Args:
         values: (n₁, …, n_K), each facet with 2 levels or more; all finite.
@@ -75,32 +93,25 @@ def facets(values: Floats) -> Facets:
     squares = {effect: _mean_square(values, effect) for effect in effects}
     theta = np.array([
         sum(
-            (-1.0) ** (len(other) - len(effect)) * squares[other][0]
+            (-1.0) ** (len(other) - len(effect)) * squares[other]
             for other in effects
             if set(effect) <= set(other)
         )
         for effect in effects
     ])  # fmt: skip
     shares = np.maximum(theta, 0.0) / values.size
-    variance = float(shares.sum())
-    main = [squares[effect] for effect in effects if len(effect) == 1]
-    spread = sum((square / values.size) ** 2 / df for square, df in main)
-    whole = sum(square / values.size for square, _ in main)
-    df = whole**2 / spread if spread > 0 else float(max(values.shape) - 1)
-    return Facets(
-        float(values.mean()), values.shape, effects, shares, float(np.sqrt(variance)), float(df)
-    )
+    return Facets(float(values.mean()), values.shape, effects, shares)
 
 
-def _mean_square(values: Floats, effect: Effect) -> tuple[float, float]:
-    """The mean square of an effect and its degrees of freedom."""
-    deviations = np.zeros([values.shape[axis] if axis in effect else 1 for axis in
-                           range(values.ndim)])  # fmt: skip
+def _mean_square(values: Floats, effect: Effect) -> float:
+    """The mean square of an effect."""
+    shape = [size if axis in effect else 1 for axis, size in enumerate(values.shape)]
+    deviations = np.zeros(shape)
     for size in range(len(effect) + 1):  # inclusion and exclusion of the means of its margins
         for some in combinations(effect, size):
             others = tuple(axis for axis in range(values.ndim) if axis not in some)
             mean = values.mean(axis=others, keepdims=True) if others else values
             deviations = deviations + (-1.0) ** (len(effect) - size) * mean
     repeats = values.size / deviations.size
-    df = float(np.prod([values.shape[axis] - 1 for axis in effect]))
-    return float((deviations**2).sum()) * repeats / df, df
+    df = np.prod([values.shape[axis] - 1 for axis in effect])
+    return float((deviations**2).sum() * repeats / df)

@@ -1,0 +1,1 @@
+"""How far a difference can be trusted: queries, judgments and engines at once."""

@@ -1,0 +1,54 @@
+"""Components of variance of crossed facets: another formula, known components, coverage."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankgate.stats.crossed import crossed
+from rankgate.stats.facets import facets
+
+RNG = np.random.default_rng(8)
+
+
+def test_two_facets_are_those_of_systems_queries_and_judges():
+    sizes = ((30, 2, 4), (30, 2, 1), (1, 2, 4))
+    values = sum(RNG.normal(0, 1, size) for size in sizes)
+    peer = crossed(values)  # the error of a difference by the mean squares of its interactions
+    found = facets(values[:, 1] - values[:, 0])
+    assert found.mean == pytest.approx(peer.delta[1])
+    assert found.error == pytest.approx(peer.error)
+
+
+def test_a_value_without_repetition_has_the_error_of_its_mean():
+    values = np.repeat(RNG.normal(0, 1, 25)[:, None], 3, axis=1)
+    found, own = facets(values), stats.ttest_1samp(values[:, 0], 0).confidence_interval(0.95)
+    assert found.error == pytest.approx(stats.sem(values[:, 0]))
+    assert found.ends(0.95) == pytest.approx((own.low, own.high))
+
+
+def test_components_are_what_was_put_in():
+    sizes, sd = (40, 5, 4), {(0,): 0.6, (1,): 0.3, (2,): 0.2, (0, 1): 0.4, (0, 1, 2): 0.5}
+    shares = []
+    for _ in range(300):
+        values = sum(
+            RNG.normal(0, each, [n if i in effect else 1 for i, n in enumerate(sizes)])
+            for effect, each in sd.items()
+        )
+        found = facets(values)
+        shares.append(found.shares)
+    truth = [
+        sd.get(effect, 0) ** 2 / np.prod([sizes[i] for i in effect]) for effect in found.effects
+    ]
+    assert np.mean(shares, axis=0) == pytest.approx(truth, rel=0.15, abs=0.0015)
+
+
+def test_more_levels_of_the_facet_that_varies_lower_the_error():
+    values = RNG.normal(0, 0.1, (40, 3)) + RNG.normal(0, 1, (1, 3))
+    found = facets(values)
+    assert found.error_with(1, 6) == pytest.approx(found.error / 2**0.5, rel=0.01)
+    assert found.error_with(0, 80) == pytest.approx(found.error, rel=0.01)
+
+
+def test_one_level_is_no_facet():
+    with pytest.raises(ValueError, match="2 levels"):
+        facets(np.ones((5, 1)))
