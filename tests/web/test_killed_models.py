@@ -1,0 +1,78 @@
+"""A server that is killed while a model rates goes on at its next start, and asks nothing twice."""
+
+import time
+
+import polars as pl
+import pytest
+
+from rankgate.data.scales import GRADED
+from rankgate.store.check import check
+from rankgate.store.material import documents, projects, queries
+from rankgate.store.people import tokens, users
+from rankgate.store.rating import batches, ratings
+from rankgate.store.store import Store
+from support.model_server import model_server
+from support.serving import Visitor, started
+
+pytestmark = pytest.mark.slow
+DOCS = 30
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/judging.db"
+    server = request.getfixturevalue("postgresql_server")
+    with server.connect(autocommit=True) as connection:
+        connection.execute("CREATE DATABASE killed_models")
+    return server.url("killed_models")
+
+
+def prepared(url, tmp_path):
+    """A store with a batch; the token of its admin."""
+    with Store.create(url, blobs=f"{tmp_path}/blobs") as store, store.write() as connection:
+        root = users.add(connection, "root", admin=True)
+        made = projects.add(connection, "shop", scale=GRADED)
+        names = [f"d{i}" for i in range(DOCS)]
+        queries.add(connection, made.id, pl.DataFrame({"query_id": ["q"], "text": ["a bike"]}))
+        texts = {"doc_id": names, "title": [f"the text of {each}" for each in names]}
+        documents.add(connection, made.id, pl.DataFrame(texts))
+        batch = batches.add(connection, made.id, "first")
+        pairs = {"query_id": ["q"] * DOCS, "doc_id": names}
+        batches.add_pairs(connection, batch, pl.DataFrame(pairs))
+        return tokens.issue(connection, root.id, "t", ["admin"])[1]
+
+
+def test_a_job_goes_on_after_a_kill(url, tmp_path):
+    secret = prepared(url, tmp_path)
+    with model_server() as server:
+        words = f'[local]\nurl = "{server.url}/v1"\nconcurrency = 2\n'
+        (tmp_path / "llm.toml").write_text(words)
+        option = ("--llm", str(tmp_path / "llm.toml"))
+        server.delay = 0.1
+        with started(url, *option, first=False) as (process, address, _):
+            given = {"endpoint": "local", "model": "m", "batch": "first"}
+            job = Visitor(address, secret).post("/projects/shop/models", **given).json()["job"]
+            while sum(server.asked.values()) < 8:
+                time.sleep(0.01)
+            process.kill()
+            process.wait(20)
+        time.sleep(0.2)
+        before = sum(server.asked.values())
+        with Store.open(url) as store, store.read() as connection:
+            kept = {each.document for each in ratings.facts(connection, 1)}
+        assert len(kept) >= before - 2
+        server.delay = 0.0
+        with started(url, *option, first=False) as (_, address, _):
+            visitor = Visitor(address, secret)
+            for _ in range(600):
+                state = visitor.get(f"/projects/shop/models/jobs/{job}.json").json()["job"]
+                if not state["under_way"]:
+                    break
+                time.sleep(0.05)
+        assert (state["state"], state["done"]) == ("done", DOCS)
+        assert sum(server.asked.values()) == before + DOCS - len(kept)
+    with Store.open(url) as store:
+        with store.read() as connection:
+            assert len(list(ratings.facts(connection, 1))) == DOCS
+        assert check(store) == ()
