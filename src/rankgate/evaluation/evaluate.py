@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.column_map import ColumnMap, mapped
-from rankgate.data.memory.matrices import MatrixInput
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluation import Evaluation
@@ -163,11 +162,11 @@ def evaluate(
     for run in readable:
         if on_progress:
             on_progress(run.name)
-        if not isinstance(run, MatrixInput) and in_tasks(chosen, inputs, run):
+        if in_tasks(chosen, inputs, run):
             refuse_with_tasks(together, bounds=bounds)
             from rankgate.evaluation.sequences.scored import score_tasks
 
-            scored.append(score_tasks(judgments, run, chosen, rules, inputs).scores)
+            scored.append(score_tasks(judgments, by_ids(run), chosen, rules, inputs).scores)
             continue
         total, source = measured_run(judgments, run, plan, leaving)
         known = getattr(run, "queries", None)

@@ -258,3 +258,17 @@ def test_every_parameter_changes_a_value():
     }.items():
         for given_ in changes:
             assert kernel(tasks, **given_) != kernel(tasks), (kernel, given_)
+
+
+def test_matrices_and_companions_of_runs(tmp_path):
+    grades, scores = np.array([[1.0, 0, 2], [0, 1, 0]]), np.array([[3.0, 2, 1], [1, 2, 3]])
+    found = rankgate.evaluate(grades, scores, ["ContextP@1", "ContextR@2"]).runs[0]
+    assert found.means == {"ContextP@1": 1 / 2, "ContextR@2": (1 / 2 + 1) / 2}
+    place = tmp_path / "old.run"
+    place.write_text("".join(f"{q} Q0 {d} 1 {s} x\n" for q, own in RUN.items()
+                             for d, s in own.items()))  # fmt: skip
+    (tmp_path / "old.run.meta.jsonl").write_text(
+        "".join(f'{{"query_id": "{q}", "sequence": "{q[:2]}", "position": {q[-1]}}}\n' for q in RUN)
+    )
+    found = rankgate.evaluate(QRELS, place, ["sRBP"])
+    assert of(found, "sRBP") == of(rankgate.evaluate(QRELS, RUN, ["sRBP"], sequences=IDS), "sRBP")

@@ -9,17 +9,17 @@ from rankgate.errors import UsageError
 from rankgate.metrics.views import RANKING, SEQUENCES
 
 if TYPE_CHECKING:
-    from rankgate.data.run import Run
     from rankgate.evaluation.context import Context
+    from rankgate.evaluation.rankings import Rankings
     from rankgate.metrics.declare import Metric
 
 SEQUENCE = "sequence"
 """The column of a run's queries that says to which task each ranking belongs."""
 
 
-def in_tasks(metrics: Sequence[tuple[str, Metric]], context: Context, run: Run) -> bool:
+def in_tasks(metrics: Sequence[tuple[str, Metric]], context: Context, run: Rankings) -> bool:
     """Whether a run is scored task by task: a metric, a table, or the run itself asks for it."""
-    known = run.queries
+    known = getattr(run, "queries", None)  # a matrix has none
     return (
         context.sequences is not None
         or context.document is not None
