@@ -90,10 +90,9 @@ def markdown(rows: list[Row], models: dict[str, float]) -> str:
         for row in rows
     ]
     if models:
-        names = " | ".join(models)
-        lines += ["", f"| {SEARCHES * RANKS:,} rows | {names} |",
-                  f"| :-- |{' --: |' * len(models)}",
-                  f"| s of processors | {' | '.join(f'{s:.1f}' for s in models.values())} |"]  # fmt: skip
+        seconds = " | ".join(f"{each:.1f}" for each in models.values())
+        lines += ["", f"| {SEARCHES * RANKS:,} rows | {' | '.join(models)} |"]
+        lines += [f"| :-- |{' --: |' * len(models)}", f"| s of processors | {seconds} |"]
     return "\n".join([*lines[1:], ""])
 
 
