@@ -7,10 +7,14 @@ from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.preferences import PREFERENCE_METRICS
 from rankgate.metrics.sampling import SAMPLE_METRICS
+from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
 from rankgate.metrics.subtopics import FACET_METRICS
 from support.wording import raises
 
-EVERY = (*CATALOGUE, *FACET_METRICS, *PREFERENCE_METRICS, *SAMPLE_METRICS, *LIST_METRICS)
+EVERY = (
+    *CATALOGUE, *FACET_METRICS, *PREFERENCE_METRICS, *SAMPLE_METRICS, *LIST_METRICS,
+    *SEQUENCE_METRICS,
+)  # fmt: skip
 
 
 def test_every_metric_has_one():
