@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FROM_RATINGS = ("searchtweak", "quepid")
 """The tools that go all the way from single ratings to values."""
 
-_OF_RUNS = ("columns", "tags", "slices")
+_OF_RUNS = ("columns", "tags", "slices", "sample")
 
 
 @click.command("eval")
@@ -88,9 +88,10 @@ def command(
                 on_progress=progress,
                 **{name: each for name, each in chosen.items() if name not in _OF_RUNS},
             )
-        if rated is not None and chosen["slices"]:
+        if rated is not None and (chosen["slices"] or chosen["sample"] is not None):
+            flag = "--slice" if chosen["slices"] else "--sample"
             raise UsageError(
-                "--slice is for judgments, not for the grades of single raters.",
+                f"{flag} is for judgments, not for the grades of single raters.",
                 code="conflicting-options",
             )
         if rated is not None:
