@@ -189,7 +189,7 @@ async def load(
 ) -> tuple[Measured, tuple[float, ...], tuple[float, ...]]:
     """All raters at once; what was measured, and what ``looked`` saw at both ends."""
     measured = Measured()
-    begin = time.perf_counter() + (think + 2 if think else 2)
+    begin = time.perf_counter() + 2 * think + 2  # pages are open, and nobody waits
     raters = [
         asyncio.create_task(rating(Rater(address, each), measured, think, begin, begin + seconds))
         for each in cookies
