@@ -64,7 +64,7 @@ def test_the_public_names_are_these():
     results += ["Pipeline", "Pool", "Prices", "RankgateError", "RaterAgreement", "RatingAccuracy"]
     results += ["Reconciliation", "ResolvedJudgments", "Reusability", "Scorecard", "Sheets"]
     results += ["Snapshot", "Split", "StoredProject", "Sweep"]
-    results += ["UsageError", "Validation", "Verdict"]
+    results += ["TotalError", "UsageError", "Validation", "Verdict"]
     verbs = [
         "admit",
         "advise",
@@ -108,6 +108,7 @@ def test_the_public_names_are_these():
         "split",
         "stages",
         "sweep",
+        "total_error",
         "user_model",
         "validate",
     ]
