@@ -17,8 +17,8 @@ HEAD = """\
 environment with the packages of `oracle/constraints-*.txt`, and compares every value with rankgate
 under the convention of the tool's name. This page is what it wrote. cwl_eval is asked twice: as
 ir_measures calls it, on the first 1,000, and by itself for every model of users, each with its five
-measurements and residuals, on the first 100. For ndeval, documents answer several subtopics.
-`oracle/similarity.py` compares `rankgate rank-similarity` with repro_eval and scipy on 1,000 pairs
+measurements and residuals, on the first 60. For ndeval, documents answer several subtopics.
+`oracle/similarity.py` compares `rankgate rank-similarity` with repro_eval and scipy on 300 pairs
 of runs: KTU, tau-b, Spearman's rho, RMSE, effect ratio and delta of the relative improvement.
 Collections are made by `oracle/collections_of.py` and are no part of any test of a convention; by
 turns they are
@@ -43,7 +43,7 @@ def page(found: list[Found]) -> str:
         kinds=", ".join(kinds[:-1]) + " and " + kinds[-1],
         agree=sum(each.agree.total() for each in result),
         differ=sum(len(each.differ) for each in result),
-        tools=len(result),
+        tools=len({each.peer.package for each in result}),
     )
     return head + "".join(map(_row, result)) + _apart(found) + _left_out(result) + _failed(found)
 

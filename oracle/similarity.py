@@ -22,7 +22,7 @@ from rankgate.comparison.similarity import rank_similarity
 
 HOME = Path(__file__).parent
 WORK = HOME / "work"
-SEED, COUNT = 20251122, 1000
+SEED, COUNT = 20251122, 300
 PEER = Peer(
     "repro_eval",
     "repro_eval",

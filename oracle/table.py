@@ -179,7 +179,7 @@ PEERS = (
         "cwl",
         form="listed",
         tolerance=1e-8,
-        most=100,
+        most=60,
     ),
     Peer(
         "ndeval",
