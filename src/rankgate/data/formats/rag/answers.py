@@ -111,7 +111,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
 
 def _sentences(value: dict[str, Any], source: InputFile, line: int) -> list[dict[str, Any]]:
-    found = next((value[name] for name in _SENTENCES if value.get(name) is not None), [])
+    found: Any = next((value[name] for name in _SENTENCES if value.get(name) is not None), [])
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         problem = f"the answer is {kind(found)}, where a list of sentences (objects) is needed."
         raise InputError(problem, source=source.label, line=line, code="wrong-type")
