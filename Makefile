@@ -90,6 +90,7 @@ fuzz-api: .venv/.dev   ## the REST API against its description, 200 requests an 
 
 clean:                 ## remove what the targets made
 	rm -rf .venv build dist demo src/*.egg-info docs/reference docs/mirrored bench/work oracle/work fuzz/work \
+	    examples/engine-migration/world examples/online/work \
 	    examples/pipeline/work examples/pipeline/*.stages \
 	    .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -12,6 +12,7 @@ import pytest
 
 from rankgate.metrics.catalogue import by_name
 from rankgate.metrics.names import parse
+from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.scoring import CONVENTIONS
 from support.golden import Call, assert_rows, batches, evaluated, parsed, rows_of
 
@@ -192,5 +193,5 @@ def test_what_is_chosen_for_single_metrics_exists(name):
     for metric, chosen in how.parameters.items():
         assert metric == "*" or by_name[metric](**chosen)
     for metric, chosen in how.special.items():
-        assert parse(metric.removesuffix("@"))
+        assert parse(metric.removesuffix("@"), FACET_METRICS)
         assert chosen.keys() <= how.axes.keys()

@@ -22,6 +22,8 @@ from rankgate.data.text.utf8 import BOM, decoded
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
+    from _csv import Reader
+
     from rankgate.data.streams.source import InputFile
 
 _COMPLETIONS = ("target", "prefix", "suggestion")
@@ -164,15 +166,14 @@ def _rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[int, di
     """
     data = source.everything()
     text = io.StringIO(decoded(data.removeprefix(BOM), source.label), newline="")
-    reader = csv.reader(text, delimiter=_separator(data))
-    names = [name.strip().lower() for name in next(reader, [])]
+    rows = _fields(csv.reader(text, delimiter=_separator(data)), source)
+    _, first = next(rows, (1, []))
+    names = [name.strip().lower() for name in first]
     lacking = [name for name in columns if name not in names]
     if lacking:
         problem = f"no column '{lacking[0]}' among {', '.join(names)}."
         raise InputError(problem, source=source.label, line=1, code="missing-column")
-    at = reader.line_num + 1
-    for fields in reader:
-        line, at = at, reader.line_num + 1
+    for line, fields in rows:
         if not any(map(str.strip, fields)):
             continue
         if len(fields) != len(names):
@@ -186,6 +187,25 @@ def _rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[int, di
             problem = f"{empty[0]} is empty."
             raise InputError(problem, source=source.label, line=line, code="empty-value")
         yield line, row
+
+
+def _fields(reader: Reader, source: InputFile) -> Iterator[tuple[int, list[str]]]:
+    """The fields of each row, with the line that it begins in.
+
+    Raises:
+        InputError: a field that is longer than the reader takes.
+    """
+    while True:
+        line = reader.line_num + 1
+        try:
+            yield line, next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            problem = f"it cannot be read as CSV ({error}); look for a stray quote."
+            raise InputError(
+                problem, source=source.label, line=line, code="invalid-syntax"
+            ) from None
 
 
 def _rank(row: dict[str, str], source: InputFile, line: int) -> float | None:

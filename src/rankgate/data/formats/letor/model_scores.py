@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _NAME = "model-scores"
 _PIECE = 4 << 20
+_LONGEST = 40  # characters of a number
 _COLUMNS = (1, 3)  # the score alone; RankLib's query, document and score
 
 
@@ -33,7 +34,8 @@ def sniff(head: bytes, name: str) -> str | None:
     """The first line holds a number, and nothing else."""
     first = next((line for line in head.removeprefix(BOM).splitlines() if line.strip()), b"")
     text = first.decode(errors="replace").strip()
-    return None if number_fault(text, "score") else "the first line is one number"
+    one = len(text) <= _LONGEST and not number_fault(text, "score")
+    return "the first line is one number" if one else None
 
 
 def read_run(source: InputFile) -> Run:
