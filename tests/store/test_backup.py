@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import sqlalchemy as sa
 
 from rankgate.data import read_qrels, read_run
 from rankgate.judging.store.upkeep import upgraded
@@ -14,7 +15,7 @@ from rankgate.store import versions
 from rankgate.store.backup import backup, restore
 from rankgate.store.check import check
 from rankgate.store.kept import judgments, runs
-from rankgate.store.material import projects
+from rankgate.store.material import documents, projects
 from rankgate.store.people import users
 from rankgate.store.rating import next_task, ratings, tasks
 from rankgate.store.store import Store
@@ -173,3 +174,10 @@ def test_blobs_in_object_storage(tmp_path):
             assert runs.read(connection, store.blobs, 1, "bm25").sha256 == found.sha256
         assert list(store.blobs.names()) == [found.blob]
         assert (tmp_path / "objects" / found.blob).is_file()
+
+
+def test_a_document_that_was_changed_outside_is_found(filled):
+    with filled.store.write() as connection:
+        changed = sa.update(documents.documents).where(documents.documents.c.doc_id == "d0")
+        connection.execute(changed.values(fields={"title": "Blue"}))
+    assert [each.code for each in check(filled.store)] == ["changed-document"]

@@ -10,8 +10,10 @@ import sqlalchemy as sa
 
 from rankgate.errors import InputError
 from rankgate.store.database import failure
+from rankgate.store.material.content import content_hash
 from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.tables.facts import ratings
+from rankgate.store.tables.material import documents
 from rankgate.store.tables.results import blobs, judgments, results, runs
 from rankgate.store.tables.work import assignments
 
@@ -44,6 +46,7 @@ def check(store: Store) -> tuple[Finding, ...]:
     """
     with store.read() as connection:
         found = [*_database(connection), *_blobs(store, connection), *_answers(connection)]
+        found += _documents(connection)
     return tuple(found)
 
 
@@ -113,6 +116,16 @@ def _blobs(store: Store, connection: Connection) -> Iterator[Finding]:
             store.blobs.get(name)
         except InputError as error:
             yield Finding(error.code, name, error.problem)
+
+
+def _documents(connection: Connection) -> Iterator[Finding]:
+    """Documents that are not what raters saw: something else than rankgate changed them."""
+    names = ("id", "doc_id", "fields", "url", "image", "sha256")
+    chosen = sa.select(*(documents.c[name] for name in names))
+    for row in connection.execute(chosen.execution_options(yield_per=1000)):
+        if row.sha256 != content_hash(row.fields, row.url, row.image):
+            problem = f"document '{row.doc_id}' is not what was added; restore a backup."
+            yield Finding("changed-document", f"document {row.id}", problem)
 
 
 def _answers(connection: Connection) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from rankgate.errors import InputError
+from rankgate.store.material.content import content_hash
 from rankgate.store.material.queries import strings
 from rankgate.store.rows import PIECE, insert, now, value_of
 from rankgate.store.tables.material import documents
@@ -31,6 +32,7 @@ class Document:
         of_query: the query whose fields these are, where they differ by query; or empty.
         fields: what raters see, by name.
         url, image: links, if any.
+        sha256: of the fields and links; None where there are none.
     """
 
     id: int
@@ -39,6 +41,7 @@ class Document:
     fields: Mapping[str, Any]
     url: str | None
     image: str | None
+    sha256: str | None = None
 
 
 def add(connection: Connection, project: int, table: pl.DataFrame) -> int:
@@ -61,9 +64,7 @@ def add(connection: Connection, project: int, table: pl.DataFrame) -> int:
             "project": project,
             "doc_id": row["doc_id"],
             "of_query": row.get("query_id") or "",
-            "fields": {k: v for k, v in row.items() if k not in _OWN and v is not None},
-            "url": row.get("url"),
-            "image": row.get("image"),
+            **_content(row),
             "created_at": moment,
         }
         for row in table.iter_rows(named=True)
@@ -90,7 +91,7 @@ def add(connection: Connection, project: int, table: pl.DataFrame) -> int:
         connection.execute(sa.insert(documents), new[begin : begin + PIECE])
     if filled:
         columns: dict[str, Any] = {
-            name: sa.bindparam(f"new_{name}") for name in ("fields", "url", "image")
+            name: sa.bindparam(f"new_{name}") for name in ("fields", "url", "image", "sha256")
         }
         update = sa.update(documents).where(documents.c.id == sa.bindparam("number"))
         values = [
@@ -99,6 +100,14 @@ def add(connection: Connection, project: int, table: pl.DataFrame) -> int:
         ]
         connection.execute(update.values(columns), values)
     return len(rows)
+
+
+def _content(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What raters see of a document, and its hash."""
+    fields = {k: v for k, v in row.items() if k not in _OWN and v is not None}
+    url, image = row.get("url"), row.get("image")
+    found = content_hash(fields, url, image)
+    return {"fields": fields, "url": url, "image": image, "sha256": found}
 
 
 def _known(connection: Connection, project: int) -> dict[tuple[str, str], Document]:

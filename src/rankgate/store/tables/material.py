@@ -56,6 +56,8 @@ documents = sa.Table(
     of.maybe("url"),
     of.maybe("image"),
     of.moment("created_at"),
+    of.maybe("sha256"),
     sa.UniqueConstraint("project", "doc_id", "of_query"),
 )
-"""Documents as raters see them; ``of_query`` is a query whose fields differ, or empty."""
+"""Documents as raters see them; ``of_query`` is a query whose fields differ, or empty; ``sha256``
+of the fields and links, null where there are none."""

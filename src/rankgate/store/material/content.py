@@ -1,0 +1,16 @@
+"""The hash of what raters see of a document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+
+def content_hash(fields: Mapping[str, Any], url: str | None, image: str | None) -> str | None:
+    """SHA-256 of the fields and links as JSON with sorted keys; None where there are none."""
+    if not fields and url is None and image is None:
+        return None
+    whole = json.dumps([fields, url, image], sort_keys=True, separators=(",", ":"))
+    return sha256(whole.encode()).hexdigest()
