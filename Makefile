@@ -102,7 +102,7 @@ clean:                 ## remove what the targets made
 	touch $@
 
 .venv/.run: .venv/.python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install -q -e .
+	$(BIN)/python -m pip install -q -e '.[serve,online,ab]'
 	touch $@
 
 .venv/.dev: .venv/.run
