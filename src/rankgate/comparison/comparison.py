@@ -120,7 +120,7 @@ class Comparison:
         equivalence: the columns of `EQUIVALENCE`; no rows where no margin was given.
         relative: the columns of `RELATIVE`; no rows where shares were not asked for.
         zeros, signed_ranks: of Wilcoxon's test; empty for any other.
-        sample: how the queries were drawn, a file or random; empty where each stands for itself.
+        sample: how the queries were drawn, a file or random; empty if every query counts alike.
         represented: the columns of `REPRESENTED`; no rows without a sample.
         predictions: the columns of `PREDICTIONS`; no rows without a model's judgments.
     """

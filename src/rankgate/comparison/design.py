@@ -22,7 +22,7 @@ from rankgate.stats.represented import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,7 +43,7 @@ LEAST = 20
 
 @dataclass(frozen=True)
 class Design:
-    """How judged queries stand for those that matter.
+    """What the judged queries represent.
 
     Attributes:
         sample: how they were drawn.
@@ -122,13 +122,10 @@ class Design:
         raw = figures(values, test)
         adjusted, base = self.adjusted(values, slice_), raw.baseline.copy()
         own = figures(adjusted, test)
-        for j, metric in enumerate(values.metrics):
-            rows = ~np.isnan(values.candidate[:, j] - values.baseline[:, j])
-            if rows.any():
-                queries = [query for query, there in zip(values.query_ids, rows, strict=True)
-                           if there]  # fmt: skip
-                first = values.baseline[rows, j]
-                base[j] = self.estimate(queries, first, metric, _first, slice_).mean
+        for column in _columns(values):
+            j = column.number
+            first = values.baseline[column.rows, j]
+            base[j] = self.estimate(column.queries, first, column.metric, _first, slice_).mean
         nan = np.where(raw.n < LEAST, np.nan, 1.0) if self.predicted is not None else 1.0
         words = tuple(
             (_few(n),) if self.predicted is not None and n < LEAST else each
@@ -146,36 +143,33 @@ class Design:
 
     def adjusted(self, values: PairedValues, slice_: tuple[str, str] | None = None) -> PairedValues:
         """Values of n queries whose mean difference is the estimate, and its spread the error."""
-        delta = values.candidate - values.baseline
-        result = np.full_like(delta, np.nan)
-        for j, metric in enumerate(values.metrics):
-            rows = np.flatnonzero(~np.isnan(delta[:, j]))
-            if len(rows):
-                queries = [values.query_ids[i] for i in rows]
-                found = self.estimate(queries, delta[rows, j], metric, _difference, slice_)
-                result[rows, j] = found.values
-        return replace(values, baseline=np.zeros_like(delta), candidate=result)
+        result = np.full_like(values.candidate, np.nan)
+        for column in _columns(values):
+            found = self._difference(column, slice_)
+            result[column.rows, column.number] = found.values
+        return replace(values, baseline=np.zeros_like(result), candidate=result)
 
     def table(
         self, values: PairedValues, test: Test, slice_: tuple[str, str] | None = None
     ) -> pl.DataFrame:
         """`REPRESENTED`: what the estimates are made of."""
-        rows = [self._row(values, j, test, slice_) for j in range(len(values.metrics))]
+        known = {column.metric: self._row(column, test, slice_) for column in _columns(values)}
+        rows = [known.get(metric, {"metric": metric, "queries": 0}) for metric in values.metrics]
         return pl.DataFrame(rows, schema=REPRESENTED)
 
+    def _difference(self, column: _Column, slice_: tuple[str, str] | None) -> Represented:
+        return self.estimate(column.queries, column.delta, column.metric, _difference, slice_)
+
     def _row(
-        self, values: PairedValues, column: int, test: Test, slice_: tuple[str, str] | None
+        self, column: _Column, test: Test, slice_: tuple[str, str] | None
     ) -> dict[str, object]:
         from rankgate.stats.interval import student_quantile
 
-        metric, delta = values.metrics[column], values.candidate - values.baseline
-        rows = np.flatnonzero(~np.isnan(delta[:, column]))
-        queries, own = [values.query_ids[i] for i in rows], delta[rows, column]
-        n = len(rows)
+        metric, n = column.metric, len(column.rows)
         if n < 2:
             return {"metric": metric, "queries": n}
-        found = self.estimate(queries, own, metric, _difference, slice_)
-        weights = self.sample.weights(queries)[0]
+        found = self._difference(column, slice_)
+        weights = self.sample.weights(column.queries)[0]
         reach = student_quantile(n - 1, (1 + test.level) / 2)
         row: dict[str, object] = {
             "metric": metric, "queries": n,
@@ -221,6 +215,34 @@ class Design:
                 ends[0].alias("low"), ends[1].alias("high"),
             ))  # fmt: skip
         return pl.concat(parts)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The queries that both systems have a value of, for one metric.
+
+    Attributes:
+        number, metric: of the column.
+        rows: (n,) where these queries are.
+        queries: (n,) their ids.
+        delta: (n,) their differences.
+    """
+
+    number: int
+    metric: str
+    rows: NDArray[np.int64]
+    queries: list[str]
+    delta: Floats
+
+
+def _columns(values: PairedValues) -> Iterator[_Column]:
+    """The columns with at least one such query."""
+    delta = values.candidate - values.baseline
+    for number, metric in enumerate(values.metrics):
+        rows = np.flatnonzero(~np.isnan(delta[:, number]))
+        if len(rows):
+            queries = [values.query_ids[row] for row in rows]
+            yield _Column(number, metric, rows, queries, delta[rows, number])
 
 
 def _difference(baseline: Floats, candidate: Floats) -> Floats:

@@ -47,7 +47,7 @@ class Rules:
         slices: the tags whose values each get figures of their own.
         sizes: whether the numbers of queries that a difference takes are simulated; without, they
             are those of one uncorrected test.
-        sample: how the queries were drawn; None where each stands for itself.
+        sample: how the queries were drawn; None if every query counts alike.
     """
 
     test: Test = field(default_factory=Test)
@@ -127,7 +127,7 @@ class _Pair:
         values: as measured.
         weighed: the same as the design of the sample has them.
         figures: of these.
-        design: what the queries stand for; None where each stands for itself.
+        design: what the queries represent; None if every query counts alike.
     """
 
     baseline: ScoredRun

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.dataframes import polars_frame
-from rankgate.data.formats.tags import tags_from
+from rankgate.data.formats.tags import table_of, tags_from
+from rankgate.data.streams.source import source
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -68,11 +69,10 @@ class Sample:
         if isinstance(given, str) and given == RANDOM:
             return cls(RANDOM)
         if isinstance(given, str | Path):
-            source = str(given)
-            table = _from_file(given)
+            label, table = str(given), _from_file(given)
         else:
-            source, table = "sample", polars_frame(given, "sample")
-        return cls(source, _checked(table, source), _population(table, source))
+            label, table = "sample", polars_frame(given, "sample")
+        return cls(label, _checked(table, label), _population(table, label))
 
     def weights(self, query_ids: Sequence[str]) -> tuple[Floats | None, NDArray[np.int64] | None]:
         """The weight of each query of the sample, divided by its chance; and its stratum.
@@ -117,13 +117,10 @@ class Sample:
 
 def _from_file(path: str | Path) -> pl.DataFrame:
     """The table, one row a query: a pool has one a document."""
-    try:
+    if {".jsonl", ".ndjson"} & {*Path(path).suffixes}:
         return tags_from(path)
-    except InputError as error:
-        if error.code != "duplicate-query":
-            raise
+    table = table_of(source(path))
     names = ("query_id", "population", *(name for some in _COLUMNS.values() for name in some))
-    table = pl.read_csv(path, separator=_separator(path), infer_schema=False)
     kept = [name for name in names if name in table.columns]
     if "query_inclusion" in kept and "inclusion" in kept:  # a pool: the latter is of documents
         if (table["inclusion"].cast(pl.Float64, strict=False) != 1).any():
@@ -131,11 +128,6 @@ def _from_file(path: str | Path) -> pl.DataFrame:
             raise InputError(problem, source=str(path), line=1, code="sampled-documents")
         kept.remove("inclusion")
     return table.select(kept).unique(maintain_order=True)
-
-
-def _separator(path: str | Path) -> str:
-    with Path(path).open(encoding="utf-8") as file:
-        return "\t" if "\t" in file.readline() else ","
 
 
 def _checked(table: pl.DataFrame, source: str) -> pl.DataFrame:

@@ -129,7 +129,7 @@ class Inputs:
             ``query_id``, ``doc_id``, ``rank``; None where there are none.
         slices: by slice, states and latencies of its queries, where a rule counts them.
         values_only: whether only values of queries are known, and neither judgments nor lists.
-        design: how judged queries stand for those that matter; None where each is one of them.
+        design: what the judged queries represent; None if every query counts alike.
     """
 
     noise: Mapping[str, float] = field(default_factory=dict)

@@ -44,6 +44,18 @@ def named(connection: Connection, kind: type[T], table: Table, project: int, nam
     return None if row is None else value_of(kind, row)
 
 
+def numbered(connection: Connection, kind: type[T], table: Table, number: int, what: str) -> T:
+    """The row of a table that has this number.
+
+    Raises:
+        UsageError: there is none.
+    """
+    row = connection.execute(sa.select(table).where(table.c.id == number)).first()
+    if row is None:
+        raise unknown(what, number)
+    return value_of(kind, row)
+
+
 def all_of(connection: Connection, kind: type[T], table: Table, project: int) -> list[T]:
     """The rows of a project, the oldest first."""
     chosen = sa.select(table).where(table.c.project == project).order_by(table.c.id)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,14 +14,13 @@ from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format
 from rankgate.data.place import Place
 from rankgate.data.run import SCHEMA, Run
+from rankgate.data.text.cells import csv_rows
 from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.records import first_fields
-from rankgate.data.text.utf8 import BOM, decoded
+from rankgate.data.text.utf8 import BOM
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
-    from _csv import Reader
-
     from rankgate.data.streams.source import InputFile
 
 _COMPLETIONS = ("target", "prefix", "suggestion")
@@ -164,10 +161,7 @@ def _rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[int, di
         InputError: a column that is missing, a row of another length, an empty field that an id
             needs.
     """
-    data = source.everything()
-    text = io.StringIO(decoded(data.removeprefix(BOM), source.label), newline="")
-    rows = _fields(csv.reader(text, delimiter=_separator(data)), source)
-    _, first = next(rows, (1, []))
+    (_, first), *rows = csv_rows(source.everything(), source) or [(1, ())]
     names = [name.strip().lower() for name in first]
     lacking = [name for name in columns if name not in names]
     if lacking:
@@ -187,25 +181,6 @@ def _rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[int, di
             problem = f"{empty[0]} is empty."
             raise InputError(problem, source=source.label, line=line, code="empty-value")
         yield line, row
-
-
-def _fields(reader: Reader, source: InputFile) -> Iterator[tuple[int, list[str]]]:
-    """The fields of each row, with the line that it begins in.
-
-    Raises:
-        InputError: a field that is longer than the reader takes.
-    """
-    while True:
-        line = reader.line_num + 1
-        try:
-            yield line, next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            problem = f"it cannot be read as CSV ({error}); look for a stray quote."
-            raise InputError(
-                problem, source=source.label, line=line, code="invalid-syntax"
-            ) from None
 
 
 def _rank(row: dict[str, str], source: InputFile, line: int) -> float | None:

@@ -75,6 +75,20 @@ def tags_from(path: str | Path, wanted: Sequence[str] = ()) -> pl.DataFrame:
     place = source(path)
     if (features := _features(place, wanted)) is not None:
         return features
+    table = table_of(place)
+    twice = table.filter(pl.col("query_id").is_duplicated())
+    if len(twice):
+        problem = f"query {twice['query_id'][0]!r} appears twice; keep one row."
+        raise InputError(problem, source=place.label, code="duplicate-query")
+    return table
+
+
+def table_of(place: InputFile) -> pl.DataFrame:
+    """``query_id`` and the other columns as strings, of CSV or TSV.
+
+    Raises:
+        InputError: a file that cannot be read, or without queries or other columns.
+    """
     data = b"".join(place.chunks()).removeprefix(BOM)
     separator = "\t" if b"\t" in data.split(b"\n", 1)[0] else ","
     try:
@@ -88,10 +102,6 @@ def tags_from(path: str | Path, wanted: Sequence[str] = ()) -> pl.DataFrame:
         problem = "tags need a column query_id and one or more others; see its first line."
         raise InputError(problem, source=place.label, line=1, code="missing-column")
     table = table.rename({theirs: "query_id"}).with_columns(pl.col("query_id").str.strip_chars())
-    twice = table.filter(pl.col("query_id").is_duplicated())
-    if len(twice):
-        problem = f"query {twice['query_id'][0]!r} appears twice; keep one row."
-        raise InputError(problem, source=place.label, code="duplicate-query")
     return table.select("query_id", *(name for name in table.columns if name != "query_id"))
 
 

@@ -54,7 +54,7 @@ def read(path: str | Path) -> Cells:
     """
     place = source(path)
     data = place.everything()
-    lines = _of_xlsx(data, place) if data.startswith(_ZIP) else _of_csv(data, place)
+    lines = _of_xlsx(data, place) if data.startswith(_ZIP) else csv_rows(data, place)
     head = next(iter(lines), None)
     if head is None:
         raise InputError(
@@ -82,7 +82,12 @@ def _named(
     return {name: cell for name, cell in zip(names, cells, strict=False) if name}
 
 
-def _of_csv(data: bytes, place: InputFile) -> list[tuple[int, Sequence[Cell]]]:
+def csv_rows(data: bytes, place: InputFile) -> list[tuple[int, Sequence[str]]]:
+    """All rows of CSV, the header too, with the line that each begins on.
+
+    Raises:
+        InputError: bytes that are not UTF-8, a stray quote, a field that is too long.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -92,7 +97,7 @@ def _of_csv(data: bytes, place: InputFile) -> list[tuple[int, Sequence[Cell]]]:
     first = text.split("\n", 1)[0]
     separator = max(_SEPARATORS, key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    result, begin = list[tuple[int, "Sequence[Cell]"]](), 1
+    result, begin = list[tuple[int, "Sequence[str]"]](), 1
     try:
         for cells in reader:
             result.append((begin, cells))

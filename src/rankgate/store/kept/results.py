@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from rankgate.errors import InputError
 from rankgate.store.kept.blobs import Blobs, keep
-from rankgate.store.rows import new_id, now, unknown, value_of
+from rankgate.store.rows import new_id, now, numbered, value_of
 from rankgate.store.tables.results import results
 
 if TYPE_CHECKING:
@@ -77,10 +77,7 @@ def get(connection: Connection, result: int) -> StoredResult:
     Raises:
         UsageError: there is none.
     """
-    row = connection.execute(sa.select(results).where(results.c.id == result)).first()
-    if row is None:
-        raise unknown("result", result)
-    return value_of(StoredResult, row)
+    return numbered(connection, StoredResult, results, result, "result")
 
 
 def listed(

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import sqlalchemy as sa
-
 from rankgate.data.place import Place
 from rankgate.data.run import Run
 from rankgate.store.kept.blobs import Blobs, keep
 from rankgate.store.kept.parquet import packed, unpacked
-from rankgate.store.rows import all_of, named, new_id, now, taken, unknown, value_of
+from rankgate.store.rows import all_of, named, new_id, now, numbered, taken, unknown
 from rankgate.store.tables.results import runs
 
 if TYPE_CHECKING:
@@ -106,10 +104,7 @@ def find(connection: Connection, project: int, name: str) -> StoredRun | None:
 
 def by_number(connection: Connection, run: int) -> StoredRun:
     """A run by number."""
-    row = connection.execute(sa.select(runs).where(runs.c.id == run)).first()
-    if row is None:
-        raise unknown("run", run)
-    return value_of(StoredRun, row)
+    return numbered(connection, StoredRun, runs, run, "run")
 
 
 def listed(connection: Connection, project: int) -> list[StoredRun]:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from rankgate.data.qrels import Scale
 from rankgate.data.scales import possible_grades
 from rankgate.errors import UsageError
-from rankgate.store.rows import new_id, now, taken, unknown, value_of
+from rankgate.store.rows import new_id, now, numbered, taken, value_of
 from rankgate.store.tables.facts import ratings
 from rankgate.store.tables.material import guidelines, scale_grades
 from rankgate.store.tables.people import projects, roles
@@ -135,10 +135,7 @@ def get(connection: Connection, project: int) -> Project:
     Raises:
         UsageError: there is none.
     """
-    row = connection.execute(sa.select(projects).where(projects.c.id == project)).first()
-    if row is None:
-        raise unknown("project", project)
-    return value_of(Project, row)
+    return numbered(connection, Project, projects, project, "project")
 
 
 def listed(connection: Connection, user: int | None = None) -> list[Project]:

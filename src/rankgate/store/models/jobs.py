@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from rankgate.errors import UsageError
-from rankgate.store.rows import PIECE, insert, new_id, now, unknown, value_of
+from rankgate.store.rows import PIECE, insert, new_id, now, numbered, value_of
 from rankgate.store.tables.models import job_tasks, model_answers, model_jobs
 from rankgate.store.tables.work import assignments
 
@@ -122,10 +122,7 @@ def get(connection: Connection, job: int) -> Job:
     Raises:
         UsageError: there is none.
     """
-    row = connection.execute(sa.select(model_jobs).where(model_jobs.c.id == job)).first()
-    if row is None:
-        raise unknown("job", job)
-    return value_of(Job, row)
+    return numbered(connection, Job, model_jobs, job, "job")
 
 
 def listed(connection: Connection, project: int, rater: int | None = None) -> list[Job]:
