@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rankgate.present.pages.parts import safe
@@ -16,8 +17,13 @@ _STEPS = (1, 2, 5, 10)
 _TICKS = 5
 
 
-def bars(block: Bars) -> str:
-    """Who won and who lost, each query a bar; the labels keep their size on every screen."""
+def bars(block: Bars, query: Callable[[str], str]) -> str:
+    """Who won and who lost, each query a bar; the labels keep their size on every screen.
+
+    Args:
+        block: the bars.
+        query: the address of a query's own page; empty where it has none.
+    """
     values = [each.value for each in block.bars]
     ticks = marks(min(0.0, *values), max(0.0, *values))
     low, high = ticks[0], ticks[-1]
@@ -33,8 +39,8 @@ def bars(block: Bars) -> str:
         left, size = f"{i * wide:.1f}", f"{wide * 0.88:.2f}"
         kind = "up" if bar.value > 0 else "down"
         shape = f"M{left} {top:.1f}h{size}v{end - top:.1f}h-{size}z"
-        if bar.link:
-            drawn.append(_opener(bar, f'<path class="{kind}" d="{shape}"/>', left, wide))
+        if place := f"#{bar.link}" if bar.link else query(bar.name):
+            drawn.append(_opener(bar, place, f'<path class="{kind}" d="{shape}"/>', left, wide))
         else:  # in one path, as a page may have thousands
             shapes[kind].append(shape)
     drawn += [f'<path class="{kind}" d="{"".join(d)}"/>' for kind, d in shapes.items() if d]
@@ -46,7 +52,11 @@ def bars(block: Bars) -> str:
         f'<text x="100%" dx="-6" y="{down(tick):.2f}%" dy=".32em">{_label(tick)}</text>'
         for tick in ticks
     )
-    opens = " Select a bar to open its query." if any(bar.link for bar in block.bars) else ""
+    opens = (
+        " Select a bar to open its query."
+        if any(bar.link or query(bar.name) for bar in block.bars)
+        else ""
+    )
     axis = f'<p class="dim">{safe(block.axis)}</p>' if block.axis else ""
     along = f'<p class="dim along">{safe(block.along)}</p>' if block.along else ""
     return (
@@ -58,11 +68,11 @@ def bars(block: Bars) -> str:
     )
 
 
-def _opener(bar: Bar, shape: str, left: str, wide: float) -> str:
+def _opener(bar: Bar, place: str, shape: str, left: str, wide: float) -> str:
     """A bar that opens its query, and answers over its whole height."""
     words = f"{safe(bar.name)}: {bar.value:+z.4f}"
     whole = f'<rect class="whole" x="{left}" y="0" width="{wide:.2f}" height="100"/>'
-    return f'<a href="#{bar.link}" aria-label="{words}">{whole}{shape}<title>{words}</title></a>'
+    return f'<a href="{safe(place)}" aria-label="{words}">{whole}{shape}<title>{words}</title></a>'
 
 
 def marks(low: float, high: float) -> list[float]:

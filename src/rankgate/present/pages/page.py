@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from rankgate.present.charts.style import swaps
 from rankgate.present.document import (
@@ -20,6 +21,7 @@ from rankgate.present.document import (
 )
 from rankgate.present.forms.documents import drawn
 from rankgate.present.pages.bars import bars
+from rankgate.present.pages.links import NOWHERE, QUERY
 from rankgate.present.pages.parts import (
     folded,
     framed,
@@ -36,6 +38,7 @@ from rankgate.present.pages.style import STYLE
 
 if TYPE_CHECKING:
     from rankgate.present.document import Block, Document, ListPair, Section
+    from rankgate.present.pages.links import Links
 
 PICTURES = (
     "figure.picture{margin:1.5rem 0}"
@@ -59,8 +62,13 @@ def page(document: Document) -> str:
     return whole_page(safe(title), html, SCRIPT, STYLE + (PICTURES if "<svg" in html else ""))
 
 
-def content(document: Document) -> str:
-    """What is on the page, without its frame."""
+def content(document: Document, links: Links = NOWHERE) -> str:
+    """What is on the page, without its frame.
+
+    Args:
+        document: what it says.
+        links: addresses of its tables, charts and queries, where a server has them.
+    """
     word = f"{status(document.status)} " if document.status else ""
     title = word or document.title
     first, *others = document.lead or ("",)
@@ -71,7 +79,7 @@ def content(document: Document) -> str:
         "</header>",
         _links(document.sections),
         _contents(document.sections),
-        *map(_section, document.sections),
+        *(_section(each, links) for each in document.sections),
     ]
     return "\n".join(part for part in body if part)
 
@@ -109,15 +117,15 @@ def _items(parts: list[Folded]) -> str:
     return f"<ul>{items}</ul>" if items else ""
 
 
-def _section(section: Section) -> str:
+def _section(section: Section, links: Links) -> str:
     heading = f"<h2>{safe(section.title)}</h2>" if section.title else ""
     parts = [f'<section id="{section.anchor}">{heading}']
-    parts += [_block(each, f"{section.anchor}_{i}") for i, each in enumerate(section.blocks)]
+    parts += [_block(each, f"{section.anchor}_{i}", links) for i, each in enumerate(section.blocks)]
     html = "\n".join([*(part for part in parts if part), "</section>"])
     return html if section.title else html.replace("h3>", "h2>")  # no level is left out
 
 
-def _block(block: Block, anchor: str) -> str:
+def _block(block: Block, anchor: str, links: Links) -> str:
     if isinstance(block, str):
         return paragraph(block)
     if isinstance(block, Points):
@@ -127,28 +135,34 @@ def _block(block: Block, anchor: str) -> str:
     if isinstance(block, Entries):
         return _entries(block)
     if isinstance(block, Chart):
-        return _chart(block)
+        return _chart(block, anchor, links)
     if isinstance(block, Folded):
-        return _folded(block)
+        return _folded(block, links)
     if isinstance(block, Code):
         return f"<pre><code>{safe(block.text)}</code></pre>"
     if isinstance(block, Bars):
-        return bars(block)
-    return _opened(block) if isinstance(block, Opened) else _table(block, anchor)
+        return bars(block, links.query)
+    return _opened(block, links) if isinstance(block, Opened) else _table(block, anchor, links)
 
 
-def _table(table: Table, anchor: str) -> str:
+def _table(table: Table, anchor: str, links: Links) -> str:
     if not table.grid.rows:
         return ""
+    places = [f"#{each}" if each else "" for each in table.links]
+    if table.grid.flat.head[0] in QUERY:
+        places = places or [""] * len(table.grid.rows)
+        places = [
+            links.query(row[0]) or place for row, place in zip(table.grid.rows, places, strict=True)
+        ]
     inside = of_grid(
         table.grid,
         anchor,
         table.heading,
         find=table.find,
         spans=table.spans,
-        links=table.links,
+        links=places,
         clear=table.clear,
-    )
+    ) + _files(table.heading or "table", anchor, links.tables, ("csv", "json"))
     if table.folded:
         return folded(table.heading, inside)
     return f"<h3>{safe(table.heading)}</h3>{inside}" if table.heading else inside
@@ -169,19 +183,35 @@ def _entries(entries: Entries) -> str:
     return f'{heading}<dl class="entries">{"".join(rows)}</dl>'
 
 
-def _opened(opened: Opened) -> str:
-    return f"<h3>{safe(opened.heading)}</h3>{''.join(map(_query, opened.queries))}"
+def _files(name: str, anchor: str, at: str, suffixes: tuple[str, ...]) -> str:
+    """Links to a table's or chart's files, where a server has them."""
+    if not at:
+        return ""
+    words = " ".join(
+        f'<a href="{safe(f"{at}{quote(anchor)}.{suffix}")}">{suffix.upper()}'
+        f'<span class="unseen"> of {safe(name)}</span></a>'
+        for suffix in suffixes
+    )
+    return f'<p class="files">{words}</p>'
 
 
-def _query(query: ListPair) -> str:
+def _opened(opened: Opened, links: Links) -> str:
+    inside = "".join(_query(each, links) for each in opened.queries)
+    return f"<h3>{safe(opened.heading)}</h3>{inside}"
+
+
+def _query(query: ListPair, links: Links) -> str:
     text = f'<bdi class="dim">{safe(query.text)}</bdi>' if query.text else ""
     change = f'<span class="n">{safe(query.change)}</span>'
     top = f"<b><bdi>{safe(query.query_id)}</bdi></b> {text} {change}"
     inside = side_by_side(query) if query.ranks else paragraph("Neither system returned anything.")
+    if place := links.query(query.query_id):
+        words = f"All about query {safe(query.query_id)}"
+        inside += f'<p class="files"><a href="{safe(place)}">{words}</a></p>'
     return f'<details id="{query.anchor}"><summary>{top}</summary>{inside}</details>'
 
 
-def _chart(chart: Chart) -> str:
+def _chart(chart: Chart, anchor: str, links: Links) -> str:
     """A drawing below its title, and how to read it."""
     found = drawn(chart, words=False)
     if found is None:
@@ -190,14 +220,17 @@ def _chart(chart: Chart) -> str:
     words = f"{safe(picture.about)} <small>{safe(picture.stamp)}</small>"
     return (
         f'<figure class="picture"><h3>{safe(picture.title)}</h3>'
-        f"{framed(svg, picture.title)}<figcaption>{words}</figcaption></figure>"
+        f"{framed(svg, picture.title)}<figcaption>{words}</figcaption>"
+        f"{_files(picture.title, anchor, links.charts, ('svg', 'png'))}</figure>"
     )
 
 
-def _folded(part: Folded) -> str:
+def _folded(part: Folded, links: Links) -> str:
     """A part that stays closed on paper, unless its reader opened it."""
     words = f'<span class="n">{safe(part.words)}</span>' if part.words else ""
-    inside = "\n".join(_block(each, f"{part.anchor}_{i}") for i, each in enumerate(part.blocks))
+    inside = "\n".join(
+        _block(each, f"{part.anchor}_{i}", links) for i, each in enumerate(part.blocks)
+    )
     return (
         f'<details class="part" id="{part.anchor}"><summary><h3>{safe(part.title)}</h3>{words}'
         f"</summary>\n{inside}</details>"

@@ -97,7 +97,7 @@ def of_grid(
         label: what it is, for those who hear it.
         find: whether the script lets readers search it.
         spans: low, middle and high of each row, drawn in a column of their own.
-        links: the anchor of what each row is about.
+        links: the address of what each row is about.
         clear: whether each interval is of a significant difference.
     """
     flat = grid.flat
@@ -128,7 +128,7 @@ def of_grid(
 def _row(words: Sequence[str], kinds: Sequence[str], link: str) -> str:
     first = safe(words[0])
     if link:
-        first = f'<a href="#{link}">{first}</a>'
+        first = f'<a href="{safe(link)}">{first}</a>'
     kind = _status(words[0]) or kinds[0]
     cells = [f'<th scope="row"{kind}>{first}</th>' if first else "<td></td>"]
     cells += [
