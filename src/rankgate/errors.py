@@ -42,7 +42,7 @@ class RankgateError(Exception):
             source: The file or table with the problem.
             line: The line of `source`, from 1.
         """
-        self.code = code or self.default_code
+        self.code: str = code or self.default_code
         self.problem = problem
         self.source = source
         self.line = line

@@ -59,17 +59,17 @@ Array: TypeAlias = "DenseArray | SparseArray | Matrix | Lists | MatrixInput"
 TableLike: TypeAlias = "Source | Frame | Mapping[str, Sequence[Any]]"
 """A table of items, users or candidates."""
 
-QrelsLike: TypeAlias = (
-    "Source | Qrels | Frame | Array | ItemLists | Mapping[Any, Mapping[Any, Any]] "
-    "| Mapping[Any, Collection[Any]]"
-)
+# An alias in two strings would be a type that is unknown to pyright.
+GradesOfDocuments: TypeAlias = "Mapping[Any, Mapping[Any, Any]] | Mapping[Any, Collection[Any]]"
+ScoresOfDocuments: TypeAlias = "Mapping[Any, Mapping[Any, float]] | Mapping[Any, Sequence[Any]]"
+
+QrelsLike: TypeAlias = "Source | Qrels | Frame | Array | ItemLists | GradesOfDocuments"
 """Judgments: ``{query_id: {doc_id: grade}}``, ``{query_id: {doc_id, …}}``, a frame or an array
 of grades, or a file."""
 
-RunLike: TypeAlias = (
-    "Source | Run | Frame | Array | ItemLists | tuple[DenseArray, DenseArray] "
-    "| Mapping[Any, Mapping[Any, float]] | Mapping[Any, Sequence[Any]]"
-)
+ArrayPair: TypeAlias = "tuple[DenseArray, DenseArray]"
+
+RunLike: TypeAlias = "Source | Run | Frame | Array | ItemLists | ArrayPair | ScoresOfDocuments"
 """A run: ``{query_id: {doc_id: score}}``, ``{query_id: [doc_id, …]}``, a frame, an array of
 scores, items with their scores as libraries return them, or a file."""
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.errors import MissingExtraError, UsageError
+from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -26,7 +26,6 @@ def address(url: str | None) -> URL:
 
     Raises:
         UsageError: none is given; one that is no store's.
-        MissingExtraError: the extra ``store`` is not installed.
     """
     words = url or os.environ.get(VARIABLE, "")
     if not words:
@@ -34,12 +33,9 @@ def address(url: str | None) -> URL:
             f"no store is named; give --store sqlite:///judging.db, or set {VARIABLE}.",
             code="no-store",
         )
-    try:
-        from sqlalchemy import URL, make_url
-        from sqlalchemy.exc import ArgumentError
-    except ImportError:
-        message = "the store needs SQLAlchemy; pip install 'rankgate[store]'."
-        raise MissingExtraError(message) from None
+    from sqlalchemy import URL, make_url
+    from sqlalchemy.exc import ArgumentError
+
     if "://" not in words:
         return URL.create("sqlite", database=words)
     try:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from rankgate.errors import UsageError
+from rankgate.errors import MissingExtraError, UsageError
 
 
 @click.command("serve")
@@ -55,6 +56,8 @@ def command(
     rankgate serve --store judging.db
     rankgate serve --store postgresql://rankgate@db/judging --host 0.0.0.0 --behind-proxy
     """
+    if find_spec("starlette") is None:
+        raise MissingExtraError("the server needs Starlette; pip install 'rankgate[serve]'.")
     from rankgate.web.first import first_link, opened
     from rankgate.web.oidc.settings import read
     from rankgate.web.server import configured, listening, serve, trusted_proxies

@@ -99,7 +99,7 @@ class Transport:
             raise MissingExtraError(message) from None
         refuse_strange(url)
         _refuse_host(str(urlsplit(url).hostname))
-        self.url = url.rstrip("/")
+        self.url: str = url.rstrip("/")
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "rankgate", **headers}
         self._timeout, self._largest, self._scrubbed = timeout, largest, scrubbed
         self._errors = urllib3.exceptions
