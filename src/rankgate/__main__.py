@@ -6,16 +6,14 @@ import atexit
 import gc
 import sys
 
-_NEW_OBJECTS = (
-    100_000  # between two looks for garbage; 700, Python's own, is a tenth of a short run
-)
+_NEW_OBJECTS = 100_000  # between two searches for garbage; Python's 700 slows short commands
 
 
 def main() -> None:
     """Run a command; an interrupt while its modules are imported ends it quietly, too."""
     sys.unraisablehook = _report_unraisable
     gc.set_threshold(_NEW_OBJECTS)  # imports make many objects and no garbage
-    atexit.register(gc.freeze)  # no last search of memory that the system takes back at once
+    atexit.register(gc.freeze)  # no last search: the system takes all memory back
     try:
         from rankgate.cli import main as run
         from rankgate.cli.limited import watched
