@@ -14,6 +14,7 @@ from rankgate.store.material.content import content_hash
 from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.tables.facts import ratings
 from rankgate.store.tables.material import documents
+from rankgate.store.tables.records import records
 from rankgate.store.tables.results import blobs, judgments, results, runs
 from rankgate.store.tables.work import assignments
 
@@ -50,7 +51,8 @@ def check(store: Store) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-_REFERENCES = (runs.c.blob, runs.c.states, judgments.c.blob, results.c.blob)
+_REFERENCES = (runs.c.blob, runs.c.states, judgments.c.blob, results.c.blob, records.c.blob,
+               records.c.per_query)  # fmt: skip
 _YOUNG = 3600.0  # seconds: a transaction that is under way may refer to it soon
 
 

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 _ALLOWS = {
     "read": {"read"},
+    "record": {"record"},
     "rate": {"rate"},
-    "manage": {"manage", "read"},
-    "admin": {"admin", "manage", "rate", "read"},
+    "manage": {"manage", "record", "read"},
+    "admin": {"admin", "manage", "record", "rate", "read"},
 }
 """What each scope of a token allows."""
 

@@ -112,6 +112,7 @@ _ACCOUNT = (
            Field("project", "Only in this project", most=63),
            Field("days", "Days until it ends", "whole", default="90"),
            Field("read", "read: see results", "flag", default="1"),
+           Field("record", "record: record evaluations, and nothing else", "flag"),
            Field("rate", "rate: give ratings", "flag"),
            Field("manage", "manage: set up and resolve", "flag"),
            Field("admin", "admin: all that you may", "flag")), scope=None),

@@ -14,7 +14,7 @@ from rankgate.present.write import FORMS
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 _ROLES = ("admin", "manager", "rater", "viewer")
-_SCOPES = ("read", "rate", "manage", "admin")
+_SCOPES = ("read", "record", "rate", "manage", "admin")
 
 password_file = click.option(
     "--password-file",

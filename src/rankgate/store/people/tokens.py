@@ -17,7 +17,7 @@ from rankgate.store.tables.people import tokens, users
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-SCOPES = ("read", "rate", "manage", "admin")
+SCOPES = ("read", "record", "rate", "manage", "admin")
 """What a token may be used for; it never allows more than its user may do."""
 
 

@@ -1,0 +1,1 @@
+"""Recorded evaluations, what people say about them, alerts, and scheduled jobs."""

@@ -1,0 +1,171 @@
+"""Alerts that fired: one unresolved alert for each key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankgate.store.rows import insert, now, unknown, value_of
+from rankgate.store.tables.watching import alerts
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True)
+class Alert:
+    """An alert.
+
+    Attributes:
+        id: the number.
+        project: the number of its project.
+        key: what makes two alerts the same: rule, metric, system, slice.
+        rule: its name in the project's rules.
+        message: one sentence.
+        record: the number of the record that fired it last, if one did.
+        metric, system, slice: of which series, if of one.
+        first_at, last_at: when it fired first and last.
+        count: how often it fired.
+        state: ``open``, ``acknowledged`` or ``resolved``.
+        acknowledged_at, acknowledged_by: when, and by which user.
+        resolved_at: when it was over.
+        evidence: the figures that fired it last.
+    """
+
+    id: int
+    project: int
+    key: str
+    rule: str
+    message: str
+    record: int | None
+    metric: str | None
+    system: str
+    slice: str
+    first_at: datetime
+    last_at: datetime
+    count: int
+    state: str
+    acknowledged_at: datetime | None
+    acknowledged_by: int | None
+    resolved_at: datetime | None
+    evidence: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Fired:
+    """An alert, and whether it is a new one.
+
+    Attributes:
+        alert: the alert.
+        new: False if an unresolved alert with its key fired again.
+    """
+
+    alert: Alert
+    new: bool
+
+
+def fire(
+    connection: Connection,
+    project: int,
+    key: str,
+    *,
+    rule: str,
+    message: str,
+    record: int | None = None,
+    metric: str | None = None,
+    system: str = "",
+    slice: str = "",  # noqa: A002 - the term
+    evidence: Mapping[str, Any] | None = None,
+    at: datetime | None = None,
+) -> Fired:
+    """Fire an alert: a new one, or once more the unresolved one with its key.
+
+    Args:
+        connection: of a store, to write.
+        project: which project.
+        key: what makes two alerts the same.
+        rule: its name.
+        message: one sentence.
+        record: the record that fired it.
+        metric: of which series, with system and slice.
+        system: of which series.
+        slice: of which series.
+        evidence: the figures.
+        at: when; by default now.
+    """
+    moment = at or now()
+    before = unresolved(connection, project, key)
+    latest = {"message": message, "record": record, "evidence": dict(evidence or {}),
+              "last_at": moment}  # fmt: skip
+    made = insert(connection, alerts).values(
+        project=project, key=key, rule=rule, metric=metric, system=system, slice=slice,
+        first_at=moment, **latest,
+    )  # fmt: skip
+    connection.execute(
+        made.on_conflict_do_update(
+            index_elements=["project", "key"],
+            index_where=sa.text("state <> 'resolved'"),
+            set_={**latest, "count": alerts.c["count"] + 1},
+        )
+    )
+    found = unresolved(connection, project, key)
+    assert found is not None
+    return Fired(found, new=before is None)
+
+
+def unresolved(connection: Connection, project: int, key: str) -> Alert | None:
+    """The unresolved alert with a key; None where there is none."""
+    here = sa.and_(alerts.c.project == project, alerts.c.key == key, alerts.c.state != "resolved")
+    row = connection.execute(sa.select(alerts).where(here)).first()
+    return None if row is None else value_of(Alert, row)
+
+
+def get(connection: Connection, project: int, alert: int) -> Alert:
+    """An alert of a project by number.
+
+    Raises:
+        UsageError: there is none.
+    """
+    here = sa.and_(alerts.c.project == project, alerts.c.id == alert)
+    row = connection.execute(sa.select(alerts).where(here)).first()
+    if row is None:
+        raise unknown("alert", alert)
+    return value_of(Alert, row)
+
+
+def listed(
+    connection: Connection, project: int, *, state: str | None = None, most: int = 100
+) -> list[Alert]:
+    """The latest alerts of a project, the last first."""
+    chosen = sa.select(alerts).where(alerts.c.project == project)
+    if state is not None:
+        chosen = chosen.where(alerts.c.state == state)
+    order = (alerts.c.last_at.desc(), alerts.c.id.desc())
+    return [value_of(Alert, row) for row in connection.execute(chosen.order_by(*order).limit(most))]
+
+
+def acknowledge(connection: Connection, project: int, alert: int, user: int | None = None) -> Alert:
+    """Note that somebody looks after an open alert.
+
+    Raises:
+        UsageError: there is none.
+    """
+    here = sa.and_(alerts.c.project == project, alerts.c.id == alert, alerts.c.state == "open")
+    values = {"state": "acknowledged", "acknowledged_at": now(), "acknowledged_by": user}
+    connection.execute(sa.update(alerts).where(here).values(**values))
+    return get(connection, project, alert)
+
+
+def resolve(connection: Connection, project: int, alert: int) -> Alert:
+    """Note that the reason of an alert is over.
+
+    Raises:
+        UsageError: there is none.
+    """
+    here = sa.and_(alerts.c.project == project, alerts.c.id == alert, alerts.c.state != "resolved")
+    connection.execute(sa.update(alerts).where(here).values(state="resolved", resolved_at=now()))
+    return get(connection, project, alert)

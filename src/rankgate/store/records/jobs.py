@@ -1,0 +1,92 @@
+"""Scheduled jobs: what is run by the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankgate.store.rows import all_of, insert, named, now, unknown, value_of
+from rankgate.store.tables.watching import scheduled_jobs as jobs
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True)
+class Job:
+    """A scheduled job.
+
+    Attributes:
+        id: the number.
+        project: the number of its project.
+        name: unique in the project.
+        kind: what it does, such as ``snapshot``, ``evaluation``, ``kpi``.
+        schedule: when, in five fields of cron.
+        timezone: of the schedule.
+        settings: all else.
+        enabled: whether it runs.
+        created_at, changed_at: moments.
+        changed_by: a user.
+    """
+
+    id: int
+    project: int
+    name: str
+    kind: str
+    schedule: str
+    timezone: str
+    settings: Mapping[str, Any]
+    enabled: bool
+    created_at: datetime
+    changed_at: datetime
+    changed_by: int | None
+
+
+def put(
+    connection: Connection,
+    project: int,
+    name: str,
+    *,
+    kind: str,
+    schedule: str,
+    timezone: str = "UTC",
+    settings: Mapping[str, Any] | None = None,
+    enabled: bool = True,
+    user: int | None = None,
+) -> Job:
+    """Add a job, or replace what is known of the one of its name."""
+    moment = now()
+    values = {
+        "kind": kind, "schedule": schedule, "timezone": timezone, "enabled": enabled,
+        "settings": dict(settings or {}), "changed_at": moment, "changed_by": user,
+    }  # fmt: skip
+    made = insert(connection, jobs).values(project=project, name=name, created_at=moment, **values)
+    connection.execute(made.on_conflict_do_update(index_elements=["project", "name"], set_=values))
+    return get(connection, project, name)
+
+
+def get(connection: Connection, project: int, name: str) -> Job:
+    """A job of a project by name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = named(connection, Job, jobs, project, name)
+    if found is None:
+        raise unknown("job", name)
+    return found
+
+
+def listed(connection: Connection, project: int) -> list[Job]:
+    """The jobs of a project, the oldest first."""
+    return all_of(connection, Job, jobs, project)
+
+
+def enabled(connection: Connection) -> list[Job]:
+    """The enabled jobs of all projects."""
+    rows = connection.execute(sa.select(jobs).where(jobs.c.enabled).order_by(jobs.c.id))
+    return [value_of(Job, row) for row in rows]

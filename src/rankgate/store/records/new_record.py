@@ -1,0 +1,115 @@
+"""An evaluation before it is recorded, and the hash of its content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class Value:
+    """One figure of a record.
+
+    Attributes:
+        metric: its name with all parameters, or that of a KPI.
+        system: whose, of the result's systems or variants.
+        value: null where it is undefined.
+        low, high: its interval.
+        n: queries, or units of a KPI.
+        slice: of which queries; empty is all.
+        higher_is_better: the direction.
+    """
+
+    metric: str
+    system: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    slice: str = ""
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True)
+class NewRecord:
+    """An evaluation to be recorded.
+
+    Attributes:
+        result: its JSON, as ``to_dict`` gives it.
+        evaluated_at: when it was measured.
+        name: for people, such as a file or a job.
+        system: the system that the record is about; the candidate of a comparison.
+        revision, branch: of git; a revision of changed files ends in ``+``.
+        labels: any words by name.
+        qrels_sha256, queries_sha256: of the judgments, and of the ids of their queries.
+        convention, convention_hash: name and hash.
+        inputs: what else is known: ``runs`` has the SHA-256 of each system's run, ``qrels`` names
+            the judgments, ``settings`` are any others.
+        summary: for lists.
+        verdict: ``pass``, ``fail``, ``inconclusive`` of a gate.
+        values: all figures.
+        per_query: ``system``, ``query_id``, and a column for each metric.
+        dated: whether the moment is a part of the content, so that the same result at another
+            moment is another record.
+    """
+
+    result: Mapping[str, Any]
+    evaluated_at: datetime
+    name: str = ""
+    system: str = ""
+    revision: str = ""
+    branch: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    qrels_sha256: str = ""
+    queries_sha256: str = ""
+    convention: str = ""
+    convention_hash: str = ""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    verdict: str | None = None
+    values: tuple[Value, ...] = ()
+    per_query: pl.DataFrame | None = None
+    dated: bool = True
+
+    @property
+    def kind(self) -> str:
+        """The kind of its result."""
+        return str(self.result["kind"])
+
+    @cached_property
+    def content(self) -> bytes:
+        """Its result as JSON."""
+        return json.dumps(
+            dict(self.result), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        ).encode()
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of its content: result, system, revision, branch, labels, inputs, moment."""
+        found = hashlib.sha256(self.content)
+        others = [self.system, self.revision, self.branch, dict(self.labels), dict(self.inputs),
+                  self.qrels_sha256, self.queries_sha256, self.convention_hash]  # fmt: skip
+        if self.dated:
+            others.append(self.evaluated_at.astimezone(UTC).isoformat())
+        found.update(b"\n" + json.dumps(others, sort_keys=True).encode())
+        if self.per_query is not None:
+            for piece in _pieces(self.per_query):
+                found.update(piece)
+        return found.hexdigest()
+
+
+def _pieces(table: pl.DataFrame) -> Iterator[bytes]:
+    """The bytes of a table, whatever wrote it."""
+    for column in table.iter_columns():
+        yield column.name.encode()
+        if column.dtype == pl.Float64:
+            yield column.fill_null(float("nan")).to_numpy().tobytes()
+        else:
+            yield "\0".join(column.cast(pl.String).fill_null("").to_list()).encode()
