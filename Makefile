@@ -6,7 +6,8 @@ CORES := -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)') --
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test setup check engines lowest tensors explore mutate wording format docs bench oracle validity fuzz fuzz-api clean
+.PHONY: demo test setup check engines lowest tensors explore mutate wording format docs bench oracle validity fuzz fuzz-api \
+    dist matrix types footprint changelog clean
 
 demo: setup            ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
@@ -17,8 +18,8 @@ test: .venv/.dev       ## everything, on all cores
 setup: .venv/.run      ## leaves .venv/bin/rankgate
 
 check: .venv/.dev      ## format, lint, types, floors, and the quick tests
-	$(BIN)/ruff format --check src tests bench validity fuzz docs
-	$(BIN)/ruff check src tests bench validity fuzz docs
+	$(BIN)/ruff format --check src tests bench validity fuzz docs release
+	$(BIN)/ruff check src tests bench validity fuzz docs release
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q $(CORES) -m "not slow and not large" tests/laws tests/golden tests/metrics tests/scoring tests/stats tests/data src
@@ -53,8 +54,8 @@ wording: .venv/.dev    ## write the messages of errors that tests saw into tests
 	-RANKGATE_WORDING=write $(BIN)/python -m pytest -q $(CORES) -m wording tests
 
 format: .venv/.dev     ## put code into the form that check wants
-	$(BIN)/ruff format src tests bench validity fuzz docs
-	$(BIN)/ruff check --fix src tests bench validity fuzz docs
+	$(BIN)/ruff format src tests bench validity fuzz docs release
+	$(BIN)/ruff check --fix src tests bench validity fuzz docs release
 
 docs: .venv/.dev       ## the manual, into build/manual/index.html; nothing is fetched
 	$(BIN)/python -m sphinx -q -a -j auto -W --keep-going -b html -d build/doctrees docs build/manual
@@ -87,6 +88,25 @@ fuzz: .venv/.dev       ## 100,000 damaged files through every reader; some minut
 
 fuzz-api: .venv/.dev   ## the REST API against its description, 200 requests an operation; some minutes
 	RANKGATE_API_EXAMPLES=200 $(BIN)/python -m pytest -q $(CORES) tests/web/test_openapi.py
+
+dist: .venv/.dev       ## wheel and sdist, the same bytes every time, tried in an empty environment
+	$(BIN)/python release/dist.py
+
+matrix: dist           ## the wheel on every Python that is here, newest and lowest dependencies; ONLY=3.12
+	$(BIN)/python release/matrix.py $(ONLY)
+
+types: dist            ## do mypy and pyright see the types of the wheel?
+	rm -rf build/types
+	$(PYTHON) -m venv build/types
+	PIP_CONSTRAINT= build/types/bin/python -m pip install -q mypy pyright dist/*.whl
+	cd build/types && cp ../../release/program.py . && . bin/activate && \
+	    mypy --strict --warn-unused-ignores program.py && pyright program.py
+
+footprint: dist        ## megabytes and start, next to other tools
+	$(BIN)/python release/footprint.py
+
+changelog: .venv/.dev  ## fragments of changelog.d into CHANGELOG.md, for VERSION=1.2.3
+	$(BIN)/python -m towncrier build --yes --version $(VERSION)
 
 clean:                 ## remove what the targets made
 	rm -rf .venv build dist demo src/*.egg-info docs/reference docs/mirrored bench/work oracle/work fuzz/work \

@@ -18,8 +18,8 @@ COMMANDS = {
     "client": ["pool a.run --store https://localhost:1 --project p -o pool.csv"],
 }
 PACKAGES = (
-    "altair", "vl_convert", "sqlalchemy", "alembic", "argon2", "starlette", "uvicorn", "jinja2", "duckdb", "ibis",
-    "urllib3",
+    "altair", "vl_convert", "sqlalchemy", "alembic", "argon2", "starlette", "uvicorn", "jinja2",
+    "duckdb", "ibis", "urllib3",
 )  # fmt: skip
 WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({PACKAGES!r})); "
 START = "from rankgate.__main__ import main; sys.exit(main())"

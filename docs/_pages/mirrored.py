@@ -22,6 +22,7 @@ def places() -> dict[Path, str]:
     return found | {
         ROOT / "CHANGELOG.md": "changelog.md",
         ROOT / "CONTRIBUTING.md": "contributing.md",
+        ROOT / "SECURITY.md": "security.md",
     }
 
 
