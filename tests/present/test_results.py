@@ -25,6 +25,7 @@ from rankgate.gating.policy import default, parsed
 from rankgate.gating.saved.baselines import SavedBaselines, save
 from rankgate.judging.llm.model_ratings import ModelRatings
 from rankgate.judging.resolution.from_ratings import from_ratings
+from rankgate.judging.store.drill import StoreHashes, TableContent
 from rankgate.judging.store.store_check import StoreCheck, StoreFinding
 from rankgate.judging.store.store_listing import StoreListing
 from rankgate.pipelines.ranks import ranks
@@ -133,6 +134,7 @@ KINDS = (
     "rating_accuracy",
     "sheets",
     "store_check",
+    "store_hashes",
     "store_listing",
     "tradeoff",
     "ranks",
@@ -272,6 +274,7 @@ def made(folder, ratings):
         "description": lambda: rankgate.describe([folder / "qrels.txt", folder / "old.run"]),
         "checklist": checklist,
         "store_check": lambda: StoreCheck("x.db", (StoreFinding("missing-blob", "ab", "gone."),)),
+        "store_hashes": lambda: StoreHashes("x.db", (TableContent("users", 1, "ab"),), "a.zip"),
         "store_listing": lambda: StoreListing("x.db", "users", ({"name": "ann", "number": 1},)),
         "collected": lambda: collected(folder),
         "model_ratings": lambda: ModelRatings(

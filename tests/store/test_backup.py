@@ -10,10 +10,12 @@ import pytest
 import sqlalchemy as sa
 
 from rankgate.data import read_qrels, read_run
+from rankgate.judging.store.drill import drill
 from rankgate.judging.store.upkeep import upgraded
 from rankgate.store import versions
 from rankgate.store.backup import backup, restore
 from rankgate.store.check import check
+from rankgate.store.hashes import hashes
 from rankgate.store.kept import judgments, runs
 from rankgate.store.material import documents, projects
 from rankgate.store.people import users
@@ -181,3 +183,55 @@ def test_a_document_that_was_changed_outside_is_found(filled):
         changed = sa.update(documents.documents).where(documents.documents.c.doc_id == "d0")
         connection.execute(changed.values(fields={"title": "Blue"}))
     assert [each.code for each in check(filled.store)] == ["changed-document"]
+
+
+def test_a_restored_backup_equals_the_original_by_the_hash_of_every_table(
+    filled, tmp_path, request
+):
+    store = filled.store
+    original = hashes(store)
+    made = backup(store, tmp_path / "a.zip")
+    assert made.hashes == original
+    assert original["ratings"].rows == 2
+    other = request.getfixturevalue("postgresql_server")
+    with other.connect(autocommit=True) as connection:
+        connection.execute("CREATE DATABASE restored")
+    try:
+        for place in (f"{tmp_path}/restored.db", other.url("restored")):
+            restore(tmp_path / "a.zip", place, f"{tmp_path}/{len(place)}")
+            with Store.open(place) as restored:
+                assert hashes(restored) == original
+                with restored.write() as connection:
+                    connection.exec_driver_sql("UPDATE users SET display = 'x' WHERE id = 1")
+                changed = {
+                    name for name, each in hashes(restored).items() if each != original[name]
+                }
+                assert changed == {"users"}
+    finally:
+        with other.connect(autocommit=True) as connection:
+            connection.execute("DROP DATABASE restored WITH (FORCE)")
+
+
+def test_a_backup_whose_rows_were_changed_is_not_restored(filled, tmp_path):
+    backup(filled.store, tmp_path / "a.zip")
+    with (
+        zipfile.ZipFile(tmp_path / "a.zip") as old,
+        zipfile.ZipFile(tmp_path / "b.zip", "w") as new,
+    ):
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(name, content.replace(b'"ann"', b'"eve"'))
+    with raises("restore-differs"):
+        restore(tmp_path / "b.zip", str(tmp_path / "new.db"))
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_a_drill_restores_and_compares(filled, tmp_path):
+    url = filled.store.url.render_as_string(hide_password=False)
+    found = drill(url)
+    assert {each.table: each.sha256 for each in found.tables} == {
+        name: each.sha256 for name, each in hashes(filled.store).items()
+    }
+    assert found.problems == ()
+    backup(filled.store, tmp_path / "a.zip")
+    assert drill(None, tmp_path / "a.zip").tables == found.tables

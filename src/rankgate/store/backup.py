@@ -12,8 +12,8 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from rankgate.errors import InputError, UsageError
 from rankgate.store import versions
 from rankgate.store.address import address, file_of, shown
 from rankgate.store.database import WRITES, engine_of
+from rankgate.store.hashes import RowHasher, TableHash, rows_of, table_hashes, tables_of
 from rankgate.store.kept.blobs import blobs_at
 from rankgate.store.rows import PIECE
 from rankgate.store.store import Store, refuse_placeless, reported
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
 _KIND = "rankgate-store-backup"
-_LEFT_OUT = ("alembic_version", "sessions", "sign_ins")
 _OWNER_ONLY = 0o600
 
 
@@ -46,6 +46,7 @@ class Backup:
         created_at: when it was made.
         rows: by table, how many.
         blobs: how many.
+        hashes: by table, of its rows; empty in backups of older programs.
     """
 
     path: str
@@ -53,6 +54,7 @@ class Backup:
     created_at: str
     rows: Mapping[str, int]
     blobs: int
+    hashes: Mapping[str, TableHash] = field(default_factory=dict)
 
 
 def backup(store: Store, path: str | Path) -> Backup:
@@ -63,50 +65,41 @@ def backup(store: Store, path: str | Path) -> Backup:
         UsageError: the file cannot be written.
     """
     made = datetime.now(UTC).isoformat(timespec="seconds")
-    rows: dict[str, int] = {}
+    hashes: dict[str, TableHash] = {}
     with replacing(path) as stream, store.read() as connection:
-        tables = _tables(connection)
+        tables = tables_of(connection)
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as file:
             for table in tables:
                 with file.open(f"tables/{table.name}.jsonl", "w", force_zip64=True) as out:
-                    rows[table.name] = _dump(connection, table, out)
+                    hashes[table.name] = _dump(connection, table, out)
             names = connection.scalars(sa.text("SELECT sha256 FROM blobs ORDER BY sha256")).all()
             for name in names:
                 content = store.blobs.get(name)
                 file.writestr(f"blobs/{name}", content, zipfile.ZIP_STORED)  # compressed already
             found = str(versions.version(connection))
+            rows = {name: each.rows for name, each in hashes.items()}
+            kept = {name: asdict(each) for name, each in hashes.items()}
             manifest = {"kind": _KIND, "version": found, "created_at": made, "rows": rows,
-                        "blobs": len(names)}  # fmt: skip
+                        "blobs": len(names),
+                        "hashes": kept}  # fmt: skip
             file.writestr("manifest.json", json.dumps(manifest, indent=1))
     if Path(path).is_file():
         Path(path).chmod(_OWNER_ONLY)
-    return Backup(str(path), found, made, rows, len(names))
+    return Backup(str(path), found, made, rows, len(names), hashes)
 
 
-def _tables(connection: Connection) -> list[Table]:
-    """Every table but those that are left out; tables that others refer to come first."""
-    found = sa.MetaData()
-    found.reflect(connection)
-    return [each for each in found.sorted_tables if each.name not in _LEFT_OUT]
-
-
-def _dump(connection: Connection, table: Table, out: IO[bytes]) -> int:
-    count = 0
-    order = list(table.primary_key.columns)
-    found = connection.execution_options(yield_per=PIECE).execute(sa.select(table).order_by(*order))
-    for row in found:
-        values = {name: _plain(value) for name, value in row._mapping.items()}  # noqa: SLF001 - public there
+def _dump(connection: Connection, table: Table, out: IO[bytes]) -> TableHash:
+    hasher = RowHasher()
+    for values in rows_of(connection, table):
         out.write(json.dumps(values, ensure_ascii=False).encode() + b"\n")
-        count += 1
-    return count
-
-
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, date) else value
+        hasher.add(values)
+    return hasher.result()
 
 
 def restore(path: str | Path, url: str | None = None, blobs: str | None = None) -> Backup:
     """Make a store of a backup, in either database, where there is none.
+
+    Each table is read again and compared with the hash in the backup.
 
     Args:
         path: the file.
@@ -115,7 +108,8 @@ def restore(path: str | Path, url: str | None = None, blobs: str | None = None) 
 
     Raises:
         InputError: the file is no backup, or damaged.
-        UsageError: there is a store already; a backup of a newer version.
+        UsageError: there is a store already; a backup of a newer version; a table of the new store
+            differs from the backup.
     """
     place = address(url)
     refuse_placeless(place, blobs)
@@ -146,14 +140,29 @@ def _fill(connection: Connection, archive: zipfile.ZipFile, found: Backup, blobs
         problem = f"{shown(place)}: there is a store already; name another place."
         raise UsageError(problem, code="store-exists")
     versions.build(connection, found.version)
-    for table in _tables(connection):
+    for table in tables_of(connection):
         _load(connection, table, archive, found)
+    _compare(connection, found)
     setting = sa.text("UPDATE settings SET value = :place WHERE name = 'blobs'")
     connection.execute(setting, {"place": blobs})
     target = blobs_at(blobs, place)
     for name in connection.scalars(sa.text("SELECT sha256 FROM blobs")).all():
         target.put(_blob(archive, name, found.path))
     versions.build(connection)
+
+
+def _compare(connection: Connection, found: Backup) -> None:
+    """Check that the tables, of the version of the backup, hold what was backed up."""
+    if not found.hashes:
+        return
+    restored = table_hashes(connection)
+    for name, each in found.hashes.items():
+        if restored.get(name) != each:
+            raise UsageError(
+                f"{found.path}: the restored table {name} is not what was backed up, as the file "
+                "was changed; nothing was restored. Take another backup.",
+                code="restore-differs",
+            )
 
 
 def _opened(path: str | Path) -> zipfile.ZipFile:
@@ -177,8 +186,9 @@ def _manifest(file: zipfile.ZipFile, path: str) -> Backup:
         values = json.loads(file.read("manifest.json"))
         if values["kind"] != _KIND:
             raise _no_backup(path)
+        hashes = {name: TableHash(**each) for name, each in values.get("hashes", {}).items()}
         return Backup(path, values["version"], values["created_at"], values["rows"],
-                      values["blobs"])  # fmt: skip
+                      values["blobs"], hashes)  # fmt: skip
     except (KeyError, TypeError, ValueError, zipfile.BadZipFile, zlib.error):
         raise _no_backup(path) from None
 

@@ -13,6 +13,9 @@ from rankgate.judging.models.queue import ModelQueue
 from rankgate.web.endpoint import Endpoint, wants_json
 from rankgate.web.headers import secured
 from rankgate.web.limits import Buckets
+from rankgate.web.measures import Measures
+from rankgate.web.metrics import PATH, metrics
+from rankgate.web.observed import Observed
 from rankgate.web.openapi import twin
 from rankgate.web.render import plain
 from rankgate.web.routes import ROUTES
@@ -23,6 +26,11 @@ if TYPE_CHECKING:
 
     from rankgate.web.config import Config
     from rankgate.web.limits import SharedBuckets
+
+
+_LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_OPERATION = frozenset({"/health", "/health/live", PATH})
+"""Pages that also answer by the names of this machine, which those who watch over it use."""
 
 
 def create(config: Config, shared: SharedBuckets | None = None) -> Starlette:
@@ -42,6 +50,9 @@ def create(config: Config, shared: SharedBuckets | None = None) -> Starlette:
         for path, as_json in twins:
             endpoint = Endpoint(route, named, config, buckets, as_json)
             mounted.append(Mounted(path, endpoint.__call__, methods=[route.method]))
+    measures = Measures(config.store)
+    mounted.append(Mounted(PATH, metrics(config, buckets, measures), methods=["GET"]))
+    observed = Middleware(Observed, config=config, measures=measures)
     hosts = Middleware(_Hosts, config=config)
 
     async def missing(request: Request, error: Exception) -> Response:  # noqa: ARG001
@@ -54,7 +65,7 @@ def create(config: Config, shared: SharedBuckets | None = None) -> Starlette:
 
     made = Starlette(
         routes=mounted,
-        middleware=[hosts],
+        middleware=[observed, hosts],
         exception_handlers={404: missing, 405: other_method},
     )
     if config.models:
@@ -85,7 +96,8 @@ class _Hosts:
         if scope["type"] == "http" and self.config.hosts:
             host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
             name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-            if name.lower() not in self.config.hosts:
+            own = _LOCAL if scope["path"] in _OPERATION else frozenset()
+            if name.lower() not in self.config.hosts | own:
                 wrong = PlainTextResponse("This server does not answer by this name.", 421)
                 await secured(wrong, self.config)(scope, receive, send)
                 return

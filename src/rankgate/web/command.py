@@ -33,6 +33,9 @@ from rankgate.errors import MissingExtraError, UsageError
 @click.option("--llm", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.toml",
               help="Endpoints of language models that projects may use: a table each, with url, "
               "protocol, key_from, models, prices and concurrency.")  # fmt: skip
+@click.option("--log-format", default="text", type=click.Choice(("text", "json")),
+              show_default=True,
+              help="The log: warnings, or JSON lines with one for each request.")  # fmt: skip
 def command(
     store: str | None,
     host: str,
@@ -46,6 +49,7 @@ def command(
     oidc: Path | None,
     workers: int,
     llm: Path | None,
+    log_format: str,
 ) -> None:
     """Serve the pages where people rate together, and the REST API.
 
@@ -79,4 +83,7 @@ def command(
         click.echo(f"{found.name} is served at {address} (end with Ctrl+C)", err=True)
         if link := first_link(found):
             click.echo(f"Become its admin, once, within a day: {address}{link}", err=True)
-        serve(config, place, certificate=certificate, key=key, proxies=trusted, workers=workers)
+        serve(
+            config, place, certificate=certificate, key=key, proxies=trusted, workers=workers,
+            json_logs=log_format == "json",
+        )  # fmt: skip

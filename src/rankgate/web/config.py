@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from rankgate.store.store import Store
     from rankgate.web.oidc.settings import Oidc
 
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable with the folder in which several processes count together; it is set
+before prometheus_client is loaded."""
+
 
 @dataclass(frozen=True)
 class Config:
@@ -26,6 +30,8 @@ class Config:
         largest_upload: bytes of a request with files.
         patience: seconds that a client may take to send its request.
         per_minute: requests of one session, token or address.
+        proxied: whether a proxy in front of it sends requests of others.
+        metrics_token: what a client of ``/metrics`` sends; empty is clients on this machine only.
         models: endpoints of language models that projects may use, by name.
     """
 
@@ -38,4 +44,6 @@ class Config:
     largest_upload: int = 200_000_000
     patience: float = 30.0
     per_minute: int = 1_200
+    proxied: bool = False
+    metrics_token: str = field(default="", repr=False)
     models: Mapping[str, Endpoint] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from rankgate.web.pages import (
     answering,
     batches,
     coverage,
+    health,
     people,
     projects,
     rate,
@@ -36,7 +37,8 @@ _ID = Field("rating_id", most=100, help="Made by the client, and the same in eve
 _BATCH = Field("batch", "Batch", "whole", help="The next task is of this batch only.")
 
 _ACCOUNTS = (
-    Route("health", "GET", "/health", ANYONE, sign_in.health, "Health"),
+    Route("health", "GET", "/health", ANYONE, health.ready, "Health"),
+    Route("health-live", "GET", "/health/live", ANYONE, health.live, "Health"),
     Route("asset", "GET", "/assets/{name}", ANYONE, sign_in.asset, "Asset",
           (Field("v", most=64),), scope=None),
     Route("sign-in-page", "GET", "/sign-in", ANYONE, sign_in.page, "Sign in", (_NEXT,),

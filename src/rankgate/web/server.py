@@ -10,18 +10,23 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from rankgate.errors import MissingExtraError, UsageError
 from rankgate.judging.models.endpoints import read_endpoints
-from rankgate.web.config import Config
+from rankgate.web.config import SHARED, Config
 from rankgate.web.limits import SharedBuckets
+from rankgate.web.logs import json_logging
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from rankgate.store.store import Store
     from rankgate.web.oidc.settings import Oidc
+
+TOKEN = "RANKGATE_METRICS_TOKEN"  # noqa: S105 - the variable's name
+"""The environment variable with the token that a client of ``/metrics`` sends."""
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -66,7 +71,10 @@ def configured(
     hosts = LOCAL | {host} if alone else frozenset(each.lower() for each in names)
     models = {} if llm is None else read_endpoints(llm)
     secure = bool(certificate) or behind_proxy
-    return Config(store, oidc, base, secure=secure, hosts=hosts, models=models)
+    return Config(
+        store, oidc, base, secure=secure, hosts=hosts, models=models, proxied=behind_proxy,
+        metrics_token=os.environ.get(TOKEN, ""),
+    )  # fmt: skip
 
 
 def trusted_proxies(addresses: tuple[str, ...], *, behind_proxy: bool) -> tuple[str, ...]:
@@ -122,6 +130,7 @@ def serve(
     key: Path | None = None,
     proxies: tuple[str, ...] = (),
     workers: int = 1,
+    json_logs: bool = False,
 ) -> None:
     """Serve until interrupted.
 
@@ -132,12 +141,14 @@ def serve(
         key: of the certificate.
         proxies: addresses, or networks, whose ``X-Forwarded-*`` headers are believed.
         workers: processes that serve; if one dies, another is started.
+        json_logs: whether the log is JSON lines, with a line for each request.
 
     Raises:
         MissingExtraError: the extra ``serve`` is not installed.
     """
     try:
         import uvicorn
+        from uvicorn.config import LOGGING_CONFIG
         from uvicorn.supervisors import Multiprocess
 
         from rankgate.web.app import create
@@ -155,6 +166,7 @@ def serve(
         workers=workers,
         access_log=False,  # paths of invitations are secrets
         log_level="warning",
+        log_config=dict(json_logging()) if json_logs else LOGGING_CONFIG,
         server_header=False,
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),
@@ -170,6 +182,8 @@ def serve(
         lifespan="off",
     )
     if workers > 1:
-        Multiprocess(settings, sockets=[place]).run()
+        with TemporaryDirectory(prefix="rankgate-metrics-") as folder:
+            os.environ[SHARED] = folder  # the processes that are started count there
+            Multiprocess(settings, sockets=[place]).run()
     else:
         uvicorn.Server(settings).run(sockets=[place])

@@ -82,6 +82,44 @@ def check(store: str | None, clean: bool, form: str) -> None:
         sys.exit(1)
 
 
+@command.command("hashes")
+@store_options.store
+@options.form(*FORMS)
+def hashes(store: str | None, form: str) -> None:
+    """Print the hash of every table: stores with the same hashes hold the same."""
+    from rankgate.judging.store.drill import store_hashes
+    from rankgate.store.store import Store
+
+    with Store.open(store) as found:
+        print_result(store_hashes(found), form)
+
+
+@command.command("drill")
+@click.argument("source", type=click.Path(), metavar="[FILE.zip]", required=False)
+@store_options.store
+@click.option(
+    "--into",
+    metavar="URL",
+    help="Where the new store is made, and stays [default: a temporary SQLite file].",
+)
+@blobs
+@options.form(*FORMS)
+def drill(
+    source: str | None, store: str | None, into: str | None, blobs: str | None, form: str
+) -> None:
+    """Try a backup: restore it, compare the hash of every table, and check the new store.
+
+    Without FILE.zip the store is backed up first, to a temporary file. Exits with 1 if something
+    is wrong with the restored store.
+    """
+    from rankgate.judging.store.drill import drill as made_of
+
+    result = made_of(store, source, into, blobs or "")
+    print_result(result, form)
+    if result.problems:
+        sys.exit(1)
+
+
 @command.command("backup")
 @click.argument("target", type=click.Path(writable=True), metavar="FILE.zip")
 @store_options.store

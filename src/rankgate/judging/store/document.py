@@ -9,6 +9,7 @@ from rankgate.present.document import document as made
 from rankgate.present.grid import Grid, printable
 
 if TYPE_CHECKING:
+    from rankgate.judging.store.drill import StoreHashes
     from rankgate.judging.store.store_check import StoreCheck
     from rankgate.judging.store.store_listing import StoreListing
 
@@ -39,3 +40,19 @@ def listed(result: StoreListing) -> Document:
     title = f"{len(rows):,} {what} in {printable(result.store)}"
     grid = Grid(head, shown, frozenset(range(len(head))))
     return made(title, *([Table("", grid)] if rows else []), rows=PlainRows(head, rows))
+
+
+def hashed(result: StoreHashes) -> Document:
+    """Each table with its hash."""
+    head = ("table", "rows", "sha256")
+    rows = [(each.table, each.rows, each.sha256) for each in result.tables]
+    shown = tuple((name, f"{count:,}", digest) for name, count, digest in rows)
+    title = f"{printable(result.store)}: {len(rows):,} tables"
+    status = ""
+    if result.restored_from:
+        outcome = "restored, and each table is the same" if not result.problems else "has problems"
+        title = f"{printable(result.restored_from)}: {outcome}"
+        status = "fail" if result.problems else "pass"
+    more = [printable(each) for each in result.problems[:_MOST]]
+    grid = Grid(head, shown, frozenset({0, 2}))
+    return made(title, Table("", grid), *more, rows=PlainRows(head, rows), status=status)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from rankgate.errors import UsageError
 from rankgate.store.people import audit, invitations, secrets, sessions, users
 from rankgate.web.endpoint import FORM, SESSION
 from rankgate.web.render import assets
@@ -129,12 +128,3 @@ def asset(asked: Asked) -> Sent:
     if found is None:
         raise not_found("file")
     return Sent(*found, fresh=False)
-
-
-def health(asked: Asked) -> Page:
-    """Whether the server and its store answer."""
-    try:
-        with asked.store.read():
-            return Page("plain.html", {"state": "ok"})
-    except UsageError:
-        raise Refused(503, "store-unreachable", "The store does not answer.") from None

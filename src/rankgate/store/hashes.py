@@ -1,0 +1,107 @@
+"""A hash of every table, the same for the same rows in SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankgate.store.rows import PIECE
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Table
+
+    from rankgate.store.store import Store
+
+LEFT_OUT = ("alembic_version", "sessions", "sign_ins")
+"""Tables that are in no backup: a backup that is stolen signs nobody in."""
+
+
+@dataclass(frozen=True)
+class TableHash:
+    """The content of a table.
+
+    Attributes:
+        rows: how many.
+        sha256: of the rows as JSON lines in the order of the primary key, keys sorted.
+    """
+
+    rows: int
+    sha256: str
+
+
+class RowHasher:
+    """Computes the hash of a table from its rows, one after the other."""
+
+    def __init__(self) -> None:
+        self._count, self._digest = 0, hashlib.sha256()
+
+    def add(self, values: Mapping[str, Any]) -> None:
+        """Add the next row, as `rows_of` gives it."""
+        self._count += 1
+        text = json.dumps(_same(values), sort_keys=True, ensure_ascii=False)
+        self._digest.update(text.encode() + b"\n")
+
+    def result(self) -> TableHash:
+        """The hash of the rows so far."""
+        return TableHash(self._count, self._digest.hexdigest())
+
+
+def hashes(store: Store) -> dict[str, TableHash]:
+    """The hash of each table of one state of a store, by name; blobs are named by their hashes.
+
+    Raises:
+        UsageError: the database cannot be reached.
+    """
+    with store.read() as connection:
+        return table_hashes(connection)
+
+
+def table_hashes(connection: Connection) -> dict[str, TableHash]:
+    """The hash of each table that a backup has."""
+    found = {}
+    for table in tables_of(connection):
+        hasher = RowHasher()
+        for values in rows_of(connection, table):
+            hasher.add(values)
+        found[table.name] = hasher.result()
+    return found
+
+
+def tables_of(connection: Connection) -> list[Table]:
+    """Every table of a backup; tables that others refer to come first."""
+    found = sa.MetaData()
+    found.reflect(connection)
+    return [each for each in found.sorted_tables if each.name not in LEFT_OUT]
+
+
+def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Any]]:
+    """The rows of a table as JSON can hold them, in the order of the primary key.
+
+    The place of the blobs is left empty, as each store has another one.
+    """
+    chosen = sa.select(table).order_by(*table.primary_key.columns)
+    found = connection.execute(chosen, execution_options={"yield_per": PIECE})
+    for row in found:
+        values = {name: _plain(value) for name, value in row._mapping.items()}  # noqa: SLF001 - public there
+        if table.name == "settings" and values["name"] == "blobs":
+            values["value"] = ""
+        yield values
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _same(value: Any) -> Any:
+    """A value with 2.0 as 2: PostgreSQL keeps numbers in JSON by value, not as written."""
+    if isinstance(value, Mapping):
+        return {key: _same(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_same(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

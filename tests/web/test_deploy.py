@@ -1,0 +1,99 @@
+"""The files of deploy/: what a container, systemd and nginx are given."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankgate.web.command import command
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+
+
+def instructions():
+    """Each instruction of the container file with its words; lines that go on are joined."""
+    text = (DEPLOY / "Containerfile").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return [tuple(line.split(maxsplit=1)) for line in lines]
+
+
+def served_by(words):
+    """The options of ``rankgate serve`` that a line uses, read as the command reads them."""
+    program, verb, *options = words
+    assert (Path(program).name, verb) == ("rankgate", "serve")
+    return command.make_context("serve", list(options)).params
+
+
+def test_the_image_needs_no_named_registry_and_no_root():
+    found = instructions()
+    for image in (words.split()[0] for name, words in found if name == "FROM"):
+        assert re.fullmatch(r"[a-z]+:[\w.-]+", image)
+    last = {name: words for name, words in found if name != "RUN"}
+    user = int(last["USER"].partition(":")[0])
+    assert user > 0
+    assert any(f"useradd --uid {user} " in words for name, words in found if name == "RUN")
+    assert "/health" in last["HEALTHCHECK"]
+    probe = json.loads(last["HEALTHCHECK"].partition("CMD ")[2])
+    compile(probe[2], "probe", "exec")
+    params = served_by([*json.loads(last["ENTRYPOINT"]), *json.loads(last["CMD"])])
+    assert (params["behind_proxy"], params["port"], params["log_format"]) == (
+        True, int(last["EXPOSE"]), "json")  # fmt: skip
+    assert "ADD" not in last
+
+
+def test_every_file_that_the_image_copies_is_there_and_enough_to_build(tmp_path):
+    copied = [words for name, words in instructions() if name == "COPY" and "--from" not in words]
+    for words in copied:
+        *sources, target = words.split()
+        for each in sources:
+            place = tmp_path / target / (each if (ROOT / each).is_dir() else Path(each).name)
+            if (ROOT / each).is_dir():
+                shutil.copytree(ROOT / each, tmp_path / target, dirs_exist_ok=True)
+            else:
+                shutil.copy(ROOT / each, place)
+    build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*build, "-w", "out", "."], cwd=tmp_path, check=True, capture_output=True)
+    assert len(list((tmp_path / "out").glob("rankgate-*.whl"))) == 1
+    extras = re.search(r"\.\[([\w,]+)\]", str(instructions()))[1].split(",")
+    declared = (ROOT / "pyproject.toml").read_text()
+    for each in extras:
+        assert re.search(rf"(?m)^{each} = \[", declared), each
+
+
+def test_systemd_takes_the_unit_and_finds_it_well_confined(tmp_path):
+    text = (DEPLOY / "rankgate.service").read_text()
+    [line] = re.findall("(?m)^ExecStart=(.+)$", text)
+    assert served_by(line.split())["behind_proxy"]
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd is not installed")
+    unit = tmp_path / "rankgate.service"
+    unit.write_text(text.replace(line.split()[0], shutil.which("true")))
+    for words in (["verify"], ["security", "--offline=true", "--threshold=20"]):
+        done = subprocess.run(["systemd-analyze", *words, unit], capture_output=True, text=True,
+                              check=False)  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_nginx_takes_the_site(tmp_path):
+    if shutil.which("nginx") is None or shutil.which("openssl") is None:
+        pytest.skip("nginx or openssl is not installed")
+    site = (DEPLOY / "nginx.conf").read_text()
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=quality",
+         "-keyout", tmp_path / "quality.example.org.key",
+         "-out", tmp_path / "quality.example.org.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    site = site.replace("/etc/ssl", str(tmp_path))
+    whole = f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ access_log off; {site} }}"
+    (tmp_path / "nginx.conf").write_text(whole)
+    done = subprocess.run(["nginx", "-t", "-c", tmp_path / "nginx.conf", "-p", tmp_path],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,134 @@
+"""Health, metrics, logs: what those who run a server look at."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import sqlalchemy as sa
+from prometheus_client.parser import text_string_to_metric_families
+
+from rankgate.store.store import Store
+from rankgate.web import checks
+from support.serving import Visitor, served, started
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.create(str(tmp_path / "judging.db")) as made:
+        yield made
+
+
+def samples(text):
+    """Each sample by its name and labels."""
+    found = {}
+    for family in text_string_to_metric_families(text):
+        for each in family.samples:
+            found[each.name, tuple(sorted(each.labels.items()))] = each.value
+    return found
+
+
+def requests(text, route):
+    return sum(
+        value
+        for (name, labels), value in samples(text).items()
+        if name == "rankgate_requests_total" and dict(labels)["route"] == route
+    )
+
+
+def test_health_says_what_is_wrong(store, monkeypatch, tmp_path):
+    with served(store) as address:
+        visitor = Visitor(address)
+        assert visitor.get("/health.json").json()["checks"] == {
+            "database": "ok", "disk": "ok", "migrations": "ok"}  # fmt: skip
+        monkeypatch.setattr(checks, "LEAST", 2**80)
+        full = visitor.get("/health.json")
+        assert (full.status, full.json()["error"]["code"]) == (503, "disk-full")
+        assert str(tmp_path) not in full.data.decode()
+        assert visitor.get("/health/live").status == 200
+        monkeypatch.undo()
+        with store.write() as connection:
+            connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
+        old = visitor.get("/health.json")
+        assert (old.status, old.json()["error"]["code"]) == (503, "older-store")
+
+
+def test_metrics_count_requests_and_rows(store):
+    with served(store) as address:
+        visitor = Visitor(address)
+        before = requests(visitor.get("/metrics").data.decode(), "/health")
+        assert [visitor.get("/health").status for _ in range(3)] == [200] * 3
+        visitor.get("/nowhere/secret-word")
+        text = visitor.get("/metrics").data.decode()
+    assert requests(text, "/health") - before == 3
+    assert requests(text, "(no route)") == 1
+    assert "secret-word" not in text
+    found = samples(text)
+    assert found["rankgate_store_rows", (("table", "users"),)] == 0
+    assert found["rankgate_store_up", ()] == 1
+    assert found["rankgate_disk_free_bytes", (("place", "database"),)] > 0
+    assert found["rankgate_request_seconds_count", (("route", "/health"),)] >= 3
+
+
+def test_metrics_are_not_for_everybody(store):
+    token = {"authorization": "Bearer once"}
+    with served(store) as address:
+        visitor = Visitor(address)
+        assert visitor.get("/metrics").status == 200
+        assert visitor.get("/metrics", headers={"x-forwarded-for": "10.0.0.1"}).status == 404
+    with served(store, proxied=True) as address:
+        assert Visitor(address).get("/metrics").status == 404
+    with served(
+        store,
+        metrics_token="once",  # noqa: S106 - of a test
+        hosts=frozenset({"judging.example.org"}),
+    ) as address:
+        visitor = Visitor(address)
+        assert visitor.get("/metrics").status == 404
+        assert visitor.get("/metrics", headers={"authorization": "Bearer other"}).status == 404
+        assert visitor.get("/metrics", headers=token).status == 200
+        assert visitor.get("/health").status == 200
+        assert visitor.get("/sign-in").status == 421
+        evil = visitor.get("/metrics", headers=token | {"host": "evil.example.org"})
+        assert evil.status == 421
+
+
+def test_several_processes_count_together_and_log_json_lines(tmp_path):
+    words = ("--workers", "2", "--log-format", "json")
+    with started(tmp_path / "judging.db", *words) as (process, address, link):
+        for _ in range(20):  # a connection each, so that both processes answer some
+            assert Visitor(address).get("/health/live").status == 200
+        shown = [requests(Visitor(address).get("/metrics").data.decode(), "/health/live")
+                 for _ in range(4)]  # fmt: skip
+        assert shown == [20] * 4
+        given = {"x-request-id": "from-a-stranger"}
+        answer = Visitor(address).get(link + "?q=word", headers=given)
+        number = answer.headers["x-request-id"]
+        assert re.fullmatch("[0-9a-f]{16}", number)
+        process.terminate()
+        lines = [json.loads(line) for line in process.stderr if line.startswith("{")]
+    assert {each["logger"] for each in lines} == {"rankgate.access"}
+    mine = next(each for each in lines if each["request"] == number)
+    assert (mine["route"], mine["status"], mine["client"]) == (
+        "/invitations/{secret}", 200, "127.0.0.1")  # fmt: skip
+    assert link.rpartition("/")[2] not in str(lines)
+    assert "word" not in str(mine)
+
+
+def test_an_exception_is_one_json_line():
+    code = (
+        "import logging, logging.config\n"
+        "from rankgate.web.logs import REQUEST, json_logging\n"
+        "logging.config.dictConfig(dict(json_logging()))\n"
+        "REQUEST.set('abc')\n"
+        "try:\n    1 / 0\nexcept ZeroDivisionError:\n"
+        "    logging.getLogger('rankgate.web').exception('it failed')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    [line] = done.stderr.splitlines()
+    found = json.loads(line)
+    assert (found["level"], found["message"], found["request"]) == ("error", "it failed", "abc")
+    assert "ZeroDivisionError" in found["traceback"]
