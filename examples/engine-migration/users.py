@@ -2,10 +2,10 @@
 
 python users.py            the new engine ranks better
 python users.py worse      it ranks worse
-python users.py slow       it ranks better, and is slower
+python users.py slow       it ranks better, and is slower when many search
 
-Writes judgments, runs of both engines, interleaved lists with clicks, and the log of a ramp into
-the folder ``world``.
+Writes judgments, runs of both engines, a log from before the launch, interleaved lists with clicks,
+and the log of a ramp into the folder ``world``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import polars as pl
 from rankgate.online import interleave
 
 QUERIES, DOCUMENTS, SHOWN = 150, 30, 8
+BEFORE, EXPLORED = 8000, 0.3  # searches before the launch; the share with documents in other orders
 REQUESTS = 4000
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 STEPS = ((0.01, 3), (0.05, 3), (0.25, 4), (0.5, 7))  # share of the new engine, days
@@ -49,6 +50,10 @@ def main(truth: str) -> None:
             for rank, d in enumerate(docs)
         )
         (place / f"{name}.run").write_text("".join(lines))
+        took = np.random.default_rng(len(name)).gamma(5, 20, QUERIES)  # nobody else searches
+        says = (f'{{"query_id": "q{q}", "latency_ms": {ms:.1f}}}\n' for q, ms in enumerate(took))
+        (place / f"{name}.run.meta.jsonl").write_text("".join(says))
+    before(grades, orders["old"], np.random.default_rng(12)).write_parquet(place / "before.parquet")
     lists(place / "shown.jsonl", grades, orders, random)
     slower = 1.3 if truth == "slow" else 1.02
     ramp(grades, orders, slower, random).write_parquet(place / "events.parquet")
@@ -61,6 +66,36 @@ def clicked(worth: np.ndarray, random: np.random.Generator) -> np.ndarray:
     stops = click & (random.random(worth.shape) < 0.6)
     before = np.cumsum(stops, axis=-1) - stops
     return click & (before == 0)
+
+
+def before(grades: np.ndarray, old: np.ndarray, random: np.random.Generator) -> pl.DataFrame:
+    """The log of a week in which all users had the old engine, and some searches explored.
+
+    These showed documents of the old engine's first ranks and of further ones in random order, so
+    that clicks tell what a document is worth wherever it is shown.
+    """
+    query = random.integers(QUERIES, size=BEFORE)
+    shown = old[query]
+    explored = np.flatnonzero(random.random(BEFORE) < EXPLORED)
+    scores = grades[query[explored]] + random.normal(0, 1.5, (len(explored), DOCUMENTS))
+    shown[explored] = np.argsort(-scores, axis=1)[:, :SHOWN]
+    clicks = clicked(grades[query[:, None], shown], random)
+    second = np.sort(random.integers(0, 7 * 86_400, BEFORE)).tolist()
+    searches = pl.DataFrame({
+        "query_event_id": [f"b{n}" for n in range(BEFORE)],
+        "user": [f"w{n}" for n in random.integers(BEFORE // 2, size=BEFORE)],
+        "session": [f"z{n}" for n in range(BEFORE)], "query": [f"q{q}" for q in query],
+        "at": [BEGIN + timedelta(days=-7, seconds=s) for s in second], "state": "ok",
+    })  # fmt: skip
+    row, slot = np.indices(shown.shape).reshape(2, -1)
+    docs = [f"d{query[n]}-{d}" for n, d in zip(row, shown.ravel(), strict=True)]
+    seen = searches[row].with_columns(
+        kind=pl.lit("impression"), doc_id=pl.Series(docs), rank=pl.Series(slot + 1, dtype=pl.Int32)
+    )
+    hits = seen.filter(pl.Series(clicks.ravel())).with_columns(
+        kind=pl.lit("click"), at=pl.col("at") + timedelta(seconds=9)
+    )
+    return pl.concat([searches.with_columns(kind=pl.lit("search")), seen, hits], how="diagonal")
 
 
 def lists(path: Path, grades: np.ndarray, orders: dict, random: np.random.Generator) -> None:

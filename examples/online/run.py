@@ -135,7 +135,7 @@ def main() -> None:
     HERE.mkdir(exist_ok=True)
     old, new = system(1.5, "old"), system(0.8, "new")
     explore = system(3.5, "explore")  # a second ranker, which shows other documents
-    before = log({"old": old, "explore": explore}, 4000, seed=1)
+    before = log({"old": old, "explore": explore}, 2500, seed=1)
     gain = truth(new) / truth(old) - 1
     said("doctor", online.doctor(before), "nothing is wrong with the log")
     said("kpis", online.kpi(before, ("search_ctr", "mrr_first_click")),
@@ -156,7 +156,7 @@ def main() -> None:
         made = online.interleave({"old": old[query], "new": new[query]}, f"r{number}", length=SHOWN)
         mixed.append((made, clicks(query, list(made.docs), draw)))
     said("interleaving", online.preference(mixed), "users prefer new")
-    after = log({"old": old, "new": new}, 8000, seed=2)
+    after = log({"old": old, "new": new}, 6000, seed=2)
     after.write_parquet(HERE / "after.parquet")
     compared = online.ab(after, ["mrr_first_click"], control="old")
     row = compared.metrics.row(0, named=True)

@@ -296,6 +296,8 @@ def test_a_policy_that_cannot_be_watched(text):
         ("[[ramp]]\nshare = 0.5\n" + CTR, 1),
         (HEAD + "[budget]\ngate = 0.9\n" + CTR, 7),
         (HEAD + "[gate]\nalpha = 0.1\n[budget]\nalpha = 0.05\n" + CTR, 8),
+        (HEAD + "[budget]\nramp = 0\n" + CTR, 8),
+        (HEAD + '[earlier]\nreplay = "r.json"\n[budget]\nreplay = 0\n' + CTR, 10),
     ],
 )
 def test_policies_that_are_wrong_name_the_line(text, line):

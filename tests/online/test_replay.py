@@ -67,6 +67,23 @@ def test_the_logged_lists_are_worth_what_was_clicked():
     assert row["candidate"] == pytest.approx(0.45, abs=0.05)
 
 
+@pytest.mark.parametrize("model", ["dbn", "ubm"])
+def test_documents_that_were_seldom_shown_are_not_taken_for_good(model):
+    random = np.random.default_rng(4)
+    worth = np.where(np.arange(24) < 4, 0.15, 0.03)  # four good documents of each query
+    rows = []
+    for search in range(3000):
+        order = np.arange(8) if random.random() < 0.6 else random.permutation(24)[:8]
+        hits = random.random(8) < worth[order]
+        rows += [(search, f"q{search % 20}", f"d{doc}", rank, bool(hit))
+                 for rank, (doc, hit) in enumerate(zip(order, hits, strict=True), 1)]  # fmt: skip
+    schema = ["search", "query_id", "doc_id", "rank", "clicked"]
+    log = PackedSearches.of(pl.DataFrame(rows, schema=schema, orient="row"))
+    seldom = {f"q{n}": {f"d{doc}": -doc for doc in range(10, 18)} for n in range(20)}
+    row = measured(online.replay(seldom, log, k=8, resamples=5, model=model), "dcg")
+    assert row["candidate"] < 0.6 * row["logged"]
+
+
 def test_an_examination_that_is_known_is_taken():
     found = online.replay(BEST, logged(4000), k=4, resamples=10, examination=LOOKS.tolist())
     assert found.examination_given

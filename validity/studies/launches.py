@@ -1,128 +1,311 @@
-"""Launches of engines that should not be launched, stage by stage.
+"""Launches through every stage of a policy, and what each stage costs and prevents.
 
-A policy as that of ``examples/engine-migration``: of an error budget of 5 % the gate has a fifth
-and each of four steps of the ramp 3/20. The new engine loses exactly what a rule accepts in
-relevance, in clicks, or in waiting, which is the hardest case, and nothing else; stages that do
-not look at it are taken to pass. The last step is looked at on three days, and one pass launches.
+The policy is that of `examples/engine-migration`: 150 judged queries, a replay on logged clicks,
+4,000 interleaved lists, and a ramp of four steps on 3,000 users a day, which is looked at daily.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
-from rankgate.gating.bounds import check_bound
 from rankgate.gating.evidence import Terms
-from rankgate.gating.kpi_check import check
-from rankgate.gating.kpi_evidence import KpiEvidence
-from rankgate.online.experiments.measure import of_kpi
-from rankgate.online.experiments.units import Units
+from rankgate.gating.intervals import statuses
+from rankgate.online.interleaving.pair_test import preference_interval
+from rankgate.online.off_policy.bandit_log import BanditLog
+from rankgate.online.off_policy.estimator import Settings
+from rankgate.online.off_policy.estimators.weighting import SNIPS
+from rankgate.stats.interval import student_quantile
+from rankgate.stats.proportion import wilson
+from studies.launch_ramp import Ramp, ramp_results
 
-RUNS = 2000
-BUDGET = 0.05
-GATE, STEP = BUDGET / 5, BUDGET * 0.6 / 4
-QUERIES, NDCG = 150, 0.03
-USERS, DAYS, LOOKS = 1000, 6, (2, 4, 6)
-CLICKS, WAITING = 0.02, 0.1
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+
+WORLDS = 2000
+ALPHA = 0.05
+POLICY = Path(__file__).resolve().parents[2] / "examples" / "engine-migration" / "launch.toml"
+QUERIES, TIED, SPREAD = 150, 0.4, 0.2  # of nDCG differences; ties are 0
+SEARCHES, SHOWN = 12_000, 0.25  # of the replayed log; the share that had the new lists
+LISTS, DECIDED = 4000, 0.45  # interleaved; the share whose clicks prefer one engine
+USERS, HORIZON = 3000, 60  # that come on a day; days
+
+GOOD = {"relevance": 0.01, "reward": 0.03, "preference": 0.025, "clicks": 0.03, "waiting": -0.02}
+"""The true gains of an engine that should be launched: nDCG, relative reward, preference, relative
+search_ctr, and relative latency, where a loss is negative."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """How often an engine is launched.
+    """An engine before a policy of which a part may be left out.
 
     Attributes:
-        loses: what the new engine loses.
-        runs: worlds.
-        launched: share of them in which every stage passes.
-        alpha: what that stage may spend.
+        engine: what is true of it.
+        bad: whether it loses what the policy does not accept.
+        without: the stage that is left out; empty for the whole policy.
+        worlds: how many.
+        launched: the share of them in which every stage passes.
+        low, high: Wilson's 95 % interval of it.
+        stopped: by stage the share that it stopped: failed, or never passed.
+        exposed: users who meet the engine in 60 days, mean, in thousands.
+        days: of the ramp until it is launched, mean; None where it never is.
+        judged: queries that people judge.
     """
 
-    loses: str
-    runs: int
+    engine: str
+    bad: bool
+    without: str
+    worlds: int
     launched: float
-    alpha: float
+    low: float
+    high: float
+    stopped: Mapping[str, float]
+    exposed: float
+    days: float | None
+    judged: int
 
     @property
-    def holds(self) -> bool:
-        """Whether false launches are no more than the stage may spend, within noise."""
-        error = np.sqrt(self.alpha * (1 - self.alpha) / self.runs)
-        return bool(self.launched <= self.alpha + 2 * error)
+    def holds(self) -> bool | None:
+        """Whether the whole policy launches a bad engine in at most 5 % of the worlds."""
+        return self.launched <= ALPHA if self.bad and not self.without else None
 
 
-def run(runs: int = RUNS, seed: int = 0) -> list[Cell]:
-    """Every kind of loss."""
-    random = np.random.default_rng(seed)
-    cases: Sequence[tuple[str, Callable[[np.random.Generator], bool], float]] = (
-        ("relevance", _gate, GATE),
-        ("clicks", _clicks, STEP),
-        ("waiting", _waiting, STEP),
-    )
-    return [
-        Cell(name, runs, float(np.mean([passes(random) for _ in range(runs)])), alpha)
-        for name, passes, alpha in cases
-    ]
+def engines(policy: Mapping[str, Any]) -> dict[str, tuple[bool, dict[str, float]]]:
+    """By name whether an engine is bad, and its true gains."""
+    edge = _edge(policy)
+    bad: dict[str, dict[str, float]] = {}
+    for name, at in edge.items():
+        bad[f"{name} at the margin, else good"] = GOOD | {name: at}
+    for name in ("relevance", "reward", "clicks", "waiting"):
+        bad[f"{name} at twice the margin, else good"] = GOOD | {name: 2 * edge[name]}
+    bad["preference at -2%, else good"] = GOOD | {"preference": -0.02}
+    bad["all at the margin"] = edge
+    bad["all at twice the margin"] = {k: 2 * v for k, v in edge.items()} | {"preference": -0.02}
+    bad["clicks at ten times the margin, else good"] = GOOD | {"clicks": 10 * edge["clicks"]}
+    bad["waiting at five times the margin, else good"] = GOOD | {"waiting": 5 * edge["waiting"]}
+    same = dict.fromkeys(GOOD, 0.0)
+    better = {"relevance": 0.03, "reward": 0.06, "preference": 0.035, "clicks": 0.06,
+              "waiting": -0.02}  # fmt: skip
+    return {
+        **{name: (True, gains) for name, gains in bad.items()},
+        "no better, no worse": (False, same),
+        "a little better": (False, GOOD),
+        "clearly better": (False, better),
+    }
 
 
-def _gate(random: np.random.Generator) -> bool:
-    """The gate on queries whose mean loss is the margin; most are ties, some lose or gain much."""
-    tied = random.random(QUERIES) < 0.4
-    gains = np.where(tied, 0.0, random.normal(-NDCG / 0.6, 0.2, QUERIES))
-    return check_bound(gains, -NDCG, Terms(GATE), (-1.0, 1.0)).status == "pass"
+def run(worlds: int = WORLDS, seed: int = 0) -> list[Cell]:
+    """Every engine before the whole policy and before each part of it."""
+    policy = tomllib.loads(POLICY.read_text())
+    known = engines(policy)
+    stages = _Stages(policy, worlds, seed, [gains for _, gains in known.values()])
+    cells = []
+    for name, (bad, gains) in known.items():
+        for without, kept in _plans(len(policy["ramp"])).items():
+            cells.append(_cell(name, bad, without, kept, stages, gains))
+    return cells
 
 
-def _clicks(random: np.random.Generator) -> bool:
-    def rows(count: int, new: np.ndarray[Any, Any]) -> dict[str, Any]:
-        searches = random.poisson(0.5, count) + 1
-        chance = random.beta(6, 4, count) * np.where(new, 1 - CLICKS, 1.0)
-        return {"value": random.binomial(searches, chance).astype(float),
-                "per": searches.astype(float)}  # fmt: skip
-
-    return _launched(random, "search_ctr", CLICKS, rows)
-
-
-def _waiting(random: np.random.Generator) -> bool:
-    def rows(count: int, new: np.ndarray[Any, Any]) -> dict[str, Any]:
-        return {"value": random.gamma(5, 20, count) * np.where(new, 1 + WAITING, 1.0)}
-
-    return _launched(random, "latency_p50", WAITING, rows)
+def _plans(steps: int) -> dict[str, tuple[tuple[str, ...], tuple[int, ...]]]:
+    """By what is left out the stages before the ramp and the steps that are kept."""
+    before, ramp = ("gate", "replay", "interleaving"), tuple(range(steps))
+    return {
+        "": (before, ramp),
+        **{each: (tuple(name for name in before if name != each), ramp) for each in before},
+        "all before the ramp": ((), ramp),
+        "steps of 1% and 5%": (before, ramp[2:]),
+        "all steps but the last": (before, ramp[-1:]),
+        "the ramp": (before, ()),
+    }
 
 
-def _launched(
-    random: np.random.Generator,
-    kpi: str,
-    margin: float,
-    rows: Callable[[int, np.ndarray[Any, Any]], dict[str, Any]],
-) -> bool:
-    """Whether the last step passes on one of the days on which it is looked at."""
-    count = USERS * DAYS
-    new = random.random(count) < 0.5
-    day = np.repeat(np.arange(1, DAYS + 1), USERS)
-    unit = np.arange(count)
-    arms = pl.DataFrame({"unit": unit, "variant": np.where(new, "new", "old").tolist()})
-    values = pl.DataFrame({"unit": unit, **rows(count, new)})
-    for last in LOOKS:
-        seen = pl.Series(day <= last)
-        units = Units(arms.filter(seen), {kpi: values.filter(seen)})
-        evidence = KpiEvidence(units, "old", "new", STEP, 1, tuned_to=count)
-        if check(evidence, of_kpi(kpi), -margin, relative=True).status == "pass":
-            return True
-    return False
+def _edge(policy: Mapping[str, Any]) -> dict[str, float]:
+    """The gains of an engine that loses exactly what the policy accepts."""
+    rules = {rule["id"]: rule for rule in policy["rules"]}
+    return {
+        "relevance": -rules["relevance"]["margin"],
+        "reward": -policy["earlier"]["replay_margin"],
+        "preference": -policy["earlier"].get("interleaving_margin", 0.0),
+        "clicks": -rules["clicks"]["relative"],
+        "waiting": -rules["waiting"]["relative"],
+    }
+
+
+class _Stages:
+    """How each stage ends in each world; engines with equal gains share their worlds."""
+
+    def __init__(
+        self,
+        policy: Mapping[str, Any],
+        worlds: int,
+        seed: int,
+        gains: Sequence[Mapping[str, float]],
+    ) -> None:
+        budget = {name: policy["budget"]["alpha"] * policy["budget"][name]
+                  for name in ("gate", "replay", "interleaving", "ramp")}  # fmt: skip
+        edge = _edge(policy)
+        self.worlds, self.steps = worlds, policy["ramp"]
+
+        def each(name: str) -> Iterator[tuple[float, np.random.Generator]]:
+            for value in sorted({known[name] for known in gains}):
+                yield value, np.random.default_rng([seed, len(name)])
+
+        self.gate = {value: _gate(random, worlds, value, edge["relevance"], budget["gate"])
+                     for value, random in each("relevance")}  # fmt: skip
+        self.replay = {value: _replay(random, worlds, value, edge["reward"], budget["replay"])
+                       for value, random in each("reward")}  # fmt: skip
+        self.interleaving = {
+            value: _interleaving(random, worlds, value, edge["preference"], budget["interleaving"])
+            for value, random in each("preference")
+        }
+        ramp = Ramp(policy["ramp"], budget["ramp"] / len(self.steps), -edge["clicks"],
+                    -edge["waiting"], policy["experiment"]["tuned_to"], USERS)  # fmt: skip
+        pairs = sorted({(known["clicks"], known["waiting"]) for known in gains})
+        self.ramp = ramp_results(ramp, pairs, worlds, seed)
+
+    def passed(self, stage: str, gains: Mapping[str, float]) -> Bools:
+        """(W,) whether a stage before the ramp passes."""
+        key = {"gate": "relevance", "replay": "reward", "interleaving": "preference"}[stage]
+        return getattr(self, stage)[gains[key]]
+
+
+def _cell(
+    engine: str,
+    bad: bool,  # noqa: FBT001 - a column of the table
+    without: str,
+    kept: tuple[tuple[str, ...], tuple[int, ...]],
+    stages: _Stages,
+    gains: Mapping[str, float],
+) -> Cell:
+    """Go through the stages that are kept, in all worlds at once."""
+    alive = np.ones(stages.worlds, bool)
+    met, days = np.zeros(stages.worlds), np.zeros(stages.worlds)
+    stopped = {}
+    for stage in kept[0]:
+        if stage == "interleaving":
+            met[alive] += LISTS / 2  # half of each list
+        passed = stages.passed(stage, gains)
+        stopped[stage] = float(np.mean(alive & ~passed))
+        alive &= passed
+    for place in kept[1]:
+        step = stages.ramp[gains["clicks"], gains["waiting"]][place]
+        met[alive] += step.days[alive] * stages.steps[place]["share"] * USERS
+        days[alive] += step.days[alive]
+        stopped[f"{stages.steps[place]['share']:.0%}"] = float(np.mean(alive & ~step.passed))
+        alive &= step.passed
+    met[alive] += (HORIZON - days[alive]) * USERS
+    count = float(alive.sum())
+    low, high = (float(end[0]) for end in wilson(np.array([count]), np.array([stages.worlds])))
+    return Cell(
+        engine, bad, without, stages.worlds, count / stages.worlds, low, high, stopped,
+        float(met.mean()) / 1000, float(days[alive].mean()) if count else None,
+        QUERIES if "gate" in kept[0] else 0,
+    )  # fmt: skip
+
+
+def _gate(
+    random: np.random.Generator, worlds: int, gain: float, bound: float, alpha: float
+) -> Bools:
+    """The rule on nDCG; most queries gain or lose, some are ties."""
+    tied = random.random((QUERIES, worlds)) < TIED
+    values = np.where(tied, 0.0, random.normal(gain / (1 - TIED), SPREAD, tied.shape))
+    return statuses(values, np.full(worlds, bound), Terms(alpha), (-1.0, 1.0)) == "pass"
+
+
+def _replay(
+    random: np.random.Generator, worlds: int, gain: float, bound: float, alpha: float
+) -> Bools:
+    """Clicks of logged searches, of which some had the new lists with a known chance."""
+    passed = np.zeros(worlds, bool)
+    rest = (1 - SHOWN * (1 + gain)) / (1 - SHOWN)
+    reach = student_quantile(SEARCHES - 1, 1 - alpha)
+    ones = np.ones((SEARCHES, 1), bool)
+    none = np.zeros((SEARCHES, 1), np.int64)
+    for world in range(worlds):
+        new = random.random((SEARCHES, 1)) < SHOWN
+        clicks = random.poisson(0.9 * np.where(new, 1 + gain, rest)).astype(float)
+        log = BanditLog(clicks, new / SHOWN, ones, none, none, None, 0.0)
+        found = SNIPS.estimate(log, Settings())
+        logged = float(log.total.mean())
+        error = float((found.parts - log.total).std(ddof=1)) / SEARCHES**0.5
+        passed[world] = (found.value - logged - reach * error) / logged > bound
+    return passed
+
+
+def _interleaving(
+    random: np.random.Generator, worlds: int, gain: float, bound: float, alpha: float
+) -> Bools:
+    """Wins and losses of lists whose clicks prefer an engine."""
+    chances = [DECIDED / 2 - gain, 1 - DECIDED, DECIDED / 2 + gain]
+    counts = random.multinomial(LISTS, chances, worlds).astype(float)
+    ends = [preference_interval(each, 1 - 2 * alpha, random) for each in counts]
+    return np.array(ends)[:, 0] > bound
 
 
 def section(cells: Sequence[Any]) -> str:
     """Give the part of the page."""
     from tables import table
 
-    rows = [(c.loses, f"{c.alpha:.2%}", f"{c.launched:.2%}") for c in cells]
-    words = (
-        f"{cells[0].runs:,} worlds each in which a new engine loses exactly what a rule accepts, "
-        "in one respect alone; all other stages are taken to pass, and the last step of the ramp "
-        "may launch on each of three days. One error budget of 5 % is divided between the stages, "
-        "so that a false launch is no more frequent whatever the reason."
+    whole = [cell for cell in cells if not cell.without]
+    head = ("true of the new engine", "launched", "95 % interval", *whole[0].stopped, "days",
+            "thousand users meet it")  # fmt: skip
+    rows = [
+        (cell.engine, f"{cell.launched:.2%}", f"{cell.low:.2%} to {cell.high:.2%}",
+         *(f"{share:.1%}" for share in cell.stopped.values()), _days(cell), f"{cell.exposed:.1f}")
+        for cell in whole
+    ]  # fmt: skip
+    worst = max(cell.launched for cell in whole if cell.bad)
+    words = f"""\
+{whole[0].worlds:,} worlds for each engine go through the policy of `examples/engine-migration`: \
+{QUERIES} judged queries (the gate), a replay of {SEARCHES:,} logged searches, {LISTS:,} \
+interleaved lists, and a ramp with {USERS:,} users a day, looked at every day. A step that has \
+not passed after three times its days ends the launch. Bad engines lose what the policy does not \
+accept; hardest are those that lose exactly the margin in one respect and are good in all \
+others. No bad engine may be launched in more than 5 % of the worlds: the largest share is \
+{worst:.2%}. A launch needs every stage, so that one which is bad in several respects must deceive \
+several of them. Columns with names of stages and shares of the ramp: worlds in which \
+that stage ended the launch. Users are those who meet the engine within {HORIZON} days; all of \
+them once it is launched, and {LISTS / 2:,.0f} of interleaving, where half of each list is its."""
+    return (
+        f"## False launches\n\n{words}\n\n{table(head, rows)}\n"
+        f"What a stage prevents and what it costs, by leaving it out:\n\n{_without(cells)}"
     )
-    heads = ("loses", "stage may spend", "launched")
-    return f"## False launches\n\n{words}\n\n{table(heads, rows)}"
+
+
+def _without(cells: Sequence[Any]) -> str:
+    """A table of the policy without each stage."""
+    from tables import table
+
+    rows = []
+    for name in dict.fromkeys(cell.without for cell in cells):
+        own = [cell for cell in cells if cell.without == name]
+        bad = [cell for cell in own if cell.bad]
+        worst = max(bad, key=lambda cell: cell.launched)
+        by_name = {cell.engine: cell for cell in own}
+        little, clear = by_name["a little better"], by_name["clearly better"]
+        broken = by_name["clicks at ten times the margin, else good"]
+        rows.append((
+            f"without {name}" if name else "the whole policy",
+            f"{worst.launched:.1%}", worst.engine,
+            f"{np.mean([cell.launched for cell in bad]):.1%}",
+            f"{np.mean([cell.exposed for cell in bad]):.1f}", f"{broken.exposed:.1f}",
+            f"{1 - little.launched:.1%}", f"{1 - clear.launched:.1%}", _days(clear),
+            str(worst.judged),
+        ))  # fmt: skip
+    head = ("policy", "most false launches", "by the engine", "mean of bad engines",
+            "thousand users meet a bad engine", "that loses 20% of clicks",
+            "lost: a little better", "lost: clearly better",
+            "days to launch", "queries to judge")  # fmt: skip
+    return table(head, rows)
+
+
+def _days(cell: Any) -> str:  # noqa: ANN401 - read from JSON
+    return "–" if cell.days is None else f"{cell.days:.1f}"

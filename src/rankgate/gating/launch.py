@@ -37,6 +37,24 @@ class Launch:
         parts = (sorted(self.experiment.items()), steps, sorted(self.budget.items()), margins)
         return tuple(repr(each) for each in parts if each)
 
+    def check_budget(self, file: Toml, *, offline: bool, online: bool) -> None:
+        """Check that every stage of the launch has a share of the error budget.
+
+        Args:
+            file: the policy.
+            offline: whether rules are decided by the gate.
+            online: whether rules are decided by the ramp.
+
+        Raises:
+            InputError: a stage that has none: its errors would be outside of the budget.
+        """
+        used = {name for name, value in self.earlier.items() if isinstance(value, str)}
+        used |= ({"gate"} if offline else set()) | ({"ramp"} if online else set())
+        for name in STAGES:
+            if self.budget and name in used and not self.budget[name]:
+                problem = f"the {name} is a stage of this launch: give it a share of the budget."
+                raise file.error(problem, "budget", name)
+
     def check(self, file: Toml, rules: Collection[str]) -> None:
         """Check the steps against each other and against the rules.
 

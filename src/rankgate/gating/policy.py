@@ -213,6 +213,8 @@ def _policy(file: Toml) -> Policy:
             raise file.error(problem, "rules", str(place), "id")
         names.add(rule.id)
     launch.check(file, names)
+    decided = [RULES[rule.kind].of_experiment is not None for rule in rules]
+    launch.check_budget(file, offline=not all(decided), online=any(decided))
     listed = [sorted(lists.items())] if whole.get("lists") else []
     text = repr((sorted(settings.items(), key=str), rules, *listed, *launch.hashed))
     digest = hashlib.sha256(text.encode()).hexdigest()

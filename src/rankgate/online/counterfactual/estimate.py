@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-_PRIOR = 0.5  # clicks and non-clicks of each document in models that are fitted by EM
+_PRIOR = 0.01  # clicks and non-clicks of each document in EM; more draws rare documents to 1/2
 POSITION_BASED = "pbm_harvest"
 _CELL = 30  # impressions of a document at a rank that its click rate needs
 

@@ -1,0 +1,263 @@
+"""Steps of a ramp in many worlds at once, decided as ``rankgate online watch`` decides them.
+
+Users of a day are drawn as counts of what they did: searches and clicks, and intervals of latency.
+Verdicts are computed for all worlds together; some of them are checked against `kpi_check.check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtri, stdtrit
+from scipy.stats import beta, binom, gamma, poisson
+
+from rankgate.gating.kpi_check import check
+from rankgate.gating.kpi_evidence import KpiEvidence
+from rankgate.online.experiments.measure import of_kpi
+from rankgate.online.experiments.units import Units
+from rankgate.stats.experiments.always_valid import half_width
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+MOST, CLICKS = 6, 0.6  # searches of a user; how often one has a click
+BINS = 1000
+PATIENCE = 3  # a step is given up after so many times its days
+_CHECKED = 12  # looks for each KPI and step
+_BLOCK = 250
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """What a policy says of a ramp.
+
+    Attributes:
+        steps: with ``share``, ``days`` and ``passes``.
+        alpha: that a step may spend.
+        clicks, waiting: relative losses that are acceptable.
+        tuned_to: units at which intervals are narrowest.
+        users: that come on a day.
+    """
+
+    steps: Sequence[Mapping[str, Any]]
+    alpha: float
+    clicks: float
+    waiting: float
+    tuned_to: int
+    users: int
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """How a step ends in each world.
+
+    Attributes:
+        passed: (W,) whether it passes on some day, and has not failed before.
+        days: (W,) until it passes or fails, or is given up.
+    """
+
+    passed: Bools
+    days: Floats
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A relative gain at each look in each world.
+
+    Attributes:
+        low: (W, L) bound that a pass needs.
+        high: (W, L) bound that a fail needs.
+    """
+
+    low: Floats
+    high: Floats
+
+
+def ramp_results(
+    ramp: Ramp, truths: Sequence[tuple[float, float]], worlds: int, seed: int
+) -> dict[tuple[float, float], list[StepResult]]:
+    """By the true gains of clicks and of waiting, how each step ends."""
+    found: dict[tuple[float, float], list[StepResult]] = {truth: [] for truth in truths}
+    for place, step in enumerate(ramp.steps):
+        clicks = {gain: _gains(_clicks, ramp, step, gain, worlds, [seed, place, 1])
+                  for gain in sorted({gain for gain, _ in truths})}  # fmt: skip
+        waiting = {gain: _gains(_waiting, ramp, step, gain, worlds, [seed, place, 2])
+                   for gain in sorted({gain for _, gain in truths})}  # fmt: skip
+        last = place + 1 == len(ramp.steps)
+        for one, other in truths:
+            margins = {
+                "clicks": (clicks[one], ramp.clicks),
+                "waiting": (waiting[other], ramp.waiting),
+            }
+            found[one, other].append(_ended(margins, step, last=last))
+    return found
+
+
+def _ended(
+    rules: Mapping[str, tuple[Gain, float]], step: Mapping[str, Any], *, last: bool
+) -> StepResult:
+    """The first look at which a rule fails, or those that must pass do after enough days."""
+    must = step.get("passes") or (list(rules) if last else [])
+    failed = np.any([gain.high < -margin for gain, margin in rules.values()], axis=0)
+    known = np.all([np.isfinite(gain.low) for gain, _ in rules.values()], axis=0)
+    held = [rules[name][0].low > -rules[name][1] for name in must]
+    late = np.arange(1, failed.shape[1] + 1) >= step["days"]
+    passing = np.all([known, *held], axis=0) & late & ~failed
+    looks = failed.shape[1]
+    at = np.where(passing.any(axis=1), passing.argmax(axis=1), looks)
+    stop = np.where(failed.any(axis=1), failed.argmax(axis=1), looks)
+    return StepResult(at < stop, np.minimum(np.minimum(at, stop) + 1, looks).astype(float))
+
+
+def _gains(
+    draw: Any,  # noqa: ANN401 - a KPI
+    ramp: Ramp,
+    step: Mapping[str, Any],
+    gain: float,
+    worlds: int,
+    seed: list[int],
+) -> Gain:
+    """The bounds of a KPI on every day of a step; equal seeds give equal users to every gain."""
+    random = np.random.default_rng(seed)
+    looks = step["days"] * PATIENCE
+    parts = [draw(ramp, step["share"], gain, min(_BLOCK, worlds - begin), looks, random)
+             for begin in range(0, worlds, _BLOCK)]  # fmt: skip
+    return Gain(
+        *(np.concatenate([getattr(each, name) for each in parts]) for name in ("low", "high"))
+    )
+
+
+def _arms(ramp: Ramp, share: float, worlds: int, looks: int, random: np.random.Generator) -> Ints:
+    """(W, L, 2) users of the old and the new engine on each day."""
+    new = random.binomial(ramp.users, share, (worlds, looks))
+    return np.stack([ramp.users - new, new], axis=-1)
+
+
+def _clicks(
+    ramp: Ramp, share: float, gain: float, worlds: int, looks: int, random: np.random.Generator
+) -> Gain:
+    """The share of searches with a click, by users who differ in how often they click."""
+    users = _arms(ramp, share, worlds, looks, random)
+    searches, hits = np.array([(n, k) for n in range(1, MOST + 1) for k in range(n + 1)]).T
+    old, new = (_cells(searches, hits, factor) for factor in (1.0, 1 + gain))
+    counts = np.stack(
+        [random.multinomial(users[..., arm], chance) for arm, chance in enumerate((old, new))], -2
+    ).cumsum(axis=1)  # (W, L, 2, cells)
+    n = counts.sum(axis=-1)
+    y, x = counts @ hits / n, counts @ searches / n
+    ratio = y / x
+    centred = hits - ratio[..., None] * searches
+    variance = (counts * centred**2).sum(axis=-1) / (n - 1)
+    se = np.sqrt(variance / n) / x
+    found = _bounds(ratio, se, n, ramp, use_t=True, better=1)
+    _compare(found, ramp, "search_ctr", ramp.clicks, counts, random,
+             {"value": hits.astype(float), "per": searches.astype(float)}, 1.0)  # fmt: skip
+    return found
+
+
+def _cells(searches: Ints, hits: Ints, factor: float) -> Floats:
+    """The chance of each pair of searches and clicks; users' rates are beta, times a factor."""
+    rates = beta.ppf((np.arange(200) + 0.5) / 200, 6, 4) * factor
+    clicked = binom.pmf(hits[:, None], searches[:, None], np.minimum(rates, 1.0))
+    chance = poisson.pmf(searches - 1, 0.5) * clicked.mean(axis=1)
+    return np.asarray(chance / chance.sum())
+
+
+def _waiting(
+    ramp: Ramp, share: float, gain: float, worlds: int, looks: int, random: np.random.Generator
+) -> Gain:
+    """The median latency, of one search of each user; a loss is a longer one."""
+    users = _arms(ramp, share, worlds, looks, random)
+    values = gamma.ppf((np.arange(BINS) + 0.5) / BINS, 5, scale=20)
+    counts = random.multinomial(users, np.full(BINS, 1 / BINS)).cumsum(axis=1)  # (W, L, 2, BINS)
+    n = counts.sum(axis=-1)
+    ends = counts.cumsum(axis=-1)
+    middle = (n - 1) / 2
+    spread = float(ndtri(0.975)) * np.sqrt(n * 0.25)
+    low, high = np.floor(n / 2 - spread), np.ceil(n / 2 + spread)
+    at = [values[_place(ends, each)] for each in (np.floor(middle), np.ceil(middle), low, high)]
+    factor = np.array([1.0, 1 - gain])
+    value = (at[0] + at[1]) / 2 * factor
+    se = (at[3] - at[2]) / (2 * float(ndtri(0.975))) * factor
+    se = np.where((low < 0) | (high > n - 1), np.nan, se)
+    found = _bounds(value, se, n, ramp, use_t=False, better=-1)
+    _compare(found, ramp, "latency_p50", ramp.waiting, counts, random, {"value": values}, 1 - gain)
+    return found
+
+
+def _place(ends: Ints, order: Floats) -> Ints:
+    """Which bin holds the value of an order, from 0."""
+    return np.minimum((ends <= order[..., None]).sum(axis=-1), ends.shape[-1] - 1)
+
+
+def _bounds(value: Floats, se: Floats, n: Ints, ramp: Ramp, *, use_t: bool, better: int) -> Gain:
+    """Always-valid bounds of the relative gain, from (W, L, 2) values of both arms.
+
+    Intervals of ratios are made on the logarithm with Welch's t, those of quantiles by the delta
+    method; both are widened as much as the absolute ones.
+    """
+    (old, new), (error, other) = (np.moveaxis(each, -1, 0) for each in (value, se))
+    both, units = np.hypot(error, other), n.sum(axis=-1)
+    relative = new / old - 1
+    ends = []
+    for alpha in (ramp.alpha, ramp.alpha / 2):  # of a pass, and of a fail of one of two rules
+        level = 2 * alpha
+        z = float(ndtri(1 - alpha))
+        if use_t:
+            squares = np.stack([error**2, other**2])
+            counts = np.moveaxis(n, -1, 0)
+            t = stdtrit(squares.sum(0) ** 2 / (squares**2 / (counts - 1)).sum(0), 1 - alpha)
+            logs = np.stack([(error / old) ** 2, (other / new) ** 2])
+            t_log = stdtrit(logs.sum(0) ** 2 / (logs**2 / (counts - 1)).sum(0), 1 - alpha)
+            wide = t_log * np.sqrt(logs.sum(0))
+            low, high = (1 + relative) * np.exp(-wide) - 1, (1 + relative) * np.exp(wide) - 1
+            plain = t * both
+        else:
+            wide = z * np.sqrt(other**2 / old**2 + error**2 * new**2 / old**4)
+            low, high, plain = relative - wide, relative + wide, z * both
+        share = half_width(both, units, level, ramp.tuned_to) / plain
+        low, high = relative - share * (relative - low), relative + share * (high - relative)
+        ends.append((low, high) if better > 0 else (-high, -low))
+    return Gain(ends[0][0], ends[1][1])
+
+
+def _compare(
+    found: Gain,
+    ramp: Ramp,
+    kpi: str,
+    margin: float,
+    counts: Ints,
+    random: np.random.Generator,
+    values: Mapping[str, Floats],
+    factor: float,
+) -> None:
+    """Check some looks against the project's own decision.
+
+    Raises:
+        AssertionError: a bound differs.
+    """
+    for _ in range(_CHECKED if len(counts) < _BLOCK else 1):
+        world, look = random.integers(counts.shape[0]), random.integers(counts.shape[1])
+        frames = []
+        for arm, name in enumerate(("old", "new")):
+            rows = {key: np.repeat(each, counts[world, look, arm]) for key, each in values.items()}
+            if "per" not in rows and arm:
+                rows["value"] = rows["value"] * factor
+            frames.append(pl.DataFrame(rows).with_columns(variant=pl.lit(name)))
+        every = pl.concat(frames).with_row_index("unit").with_columns(pl.col("unit").cast(pl.Int64))
+        units = Units(every.select("unit", "variant"), {kpi: every.drop("variant")})
+        evidence = KpiEvidence(units, "old", "new", ramp.alpha, 2, tuned_to=ramp.tuned_to)
+        own = check(evidence, of_kpi(kpi), -margin, relative=True)
+        mine = "pass" if found.low[world, look] > -margin else (
+            "fail" if found.high[world, look] < -margin else "inconclusive")  # fmt: skip
+        same = np.isclose(own.low, found.low[world, look], rtol=1e-6, atol=1e-6)
+        if not same or own.status != mine:
+            raise AssertionError(f"{kpi}: {mine}, but rankgate says {own.status}")
