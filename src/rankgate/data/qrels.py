@@ -90,6 +90,11 @@ class Qrels:
         return replace(self, table=table, place=Place(self.place.label))
 
     @cached_property
+    def documents(self) -> list[str]:
+        """The documents as Python strings, by which dictionaries find them."""
+        return self.table["doc_id"].to_list()
+
+    @cached_property
     def sha256(self) -> str:
         """A hash of the canonical table: the same for the same judgments in any file."""
         others = [name for name in OPTIONAL if name in self.table.columns]

@@ -45,7 +45,10 @@ def qrels_of(table: Any, name: str = "qrels", label: str | None = None) -> Qrels
         empty = tuple(str(each) for each in _empty(table))
         return Qrels(frame, name=name, unjudged=empty, place=Place(label or name))
     frame = _graded(table, label or name)
-    return Qrels(frame, name=name, unjudged=tuple(_empty(table)), place=Place(label or name))
+    found = Qrels(frame, name=name, unjudged=tuple(_empty(table)), place=Place(label or name))
+    if _is_dict(table):  # its strings know their hashes; new ones would be hashed again
+        found.__dict__["documents"] = list(chain.from_iterable(table.values()))
+    return found
 
 
 def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:

@@ -165,6 +165,13 @@ class JudgmentIndex:
             return self.qrels.table["doc_id"].gather(self._rows)
         return self.numbers.ids.names.gather(self.numbers.items).alias("doc_id")
 
+    def strings(self, rows: Codes) -> list[str]:
+        """The documents of some grades as Python strings."""
+        if self._rows is None:
+            return self.doc_ids.gather(rows).to_list()
+        every = self.qrels.documents
+        return [every[row] for row in self._rows[rows].tolist()]
+
     @cached_property
     def pairs(self) -> NDArray[np.uint64]:
         """A hash of the query and document of each grade."""

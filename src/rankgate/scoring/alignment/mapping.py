@@ -7,6 +7,7 @@ documents, by far the most, are never touched.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +28,9 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> A
     """Give the judged documents of some queries their ranks, by score and above any bound."""
     found = index.codes(pl.Series("query_id", rankings.query_ids, dtype=pl.String))
     known = found >= 0
-    codes, lengths = found[known], rankings.lengths[known]
-    scores = rankings.scores[np.repeat(known, rankings.lengths)]
+    codes, lengths, scores = found[known], rankings.lengths[known], rankings.scores
+    if not known.all():
+        scores = scores[np.repeat(known, rankings.lengths)]
     if how.precision == "float32":
         with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
             scores = scores.astype(np.float32)
@@ -46,10 +48,10 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> A
     counted = TieRanks(left + 1, left + 1, left + 1)
     if twice:
         counted.last[:] = np.searchsorted(ordered, wanted, side="right") - starts[owner]
-        names = index.doc_ids.gather(judgment).to_list()
+        names = index.strings(judgment)
         _break(counted, _Tied(rows, starts, scores, how.ties), owner, own, names)
     # kernels add up gains by rank, and a sum in another order could differ in its last bit
-    by = np.lexsort((counted.rank, owner))
+    by = np.argsort(owner * (len(scores) + 1) + counted.rank, kind="stable")
     aligned = Aligned(
         codes=codes,
         present=np.ones(len(codes), bool),
@@ -72,14 +74,15 @@ def _looked_up(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """The judged documents that were retrieved: their query, score and place in the index."""
     whose, which = index.rows(codes)
-    names = index.doc_ids.gather(which).to_list()
+    names = index.strings(which)
     ends = np.cumsum(np.bincount(whose, minlength=len(rows))).tolist()
-    scores: list[float | None] = []
+    scores: list[float] = []
+    unknown = repeat(np.nan)  # which no score is
     begin = 0
     for row, end in zip(rows, ends, strict=True):
-        scores.extend(map(row.get, names[begin:end]))
+        scores.extend(map(row.get, names[begin:end], unknown))
         begin = end
-    own = np.array(scores, np.float64)  # None becomes NaN, which no score is
+    own = np.fromiter(scores, np.float64, len(scores))
     met = ~np.isnan(own)
     return whose[met], own[met], which[met]
 

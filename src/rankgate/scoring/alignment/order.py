@@ -110,11 +110,15 @@ def keys(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> NDAr
     scores have equal keys, and so may scores that differ in their last bits.
     """
     high = np.uint64(max(T - 1, 1).bit_length())
-    bits = (scores.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: no negative zero
-    below = (bits & _SIGN).astype(bool)
-    np.bitwise_xor(bits, ~_SIGN, out=bits, where=~below)  # positive: the greater, the lower
+    values = scores.astype(np.float64)
+    values += 0.0  # no negative zero
+    bits = values.view(np.uint64)
+    positive = ~np.signbit(values)
+    np.bitwise_xor(bits, ~_SIGN, out=bits, where=positive)  # the greater, the lower
     bits >>= high
-    bits |= owner.astype(np.uint64) << (np.uint64(64) - high)
+    queries = owner.astype(np.uint64)
+    queries <<= np.uint64(64) - high
+    bits |= queries
     return bits
 
 
