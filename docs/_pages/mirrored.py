@@ -19,6 +19,10 @@ def places() -> dict[Path, str]:
         page: f"examples/{page.parent.name}.md"
         for page in sorted(ROOT.glob("examples/*/README.md"))
     }
+    found |= {
+        page: f"examples/plugin-{page.parent.name}.md"
+        for page in sorted(ROOT.glob("examples/plugins/*/README.md"))
+    }
     return found | {
         ROOT / "CHANGELOG.md": "changelog.md",
         ROOT / "CONTRIBUTING.md": "contributing.md",

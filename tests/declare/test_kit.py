@@ -8,7 +8,15 @@ from typing import Annotated, Literal
 
 import pytest
 
-from rankgate.declare import Declared, Parameter, Range, Registry, fields_of, parameters_of
+from rankgate.declare import (
+    Declared,
+    Parameter,
+    Range,
+    Registry,
+    fields_of,
+    parameters_of,
+    plugins,
+)
 from rankgate.declare.toml import Toml
 from rankgate.errors import InputError, UsageError
 from support.wording import raises, refused
@@ -93,7 +101,7 @@ def test_fields_of_a_dataclass_can_have_another_name():
 class Point:
     """An entry point."""
 
-    value, dist = "theirs", None
+    name, value, dist = "r", "theirs", None
 
     def __init__(self, loaded):
         self.loaded = loaded
@@ -109,11 +117,15 @@ def plugged(monkeypatch):
     """Install what is given as a plug-in; entry points are looked at for an unknown name only."""
 
     def install(loaded):
-        points = [Point(loaded)]
-        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points * bool(group))
+        def points(group):
+            return [Point(loaded)] if group == "rankgate.rules" else []
+
+        monkeypatch.setattr("importlib.metadata.entry_points", points)
+        plugins._packages.cache_clear()
         return Registry(Declared, "rule", [Declared("ours")], group="rankgate.rules")
 
-    return install
+    yield install
+    plugins._packages.cache_clear()
 
 
 def test_a_registry_finds_its_own_then_those_of_plug_ins(plugged):
@@ -137,7 +149,7 @@ def test_a_plug_in_that_fails_is_one_clear_error(plugged, failure):
 
 def test_a_plug_in_cannot_take_a_name(plugged):
     with raises("invalid-plugin", UsageError):
-        plugged(Declared("ours")).named("theirs")
+        plugged(Declared("ours", title="another")).named("theirs")
 
 
 def test_errors_of_toml_name_the_line():

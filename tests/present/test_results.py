@@ -12,6 +12,7 @@ import rankgate
 from online import arms
 from online.logs import event, honest, written
 from rankgate import online
+from rankgate.cli.plugins.installed_plugins import plugins
 from rankgate.engines.engine_kinds import engines
 from rankgate.evaluation.axes import axes
 from rankgate.evaluation.convention import convention_details
@@ -151,6 +152,7 @@ KINDS = (
     "conversion",
     "formats",
     "format",
+    "installed_plugins",
 )
 
 
@@ -313,6 +315,7 @@ def made(folder, ratings):
         "axes": axes,
         "conversion": lambda: rankgate.convert(folder / "old.run", folder / "old.jsonl"),
         "formats": formats,
+        "installed_plugins": plugins,
         "format": lambda: format_details("trec"),
     }
 

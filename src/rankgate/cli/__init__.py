@@ -12,8 +12,9 @@ from typing import NoReturn
 
 import click
 
+from rankgate.cli.global_options import global_first
 from rankgate.cli.limited import MESSAGE
-from rankgate.errors import RankgateError
+from rankgate.errors import RankgateError, UsageError
 
 SECTIONS = {
     "Start": {
@@ -76,6 +77,9 @@ SECTIONS = {
         "report": "Write one HTML page from runs or results.",
         "plot": "Draw a chart of a result as SVG, PNG, HTML or text.",
     },
+    "Installation": {
+        "plugins": "List the plug-ins: from where, what they add, whether they work.",
+    },
 }
 """Every command with its line of help, by task."""
 
@@ -126,6 +130,7 @@ _HOMES = {
     "rating-accuracy": "rankgate.recommenders.commands.rating_accuracy",
     "report": "rankgate.reports.commands.report",
     "plot": "rankgate.reports.commands.plot",
+    "plugins": "rankgate.cli.plugins.command",
 }
 """The module of each command, which holds it as ``command``."""
 
@@ -146,6 +151,10 @@ _HOOKS = {"score_ratings": "rankgate.judging.resolution.from_ratings:score_ratin
 
 class _Lazy(click.Group):
     """A group that imports a command's module when the command is called."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options of all commands wherever they are, so that no order is needed."""
+        return super().parse_args(ctx, global_first(args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
@@ -168,6 +177,11 @@ class _Lazy(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:  # click would make 1 of it, which says that a gate failed
             raise click.exceptions.Exit(_CLOSED) from None
+        except (RankgateError, click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            _blame_plugin(error)
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         widest = max(map(len, COMMANDS))
@@ -183,10 +197,23 @@ class _Lazy(click.Group):
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE.py",
+    help="Add the metrics, conventions, formats, engines, rules, report blocks and KPIs of "
+    "FILE.py; before or behind any command. This runs the file: name only one that you trust.",
+)
 @click.version_option(package_name="rankgate")
 @click.pass_context
-def rankgate(ctx: click.Context) -> None:
+def rankgate(ctx: click.Context, plugins: tuple[str, ...]) -> None:
     """Say whether a ranking got better, with a number you can defend."""
+    if plugins:
+        from rankgate.declare.plugins import using
+
+        ctx.with_resource(using(*plugins))
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
@@ -234,6 +261,19 @@ def _failed(error: Exception) -> NoReturn:
         "RANKGATE_DEBUG=1 shows where.",
         _OURS,
     )
+
+
+def _blame_plugin(error: Exception) -> None:
+    """Raise an error with the plug-in, file and line where a plug-in failed, if one did."""
+    if "rankgate.declare.plugins" not in sys.modules or os.environ.get("RANKGATE_DEBUG"):
+        return
+    from rankgate.cli.plugins.culprit import culprit
+
+    if found := culprit(error):
+        words = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UsageError(
+            f"{found} fails: {words}; fix or remove it.", code="plugin-failed"
+        ) from error
 
 
 def _withheld(error: Exception) -> str | None:

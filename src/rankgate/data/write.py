@@ -57,7 +57,7 @@ def _named(to: str, part: str | None, writers: list[Format]) -> Format:
         raise UsageError(
             f"{found.name} is read, not written; see rankgate formats.", code="format-not-written"
         )
-    if found not in writers:
+    if part is not None and part not in found.holds:
         names = ", ".join(each.name for each in writers)
         raise UsageError(
             f"{found.name} holds no {part}; choose with --to: {names}.", code="format-cannot-hold"

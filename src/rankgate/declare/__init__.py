@@ -7,10 +7,12 @@ plug-ins, and `Toml` reads a file whose errors name the line.
 
 from rankgate.declare.declared import Declared, Registry, declared_in
 from rankgate.declare.parameter import Count, Cutoff, OnlyWith, Parameter, Range, Share
-from rankgate.declare.plugins import installed
+from rankgate.declare.plugins import API_VERSION, Added, added, using
 from rankgate.declare.signature import fields_of, parameters_of
 
 __all__ = [
+    "API_VERSION",
+    "Added",
     "Count",
     "Cutoff",
     "Declared",
@@ -19,8 +21,9 @@ __all__ = [
     "Range",
     "Registry",
     "Share",
+    "added",
     "declared_in",
     "fields_of",
-    "installed",
     "parameters_of",
+    "using",
 ]

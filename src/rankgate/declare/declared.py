@@ -11,7 +11,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from rankgate.declare.plugins import installed
+from rankgate.declare.plugins import Added, added
 from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
@@ -107,21 +107,18 @@ class Registry(Mapping[str, D], Generic[D]):
         found = self._declared() if callable(self._declared) else self._declared
         return {each.name: each for each in found}
 
-    @cached_property
-    def _installed(self) -> Mapping[str, D]:
-        """By name; looked for only when a name is unknown, as it takes long."""
-        found = installed(self._group, self._kind) if self._group else ()
-        for each in found:
-            if each.name in self._own:
-                raise UsageError(
-                    f"the {self._noun} {each.name!r} of a plug-in has a name that rankgate uses; "
-                    "rename it.",
-                    code="invalid-plugin",
-                )
-        return {each.name: each for each in found}
+    @property
+    def added(self) -> Added[D]:
+        """What plug-ins add; looked for only when a name is unknown, as it takes long."""
+        return added(self._group, self._kind, self._own) if self._group else Added({})
+
+    @property
+    def every(self) -> tuple[D, ...]:
+        """Those of the package, then those of plug-ins."""
+        return (*self._own.values(), *self.added.by_name.values())
 
     def __getitem__(self, name: str) -> D:
-        return self._own[name] if name in self._own else self._installed[name]
+        return self._own[name] if name in self._own else self.added.by_name[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._own)
@@ -135,14 +132,17 @@ class Registry(Mapping[str, D], Generic[D]):
         Raises:
             UsageError: No object has the name; the message gives the nearest.
         """
-        if name in self._own or name in self._installed:
-            return self[name]
-        known = [*self._own, *self._installed]
+        if name in self._own:
+            return self._own[name]
+        more = self.added
+        if name in more.by_name:
+            return more.by_name[name]
+        known = [*self._own, *more.by_name]
         near = get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]}?" if near else f"the {self._noun}s are {', '.join(known)}."
-        raise UsageError(
+        raise more.unknown(
             f"no {self._noun} is called {name!r}; {hint}",
-            code=f"unknown-{self._noun.replace(' ', '-')}",
+            f"unknown-{self._noun.replace(' ', '-')}",
         )
 
 

@@ -102,5 +102,5 @@ def engines(kind: str | None = None) -> EngineKinds:
     Raises:
         UsageError: no such kind.
     """
-    chosen = ENGINES.values() if kind is None else (ENGINES.named(kind),)
+    chosen = ENGINES.every if kind is None else (ENGINES.named(kind),)
     return EngineKinds(tuple(map(KindDetails.of, chosen)))

@@ -11,6 +11,7 @@ import polars as pl
 from rankgate.evaluation.convention import ConventionDetails
 from rankgate.present.result import Result
 from rankgate.scoring import CONVENTIONS, Convention, convention
+from rankgate.scoring.presets import of_plugins
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,11 @@ class Conventions(Result):
 
 
 def conventions() -> Conventions:
-    """Every named convention.
+    """Every named convention, those of plug-ins at the end.
 
     >>> every = conventions()
     >>> every.names[:2], every["trec"].ties
     (('trec', 'trec9'), 'doc_id_desc')
     """
-    return Conventions(tuple(map(ConventionDetails.of, CONVENTIONS.values())))
+    every = (*CONVENTIONS.values(), *of_plugins().by_name.values())
+    return Conventions(tuple(map(ConventionDetails.of, every)))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rankgate.evaluation.metric import MetricDetails
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.lists import LIST_METRICS
-from rankgate.metrics.names import known
-from rankgate.metrics.plugins import installed
+from rankgate.metrics.names import known, of_plugins
 from rankgate.metrics.preferences import PREFERENCE_METRICS
 from rankgate.metrics.sampling import SAMPLE_METRICS
 from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
@@ -57,10 +56,10 @@ def metrics(extra: Sequence[Metric] = ()) -> Metrics:
     """Every built-in metric, by what it sees; those given; those of plug-ins.
 
     Raises:
-        UsageError: a plug-in that cannot be loaded, or a metric that takes a built-in name.
+        UsageError: a metric given that takes a built-in name.
     """
-    others = (*extra, *installed())
-    known(others)
+    known(extra)
+    others = (*extra, *of_plugins().by_name.values())
     every = (
         *CATALOGUE,
         *FACET_METRICS,

@@ -37,5 +37,6 @@ class Formats(Result):
 
 
 def formats() -> Formats:
-    """All formats that are read and written."""
-    return Formats(tuple(map(FormatDetails.of, registry.FORMATS)))
+    """All formats that are read and written, those of plug-ins at the end."""
+    every = (*registry.FORMATS, *registry.of_plugins().by_name.values())
+    return Formats(tuple(map(FormatDetails.of, every)))

@@ -75,7 +75,7 @@ def policy_keys() -> PolicyKeys:
             "required": ["kind", *(p.name for p in kind.takes if p.required)],
             "additionalProperties": False,
         }
-        for kind in RULES.values()
+        for kind in RULES.every
     ]
     return PolicyKeys(
         {

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from rankgate.declare import Added
 from rankgate.errors import UsageError
 from rankgate.metrics import trec
 from rankgate.metrics.catalogue import CATALOGUE, by_name
@@ -95,7 +96,7 @@ def parse_all(text: str, extra: Sequence[Metric] = ()) -> list[tuple[str, Metric
     return metrics
 
 
-def known(extra: Sequence[Metric]) -> None:
+def known(extra: Iterable[Metric]) -> None:
     """Check that metrics from elsewhere take no built-in name.
 
     Raises:
@@ -111,7 +112,8 @@ def known(extra: Sequence[Metric]) -> None:
             )
 
 
-def _exact(extra: Sequence[Metric]) -> dict[str, Metric]:
+def _exact(extra: Iterable[Metric]) -> dict[str, Metric]:
+    extra = tuple(extra)
     known(extra)
     return {name: metric for metric in extra for name in (metric.name, *metric.aliases)}
 
@@ -127,14 +129,29 @@ def _read(
     metric = otherwise or _canonical(text, names, folded=True)
     if metric is None:
         # only now: to look through all that is installed takes longer than all the rest
-        names |= _folded(installed())
+        more = of_plugins()
+        names |= _folded(more.by_name.values())
         metric = _canonical(text, names, folded=True)
-    if metric is None:
-        raise UsageError(_unknown(text, names), code="unknown-metric")
+        if metric is None:
+            raise more.unknown(_unknown(text, names), "unknown-metric")
     return [(text, metric)]
 
 
-def _folded(extra: Sequence[Metric]) -> dict[str, Metric]:
+def of_plugins() -> Added[Metric]:
+    """The metrics of plug-ins under names that no built-in one has in any spelling."""
+    more = installed()
+    free, problems = {}, list(more.problems)
+    for name, metric in more.by_name.items():
+        try:
+            known([metric])
+        except UsageError as error:
+            problems.append(f"A plug-in: {error}")
+        else:
+            free[name] = metric
+    return Added(free, tuple(problems))
+
+
+def _folded(extra: Iterable[Metric]) -> dict[str, Metric]:
     return {_fold(name): metric for name, metric in _exact(extra).items()}
 
 

@@ -1,16 +1,14 @@
-"""Metrics from elsewhere: a file that the user names, and packages that are installed."""
+"""Metrics from elsewhere: a file that the user names, and plug-ins."""
 
 from __future__ import annotations
 
-import sys
-import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 from rankgate import declare
-from rankgate.errors import RankgateError, UsageError
+from rankgate.declare.plugin_files import run
+from rankgate.errors import UsageError
 from rankgate.metrics.catalogue import by_name
 from rankgate.metrics.declare import Metric
 
@@ -29,29 +27,7 @@ def from_file(path: str | Path | None) -> tuple[Metric, ...]:
     """
     if path is None:
         return ()
-    place = Path(path)
-    try:
-        code = compile(place.read_bytes(), str(place), "exec")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}.", code="cannot-read") from None
-    except (SyntaxError, ValueError) as error:
-        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        result = error.msg if isinstance(error, SyntaxError) else error
-        raise UsageError(
-            f"{path}{line}: this is not Python: {result}.", code="invalid-plugin"
-        ) from None
-    module = ModuleType(f"rankgate_metrics_of_{place.stem}")
-    module.__file__ = str(place)
-    sys.modules[module.__name__] = module  # while it runs: a dataclass looks its module up
-    try:
-        exec(code, module.__dict__)  # noqa: S102 - what the user asked for, as the help says
-    except (Exception, SystemExit) as error:
-        known = isinstance(error, RankgateError)
-        result = str(error).rstrip(".") if known else f"{type(error).__name__}: {error}"
-        raise UsageError(f"{_where(error, place)}: {result}.", code="invalid-plugin") from error
-    finally:
-        del sys.modules[module.__name__]
-    found = _declared(vars(module).values(), str(path))
+    found = _declared(run(path).values(), str(path))
     if not found:
         raise UsageError(
             f"{path}: declares no metric; put @rankgate.metric before a function.",
@@ -60,15 +36,13 @@ def from_file(path: str | Path | None) -> tuple[Metric, ...]:
     return found
 
 
-def installed() -> tuple[Metric, ...]:
-    """The metrics of the packages that are installed, by their entry points.
+def installed(taken: Mapping[str, Metric] = by_name) -> declare.Added[Metric]:
+    """The metrics of plug-ins, by name, and what is wrong with others.
 
-    An entry point is a metric, or a module with metrics in it.
-
-    Raises:
-        UsageError: a package that fails, or two that declare one name.
+    Args:
+        taken: metrics by the names that no plug-in may use.
     """
-    return _declared(declare.installed(GROUP, Metric), "the installed plug-ins")
+    return declare.added(GROUP, Metric, taken, lambda metric: replace(metric, given=()))
 
 
 def _declared(values: Iterable[object], owner: str) -> tuple[Metric, ...]:
@@ -86,10 +60,3 @@ def _declared(values: Iterable[object], owner: str) -> tuple[Metric, ...]:
                 code="metric-name-taken",
             )
     return tuple(found.values())
-
-
-def _where(error: BaseException, place: Path) -> str:
-    """The file with the last line of it that the error came by."""
-    trace = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in trace if frame.filename == str(place)]
-    return f"{place}:{lines[-1]}" if lines else str(place)

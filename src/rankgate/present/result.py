@@ -60,6 +60,7 @@ class ReportOptions:
         queries: texts of queries, by id.
         documents: ``query_id`` (null: for every query), ``doc_id``, ``text``; None without texts.
         place: of the result among several, for anchors that no other result has.
+        add: report blocks of plug-ins, by name.
         two_sided: whether intervals say that they are two-sided, as one-sided bounds are shown too.
     """
 
@@ -68,6 +69,7 @@ class ReportOptions:
     documents: pl.DataFrame | None = None
     place: str = "0"
     two_sided: bool = False
+    add: tuple[str, ...] = ()
 
 
 class Result:

@@ -18,6 +18,7 @@ from rankgate.present.result import ReportOptions
 from rankgate.present.saving import save
 from rankgate.present.suffixes import form_of
 from rankgate.present.write import FORMS
+from rankgate.reports.report_block import added_sections, refuse_unused
 
 if TYPE_CHECKING:
     from rankgate.present.document import Block
@@ -81,6 +82,7 @@ def compose(
         remarks: what was not computed, and why.
     """
     chosen = options or ReportOptions()
+    refuse_unused([part.result for part in parts], chosen.add)
     ordered = sorted(parts, key=lambda part: (part.result.order, part.name))
     documents = [
         part.result.report_document(replace(chosen, place=str(place)))
@@ -89,7 +91,10 @@ def compose(
     sections = [
         section
         for place, (part, document) in enumerate(zip(ordered, documents, strict=True))
-        for section in _sections(part.result, document, place if len(ordered) > 1 else None)
+        for section in (
+            *_sections(part.result, document, place if len(ordered) > 1 else None),
+            *added_sections(part.result, chosen.add),
+        )
     ]
     return Document(
         title=title or _title(ordered[0].result, documents[0]),

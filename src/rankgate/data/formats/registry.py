@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from rankgate.data.formats import unsupported
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text.utf8 import BOM
-from rankgate.declare import declared_in
-from rankgate.errors import InputError, UsageError
+from rankgate.declare import Added, added, declared_in
+from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
@@ -119,6 +119,14 @@ def _unlisted() -> tuple[Format, ...]:
     return tuple(each for each in found if each.name not in listed)
 
 
+def of_plugins() -> Added[Format]:
+    """The formats that plug-ins add; they are tried where no other format fits."""
+    from rankgate.data.formats.format import Format
+
+    taken = {known: None for known, _, _ in TABLE} | {each.name: each for each in _unlisted()}
+    return added("rankgate.formats", Format, taken)
+
+
 def named(name: str) -> Format:
     """The format of a name; upper and lower case, ``_`` and ``-`` are one.
 
@@ -132,12 +140,15 @@ def named(name: str) -> Format:
     for each in _unlisted():
         if each.name == asked:
             return each
+    more = of_plugins()
+    if asked in more.by_name:
+        return more.by_name[asked]
     from difflib import get_close_matches
 
-    names = [known for known, _, _ in TABLE]
+    names = [*(known for known, _, _ in TABLE), *more.by_name]
     near = get_close_matches(asked, names, 3) or names
-    raise UsageError(
-        f"unknown format '{name}'; did you mean {' or '.join(near)}?", code="unknown-format"
+    raise more.unknown(
+        f"unknown format '{name}'; did you mean {' or '.join(near)}?", "unknown-format"
     )
 
 
@@ -174,6 +185,7 @@ def _possible(begins: Sequence[str]) -> Iterator[Format]:
     for kind in begins:
         yield from (_loaded(module) for _, module, kinds in TABLE if kind in kinds.split())
     yield from _unlisted()
+    yield from of_plugins().by_name.values()
 
 
 def _folder(place: InputFile) -> tuple[Format, str]:
@@ -233,9 +245,16 @@ def opened(path: str | Path | InputFile, from_: str | None) -> tuple[InputFile, 
 def prefixed(path: str | Path) -> tuple[str | None, str | Path]:
     """The name of a format and the path of ``NAME:PATH``; no name and the path of any other."""
     before, colon, rest = str(path).partition(":")
-    if colon and rest and any(before == known for known, _, _ in TABLE) and not Path(path).exists():
+    if not (colon and rest) or Path(path).exists():
+        return None, path
+    if any(before == known for known, _, _ in TABLE) or _of_a_plugin(before, rest):
         return before, rest
     return None, path
+
+
+def _of_a_plugin(name: str, path: str) -> bool:
+    """Whether a word is the name of a plug-in's format; asked only where a file is behind it."""
+    return Path(path).is_file() and name in of_plugins().by_name
 
 
 def without_format(path: str) -> str:

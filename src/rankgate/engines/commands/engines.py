@@ -7,7 +7,8 @@ import sys
 import click
 
 from rankgate.console import options
-from rankgate.console.output import print_result
+from rankgate.console.output import print_result, print_summary
+from rankgate.engines.catalogue import ENGINES
 from rankgate.engines.engine_check import check_engine
 from rankgate.engines.engine_kinds import engines
 from rankgate.present.write import FORMS
@@ -29,6 +30,7 @@ def command() -> None:
 def list_(form: str) -> None:
     """List the kinds of engines that can be asked."""
     print_result(engines(), form)
+    print_summary(ENGINES.added.problems)
 
 
 @command.command("show")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from rankgate.console import options
-from rankgate.console.output import print_result
+from rankgate.console.output import print_result, print_summary
 from rankgate.evaluation.axes import axes as every_axis
 from rankgate.evaluation.convention import convention_details
 from rankgate.evaluation.conventions import conventions
 from rankgate.present.write import FORMS
 from rankgate.scoring.chosen import chosen_convention
+from rankgate.scoring.presets import of_plugins
 
 
 @click.group("conventions", invoke_without_command=True)
@@ -24,6 +25,7 @@ def command(ctx: click.Context, form: str) -> None:
     """
     if ctx.invoked_subcommand is None:
         print_result(conventions(), form)
+        print_summary(of_plugins().problems)
     else:
         ctx.obj = form
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.console import options
-from rankgate.console.output import print_result
+from rankgate.console.output import print_result, print_summary
 from rankgate.evaluation.metric import metric_details
 from rankgate.evaluation.metrics import metrics
+from rankgate.metrics.names import of_plugins
 from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
@@ -27,3 +28,5 @@ def command(name: str | None, extra: tuple[Metric, ...], form: str) -> None:
     rankgate metrics nDCG
     """
     print_result(metric_details(name, extra) if name else metrics(extra), form)
+    if not name:
+        print_summary(of_plugins().problems)

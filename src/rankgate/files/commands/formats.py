@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from rankgate.console import options
-from rankgate.console.output import print_result
+from rankgate.console.output import print_result, print_summary
+from rankgate.data.formats import registry
 from rankgate.files.format import format_details
 from rankgate.files.formats import formats
 from rankgate.present.write import FORMS
@@ -21,3 +22,5 @@ def command(name: str | None, form: str) -> None:
     rankgate formats trec
     """
     print_result(format_details(name) if name else formats(), form)
+    if not name:
+        print_summary(registry.of_plugins().problems)

@@ -36,7 +36,7 @@ FORMS = ("html", "markdown", "latex", "csv", "pdf")
 """The forms of a report, by the name that ``--format`` takes."""
 
 _WORDS = "rankgate.report.words"
-_OF_ALL = {"sources", "queries", "documents", "worst", "form", "browser", "output"}
+_OF_ALL = {"sources", "queries", "documents", "worst", "add", "form", "browser", "output"}
 
 
 _Gathered = tuple[list[ReportPart], tuple[str, ...]]
@@ -72,6 +72,12 @@ class _Remembered(click.Command):
 @comparing.unequal
 @comparing.depth
 @click.option(
+    "--add",
+    multiple=True,
+    metavar="NAME",
+    help="Add this report block of a plug-in; may be given several times (see rankgate plugins).",
+)
+@click.option(
     "--worst",
     type=click.IntRange(min=0),
     default=WORST,
@@ -94,6 +100,7 @@ def command(
     *,
     queries: str | None,
     documents: str | None,
+    add: tuple[str, ...],
     worst: int,
     form: str,
     browser: str | None,
@@ -130,7 +137,9 @@ def command(
         if isinstance(part.result, Comparisons)
         for each in part.result.comparisons
     ]
-    options = ReportOptions(worst, texts_of_queries(queries), texts_of_documents(documents, lists))
+    options = ReportOptions(
+        worst, texts_of_queries(queries), texts_of_documents(documents, lists), add=add
+    )
     report = compose(parts, options, title=title, command=again, left_out=left_out, remarks=remarks)
     _deliver(report, form, browser, output)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 
-from rankgate.errors import UsageError
+from rankgate.declare import Added, added
 from rankgate.scoring.convention import Convention
 
 _HOMES = {
@@ -48,6 +48,11 @@ CONVENTIONS: Mapping[str, Convention] = _Presets()
 """The named conventions."""
 
 
+def of_plugins() -> Added[Convention]:
+    """The conventions that plug-ins add."""
+    return added("rankgate.conventions", Convention, CONVENTIONS)
+
+
 def convention(name: str | Convention) -> Convention:
     """A convention by its name, or from the TOML file of that name.
 
@@ -59,8 +64,12 @@ def convention(name: str | Convention) -> Convention:
         return name
     if str(name).endswith(".toml"):
         return import_module(f"{__name__}.user").read(name)  # type: ignore[no-any-return]
-    if name not in CONVENTIONS:
-        near = get_close_matches(name, CONVENTIONS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(CONVENTIONS)}."
-        raise UsageError(f"unknown convention '{name}'; {hint}", code="unknown-convention")
-    return CONVENTIONS[name]
+    if name in CONVENTIONS:
+        return CONVENTIONS[name]
+    more = of_plugins()
+    if name in more.by_name:
+        return more.by_name[name]
+    known = [*CONVENTIONS, *more.by_name]
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}."
+    raise more.unknown(f"unknown convention '{name}'; {hint}", "unknown-convention")

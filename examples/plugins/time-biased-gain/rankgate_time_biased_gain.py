@@ -8,9 +8,8 @@ from typing import Annotated
 
 import numpy as np
 
-from rankgate import metric
-from rankgate.declare import Cutoff, Range
-from rankgate.metrics.judged import Floats, Judged, total
+from rankgate.extend import Cutoff, Judged, Range, metric
+from rankgate.metrics.judged import Floats, total
 
 Probability = Annotated[float, Range(0, 1)]
 Seconds = Annotated[float, Range(0)]

@@ -1,0 +1,106 @@
+"""Plug-ins that do not work: each is named, and nothing else stops."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from support.command import assert_refused
+
+FILES = ("qrels.txt", "old.run")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path):
+    """Judgments and a run."""
+    (tmp_path / "qrels.txt").write_text("1 0 a 1\n1 0 b 0\n")
+    (tmp_path / "old.run").write_text("1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n")
+    return tmp_path
+
+
+def test_other_commands_work_as_before(call, broken):
+    assert "RR" in call("eval", *FILES, "-m", "RR", sites=[broken]).stdout
+    assert "plugins" in call("--help", sites=[broken]).stdout
+    assert "nDCG" in call("metrics", sites=[broken]).stdout
+
+
+def test_the_list_says_what_is_wrong_with_each(call, broken):
+    found = json.loads(call("plugins", "--format", "json", sites=[broken]).stdout)
+    assert {(each["plugin"], each["status"]) for each in found["plugins"]} == {
+        ("wrong-raises 2.0", "fails"),
+        ("wrong-future 2.0", "incompatible"),
+        ("wrong-empty 2.0", "adds nothing"),
+    }
+    assert all(each["plugin"] in each["problem"] for each in found["plugins"])
+    assert any("r = wrong_raises" in each["problem"] for each in found["plugins"])
+
+
+def test_a_good_plug_in_works_next_to_broken_ones(call, installed, broken):
+    words = ("eval", *FILES, "-m", "TimedGain")
+    assert "TimedGain" in call(*words, sites=[installed, broken]).stdout
+
+
+def test_an_unknown_name_says_which_plug_in_failed(call, broken):
+    done = call("eval", *FILES, "-m", "Nothing", sites=[broken], check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "wrong-raises 2.0 (m = wrong_raises)" in done.stderr
+    assert "wrong-future 2.0" in done.stderr
+    assert "imported all the same" not in done.stderr
+
+
+def test_what_fails_while_it_works_is_named(run, folder, monkeypatch):
+    """A rule that raises: the message has the file and the line, not a fault of ours."""
+    monkeypatch.chdir(folder)
+    mine = folder / "mine.py"
+    mine.write_text(
+        "from rankgate.extend import RuleKind\n"
+        "def decide(rule, evidence):\n"
+        "    return 1 / 0\n"
+        "KIND = RuleKind('mine', (), decide, title='mine')\n"
+    )
+    (folder / "p.toml").write_text('[[rules]]\nkind = "mine"\n')
+    (folder / "new.run").write_text("1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n")
+    words = ("gate", *FILES, "new.run", "--policy", "p.toml")
+    done = run(*words, "--plugin", mine)
+    assert_refused(done, "plugin-failed")
+    assert f"{mine}:3" in done.err
+
+
+def test_a_block_that_fails_is_named(run, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "mine.py").write_text(
+        "from rankgate.extend import ReportBlock\n"
+        "B = ReportBlock('mine', ('evaluation',), lambda result: result.nothing, title='mine')\n"
+    )
+    words = ("report", *FILES, "-m", "RR", "--add", "mine", "-o", "r.html")
+    assert_refused(run(*words, "--plugin", "mine.py"), "invalid-plugin")
+    assert_refused(run(*words), "unknown-report-block")
+
+
+def test_a_block_that_is_about_nothing_in_the_report_is_refused(run, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "mine.py").write_text(
+        "from rankgate.extend import ReportBlock\n"
+        "B = ReportBlock('mine', ('comparison',), lambda result: ['x'], title='mine')\n"
+    )
+    words = ("report", *FILES, "-m", "RR", "--add", "mine", "-o", "r.html", "--plugin", "mine.py")
+    assert_refused(run(*words), "nothing-to-show")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("RANKGATE_API = 99\n", "incompatible-plugin"),
+        ("x = = 1\n", "invalid-plugin"),
+        ("raise SystemExit(0)\n", "invalid-plugin"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused(run, folder, text, code):
+    (folder / "mine.py").write_text(text)
+    words = ("eval", folder / "qrels.txt", folder / "old.run", "-m", "Mine")
+    assert_refused(run(*words, "--plugin", folder / "mine.py"), code)
+
+
+def test_a_file_that_is_not_there_is_refused(run):
+    assert_refused(run("--plugin", "none.py", "plugins"), "cannot-read")
