@@ -259,6 +259,32 @@ def test_chances_and_shares_of_strata_say_the_same():
     assert one["low"][0] == pytest.approx(two["low"][0])
 
 
+@pytest.mark.parametrize("share", [False, True])
+def test_slices_are_weighted_in_eval_as_in_compare(share):
+    strata = ["head" if i < 25 else "tail" for i in range(PEOPLE)]
+    chance = {"query_inclusion": [25 / 50] * 25 + [15 / 450] * 15}
+    sizes = {"stratum_share": [0.1] * 25 + [0.9] * 15}
+    sample = _sample(query_stratum=strata, **(sizes if share else chance))
+    own = {"tags": TAGS, "slices": ["kind"], "sample": sample}
+    found = evaluate(JUDGED, {"new": NEW}, ["P@5"], **own).slices.filter(value="head")
+    row = compare(JUDGED, OLD, NEW, ["P@5"], **own).only.slices.filter(value="head")
+    weights = dict(zip(JUDGED, [2.0] * 25 + [30.0] * 15, strict=True))
+    plain = evaluate(JUDGED, {"new": NEW}, ["P@5"]).values.to_dicts()
+    some = {each["query_id"]: each["value"] for each in plain if int(each["query_id"][1:]) % 2}
+    total = sum(weights[query] for query in some)
+    expected = sum(weights[query] * value for query, value in some.items()) / total
+    assert found["mean"][0] == pytest.approx(expected)
+    assert row["candidate"][0] == pytest.approx(expected)
+
+
+def test_the_size_of_the_population_is_not_that_of_a_slice():
+    sample = _sample(probability=0.1, population=float(10 * PEOPLE))
+    own = {"tags": TAGS, "slices": ["kind"]}
+    one, two = (compare(JUDGED, OLD, NEW, ["P@5"], sample=each, **own).only.slices["candidate"]
+                for each in (sample, "random"))  # fmt: skip
+    assert one.to_list() == pytest.approx(two.to_list())
+
+
 def test_a_pool_says_how_its_queries_were_drawn(tmp_path):
     sizes = {f"q{q}": 1.0 + q for q in range(QUERIES)}
     pool = rankgate.pool([OLD, NEW], queries=PEOPLE, query_sampling="pps", sizes=sizes)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.comparison import compared as parts
 from rankgate.comparison.comparison import Comparisons
+from rankgate.comparison.designed import of_both, of_people
 from rankgate.comparison.inference import Test
 from rankgate.comparison.many import many
 from rankgate.comparison.pairs import Rules, compared
@@ -15,13 +16,13 @@ from rankgate.data.column_map import mapped
 from rankgate.data.comparison import ScoredRun
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
-from rankgate.evaluation.predicted import scored_by_model
 from rankgate.evaluation.sample import Sample, refuse_without
 from rankgate.evaluation.scored_system import DEPTH, Scorer
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.run_names import refuse_baseline_again, systems_apart
 
 if TYPE_CHECKING:
+    from rankgate.comparison.design import Design
     from rankgate.comparison.inference import Correction, Interval, Method, SignedRanks, Zeros
     from rankgate.data.inputs import (
         ColumnsLike,
@@ -184,9 +185,9 @@ def compare(
         margin=margin,
         relative=relative,
     )
-    refuse_without(predicted, sample)
     drawn = None if sample is None else Sample.of(sample)
-    rules = Rules(chosen, unequal, tuple(slices), sample=drawn)
+    refuse_without(predicted, drawn)
+    rules = Rules(chosen, unequal, tuple(slices))
     inputs = context or Context(
         train,
         items,
@@ -208,7 +209,8 @@ def compare(
         found = given_scores(scores, metrics_of(metrics), directions=direction, unequal=unequal,
                              extra=extra, tags=tags, slices=slices)  # fmt: skip
         chosen_names = [] if baseline is None else [str(baseline), *_listed(candidates)]
-        return _compared(systems_apart(found.named(chosen_names), [], names), rules)
+        systems = systems_apart(found.named(chosen_names), [], names)
+        return _compared(systems, rules, of_people(drawn, systems))
     if direction:
         raise UsageError("direction is for scores; give them too.", code="conflicting-options")
     if qrels is None or baseline is None:
@@ -248,14 +250,14 @@ def compare(
                 code="conflicting-options",
             )
         return _with_lists(scorer, systems, rules)
-    if predicted is None:
-        return _compared(systems, rules)
-    say("scoring by the predicted judgments")
-    return _compared(systems, rules, scored_by_model(scorer, predicted, columns, places))
+    if predicted is not None:
+        say("scoring by the predicted judgments")
+    own, designs = of_both(scorer, predicted, columns, drawn, systems, places, unequal)
+    return _compared(own, rules, designs)
 
 
 def _compared(
-    systems: Sequence[ScoredRun], rules: Rules, predicted: Sequence[ScoredRun] = ()
+    systems: Sequence[ScoredRun], rules: Rules, designs: Sequence[Design] = ()
 ) -> Comparisons:
     """The first system against each of the others.
 
@@ -266,8 +268,8 @@ def _compared(
         raise UsageError(
             "no candidate; give one run or more besides the baseline.", code="missing-input"
         )
-    found = compared(systems[0], systems[1:], rules, predicted)
-    several = len(systems) > 2 and rules.sample is None
+    found = compared(systems[0], systems[1:], rules, designs)
+    several = len(systems) > 2 and not designs
     return Comparisons(found, many(systems, rules.test) if several else None)
 
 

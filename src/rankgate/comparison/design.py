@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.comparison.compared import queries_of
 from rankgate.comparison.design_tables import PREDICTIONS, REPRESENTED
 from rankgate.comparison.paired import figures
-from rankgate.comparison.values import values_of
 from rankgate.stats.represented import (
     Population,
     conformal_reach,
@@ -20,6 +18,7 @@ from rankgate.stats.represented import (
     represented,
     sample_needed,
 )
+from rankgate.stats.within_queries import documents_needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from rankgate.comparison.inference import Test
     from rankgate.comparison.paired import Figures
     from rankgate.comparison.values import PairedValues
-    from rankgate.data.comparison import ScoredRun
     from rankgate.evaluation.sample import Sample
     from rankgate.stats.represented import Represented
 
@@ -49,18 +47,13 @@ class Design:
         sample: how they were drawn.
         predicted: of every query that the model judged ``query_id``, ``metric``, ``baseline``,
             ``candidate`` and tags; None where no model did.
+        documents: of every drawn document ``query_id``, ``metric``, ``inclusion`` and what it adds
+            to the values of ``baseline`` and ``candidate``; None where people judged all.
     """
 
     sample: Sample
     predicted: pl.DataFrame | None = None
-
-    @classmethod
-    def of(cls, sample: Sample, models: Sequence[ScoredRun], unequal: str) -> Design:
-        """From a sample, and both systems scored by a model's judgments, if there is one."""
-        if not models:
-            return cls(sample)
-        base, other = models
-        return cls(sample, queries_of(base, other, values_of(base, other, unequal)))
+    documents: pl.DataFrame | None = None
 
     @property
     def least(self) -> int:
@@ -71,6 +64,12 @@ class Design:
     def words(self) -> str:
         """What figures are about, as the begin of a sentence."""
         source = self.sample.source
+        if self.documents is not None:
+            return (
+                "figures are of all queries that the model judged, corrected by the documents that "
+                f"people judged, a random sample of them ({source}); the value of a single query "
+                "is an estimate, and may lie outside of its range"
+            )
         how = "every query had the same chance" if self.sample.table is None else source
         if self.predicted is None:
             return f"figures are of the queries that these were drawn from ({how})"
@@ -104,9 +103,10 @@ class Design:
             contrast: of the values of the baseline and of the candidate, such as their difference.
             slice_: a tag and its value; None for all queries.
         """
-        weights, strata = self.sample.weights(queries)
+        weights, strata = self.sample.weights(queries, part=slice_ is not None)
         if self.predicted is None:
-            return represented(values, weights, strata, total=self.sample.population)
+            total = self.sample.population if slice_ is None else None  # that of all queries
+            return represented(values, weights, strata, total=total)
         table = self._modelled(metric, slice_)
         every = contrast(table["baseline"].to_numpy(), table["candidate"].to_numpy())
         names = table["query_id"].to_list()
@@ -114,6 +114,30 @@ class Design:
         known = every[[place[query] for query in queries]]
         population = Population(every, self.sample.sizes(names))
         return represented(values, weights, strata, known, population)
+
+    def documents_needed(
+        self, found: Represented, queries: Sequence[str], metric: str, contrast: Contrast,
+        error: float,
+    ) -> int | None:  # fmt: skip
+        """Documents that people must judge in addition, for a standard error of the estimate.
+
+        None where all documents of their queries would not do.
+        """
+        assert self.documents is not None
+        assert self.sample.documents is not None
+        weights = self.sample.weights(queries)[0]
+        share = np.full(len(queries), 1 / len(queries))
+        if weights is not None:
+            share = weights / weights.sum()
+        own = pl.DataFrame({"query_id": queries, "share": share},
+                           schema_overrides={"query_id": pl.String})  # fmt: skip
+        parts = self.documents.filter(pl.col("metric") == metric).join(own, on="query_id")
+        changes = contrast(parts["baseline"].to_numpy(), parts["candidate"].to_numpy())
+        every = self.sample.documents.drop_nulls("doc_id").join(own, on="query_id")
+        return documents_needed(
+            changes * parts["share"].to_numpy(), parts["inclusion"].to_numpy(),
+            every["inclusion"].to_numpy(), found.variance, error**2,
+        )  # fmt: skip
 
     def figures(
         self, values: PairedValues, test: Test, slice_: tuple[str, str] | None = None
@@ -184,16 +208,30 @@ class Design:
         every = (table["candidate"] - table["baseline"]).to_numpy()
         share = self.sample.sizes(table["query_id"].to_list())
         power = student_quantile(10**6, test.power)
+        error = abs(found.mean) / (reach + power)
+        more = None
+        if self.documents is not None:
+            more = self.documents_needed(found, column.queries, metric, _difference, error)
         saving = 1 - found.variance / found.sampled_error**2 if found.sampled_error else 0.0
         return row | {
             "population": len(table), "model": float(share @ every / share.sum()),
             "correlation": _none(found.correlation), "slope": found.slope, "saving": saving,
             "needed": sample_needed(found, found.mean, reach + power, len(table)),
+            "documents": self._drawn(column.queries), "more_documents": more,
         }  # fmt: skip
 
+    def _drawn(self, queries: Sequence[str]) -> int | None:
+        """How many documents of these queries people judged; None where they judged all."""
+        if (drawn := self.sample.documents) is None:
+            return None
+        return len(drawn.drop_nulls("doc_id").filter(pl.col("query_id").is_in(list(queries))))
+
     def predictions(self, values: PairedValues, level: float) -> pl.DataFrame:
-        """`PREDICTIONS`: the queries that people did not judge; none without a model."""
-        if self.predicted is None:
+        """`PREDICTIONS`: the queries that people did not judge; none without a model.
+
+        None either where people judged a part of the documents: the value of none is known.
+        """
+        if self.predicted is None or self.documents is not None:
             return pl.DataFrame(schema=PREDICTIONS)
         parts = []
         for j, metric in enumerate(values.metrics):

@@ -11,7 +11,6 @@ import numpy as np
 from rankgate.comparison import compared as parts
 from rankgate.comparison.cautions import cautions
 from rankgate.comparison.comparison import METRICS, PLANS, Comparison, Identity
-from rankgate.comparison.design import Design
 from rankgate.comparison.inference import MOST, Test
 from rankgate.comparison.paired import figures
 from rankgate.comparison.practical import equivalences, relatives
@@ -29,8 +28,8 @@ from rankgate.scoring.chosen import refuse_mixed
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.comparison.design import Design
     from rankgate.comparison.paired import Figures
-    from rankgate.evaluation.sample import Sample
 
 UNEQUAL = ("refuse", "zero", "drop")
 """What queries are that only one of the systems ran: a reason to stop; as the convention has a
@@ -47,29 +46,25 @@ class Rules:
         slices: the tags whose values each get figures of their own.
         sizes: whether the numbers of queries that a difference takes are simulated; without, they
             are those of one uncorrected test.
-        sample: how the queries were drawn; None if every query counts alike.
     """
 
     test: Test = field(default_factory=Test)
     unequal: str = "refuse"
     slices: tuple[str, ...] = ()
     sizes: bool = True
-    sample: Sample | None = None
 
     def __post_init__(self) -> None:
         if self.unequal not in UNEQUAL:
             raise UsageError(
                 f"unequal={self.unequal!r}: say {', '.join(UNEQUAL)}.", code="unknown-choice"
             )
-        if self.sample is not None:
-            refuse_unweighted(self.test)
 
 
 def compared(
     baseline: ScoredRun,
     candidates: ScoredRun | Sequence[ScoredRun],
     rules: Rules | None = None,
-    predicted: Sequence[ScoredRun] = (),
+    designs: Sequence[Design] = (),
 ) -> tuple[Comparison, ...]:
     """What lies between a baseline and each candidate; p-values are corrected over all of them.
 
@@ -77,7 +72,7 @@ def compared(
         baseline: a scored system.
         candidates: others, scored by the same judgments.
         rules: how they are compared.
-        predicted: the baseline and the candidates, scored by the judgments of a model.
+        designs: what the queries of each pair represent; none if every query counts alike.
 
     Raises:
         UsageError: systems of different judgments, conventions, metrics or depths; queries that
@@ -85,9 +80,11 @@ def compared(
     """
     chosen = rules or Rules()
     systems = [candidates] if isinstance(candidates, ScoredRun) else list(candidates)
+    if designs:
+        refuse_unweighted(chosen.test)
     pairs = [
-        _Pair.of(baseline, system, chosen, (predicted[0], predicted[i]) if predicted else ())
-        for i, system in enumerate(systems, 1)
+        _Pair.of(baseline, system, chosen, designs[i] if designs else None)
+        for i, system in enumerate(systems)
     ]
     p_value = _corrected(pairs, chosen)
     pairs, plans = _planned(pairs, chosen)
@@ -143,13 +140,12 @@ class _Pair:
         baseline: ScoredRun,
         candidate: ScoredRun,
         rules: Rules,
-        models: Sequence[ScoredRun] = (),
+        design: Design | None = None,
     ) -> _Pair:
         refuse(baseline, candidate)
         values = values_of(baseline, candidate, rules.unequal)
-        if rules.sample is None:
+        if design is None:
             return cls(baseline, candidate, values, values, figures(values, rules.test))
-        design = Design.of(rules.sample, models, rules.unequal)
         refuse_unfit(values, design)
         found = design.figures(values, rules.test)
         return cls(baseline, candidate, values, design.adjusted(values), found, design)

@@ -182,20 +182,27 @@ def evaluate(
         scored = lists.with_lists(plan, judgments, readable, scored)
     labels = tuple(label for label, _ in every)
     lower = tuple(label for label, each in every if not each.higher_is_better)
-    means = slice_means(scored, tags, slices)
+    design = None if sample is None else _sample(sample)
+    means = slice_means(scored, tags, slices, design)
     result = Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored), lower, means)
-    if sample is None:
+    if design is None:
         return result
-    if bounds or slices:
+    if bounds:
         raise UsageError(
-            "bounds and slices of an evaluation are of the judged queries, not of those that they "
-            "were drawn from; leave them or the sample out (compare has slices with a sample).",
+            "bounds are of the judged queries, not of those that they were drawn from; leave them "
+            "or the sample out.",
             code="conflicting-options",
         )
     from rankgate.evaluation.weighted import weighted  # few ask for it
 
-    runs_of_all, table = weighted(scored, every, sample)
+    runs_of_all, table = weighted(scored, every, design)
     return replace(result, runs=runs_of_all, weighted=table)
+
+
+def _sample(given: Sample | TableLike) -> Sample:
+    from rankgate.evaluation.sample import Sample  # few evaluations have one
+
+    return Sample.of(given)
 
 
 def _lists(

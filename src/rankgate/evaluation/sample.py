@@ -33,6 +33,10 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "weight": ("weight", "frequency", "count", "size", "traffic"),
 }
 
+_DOCUMENT = ("doc_id", "document", "docid", "docno")
+_OF_DOCUMENTS = ("inclusion", "probability")
+"""What of these columns is a document's, where a row is one."""
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -45,11 +49,15 @@ class Sample:
             every query had the same chance and counts as much as any other.
         population: what all queries that could be drawn count, for Horvitz and Thompson's estimate
             instead of Hájek's; None where it is not said.
+        documents: ``query_id``, ``doc_id`` and ``inclusion`` of the documents drawn to be judged,
+            where people judged a part of those of each query; the document is null where none of
+            a query was drawn. None where they judged all.
     """
 
     source: str
     table: pl.DataFrame | None = None
     population: float | None = None
+    documents: pl.DataFrame | None = None
 
     @classmethod
     def of(cls, given: Sample | TableLike) -> Sample:
@@ -59,6 +67,10 @@ class Sample:
         ``query_stratum`` (or stratum), ``stratum_share`` (the share of the population that a
         stratum is), ``weight`` (or frequency, count, size, traffic), ``population`` (the sum of
         what all queries count, the same in all rows). Rows of one query agree.
+
+        A table with ``doc_id`` has one row a document that was drawn, with the chance of that
+        document in ``inclusion`` (or probability); a query of which none was drawn has one row
+        without a document.
 
         Raises:
             InputError: a table that cannot be read, or that says nothing of how queries were
@@ -72,10 +84,22 @@ class Sample:
             label, table = str(given), _from_file(given)
         else:
             label, table = "sample", polars_frame(given, "sample")
-        return cls(label, _checked(table, label), _population(table, label))
+        theirs = next((name for name in _DOCUMENT if name in table.columns), "doc_id")
+        table = table.rename({theirs: "doc_id"}, strict=False)
+        documents = _documents(table, label)
+        if "doc_id" in table.columns:
+            table = _queries(table)
+            if documents is not None and len(table.columns) == 1:
+                return cls(label, documents=documents)
+        return cls(label, _checked(table, label), _population(table, label), documents)
 
-    def weights(self, query_ids: Sequence[str]) -> tuple[Floats | None, NDArray[np.int64] | None]:
+    def weights(
+        self, query_ids: Sequence[str], *, part: bool = False
+    ) -> tuple[Floats | None, NDArray[np.int64] | None]:
         """The weight of each query of the sample, divided by its chance; and its stratum.
+
+        Shares of strata are divided among these queries; where they are a part of the sample, such
+        as a slice, among all queries of the table.
 
         Raises:
             InputError: a query that the table lacks.
@@ -90,8 +114,10 @@ class Sample:
         codes = names.rank("dense").to_numpy().astype(np.int64) - 1
         shares = own["share"].to_numpy()
         if not np.isnan(shares).any():  # each stratum counts as its share says
-            totals = np.bincount(codes, v)
-            v = v * shares / totals[codes]
+            whole = self.weights(self.table["query_id"].to_list())[0] if part else None
+            if whole is not None:
+                return whole[self._places(query_ids)], codes
+            v = v * shares / np.bincount(codes, v)[codes]
         return v, codes
 
     def sizes(self, query_ids: Sequence[str]) -> Floats:
@@ -103,6 +129,11 @@ class Sample:
         if self.table is None or self.table["weight"].n_unique() == 1:
             return np.ones(len(query_ids))
         return self._rows(query_ids)["weight"].to_numpy()
+
+    def _places(self, query_ids: Sequence[str]) -> list[int]:
+        assert self.table is not None
+        place = {query: row for row, query in enumerate(self.table["query_id"].to_list())}
+        return [place[query] for query in query_ids]
 
     def _rows(self, query_ids: Sequence[str]) -> pl.DataFrame:
         assert self.table is not None
@@ -116,18 +147,53 @@ class Sample:
 
 
 def _from_file(path: str | Path) -> pl.DataFrame:
-    """The table, one row a query: a pool has one a document."""
     if {".jsonl", ".ndjson"} & {*Path(path).suffixes}:
         return tags_from(path)
-    table = table_of(source(path))
+    return table_of(source(path))
+
+
+def _queries(table: pl.DataFrame) -> pl.DataFrame:
+    """One row a query, of a table with one a document, whose inclusion is the document's."""
     names = ("query_id", "population", *(name for some in _COLUMNS.values() for name in some))
-    kept = [name for name in names if name in table.columns]
-    if "query_inclusion" in kept and "inclusion" in kept:  # a pool: the latter is of documents
-        if (table["inclusion"].cast(pl.Float64, strict=False) != 1).any():
-            problem = "documents were sampled too; only samples of whole queries are known here."
-            raise InputError(problem, source=str(path), line=1, code="sampled-documents")
-        kept.remove("inclusion")
-    return table.select(kept).unique(maintain_order=True)
+    own = [name for name in names if name in table.columns and name not in _OF_DOCUMENTS]
+    if "query_stratum" in own or "stratum_share" not in own:
+        own = [name for name in own if name != "stratum"]  # a pool's, of ranks
+    return table.select(own).unique(maintain_order=True)
+
+
+def _documents(table: pl.DataFrame, source: str) -> pl.DataFrame | None:
+    """The documents drawn; None where all were, or the table has no documents.
+
+    Raises:
+        InputError: a chance outside (0, 1], a document twice.
+    """
+    chance = next((name for name in _OF_DOCUMENTS if name in table.columns), None)
+    if "doc_id" not in table.columns or chance is None:
+        return None
+    text = pl.col("doc_id").cast(pl.String)
+    own = table.select(
+        pl.col("query_id").cast(pl.String),
+        pl.when(text != "").then(text).alias("doc_id"),
+        pl.col(chance).cast(pl.Float64, strict=False).alias("inclusion"),
+    )
+    value = pl.col("inclusion").fill_null(float("nan"))
+    row = own.with_row_index("row").filter(
+        pl.col("doc_id").is_not_null() & ~((value > 0) & (value <= 1))
+    )
+    if len(row):
+        at, query, document, found = row.row(0)
+        problem = (
+            f"document {document!r} of query {query!r}: {chance} is {found}, not a probability "
+            "above 0 and at most 1."
+        )
+        raise InputError(problem, source=source, line=at + 2, code="out-of-range")
+    twice = own.filter(pl.struct("query_id", "doc_id").is_duplicated())
+    if len(twice):
+        query, document = twice.row(0)[:2]
+        problem = f"document {document!r} of query {query!r} has two rows; keep one."
+        raise InputError(problem, source=source, code="duplicate-document")
+    certain = own["doc_id"].null_count() == 0 and (own["inclusion"] == 1).all()
+    return None if certain else own
 
 
 def _checked(table: pl.DataFrame, source: str) -> pl.DataFrame:
@@ -198,11 +264,11 @@ def _refuse(own: pl.DataFrame, found: dict[str, str | None], source: str) -> Non
         raise InputError(problem, source=source, code="duplicate-query")
 
 
-def refuse_without(predicted: object | None, sample: object | None) -> None:
-    """Stop where predictions come without a word on how people's queries were drawn.
+def refuse_without(predicted: object | None, sample: Sample | None) -> None:
+    """Stop where predictions come without a word on the sample, or sampled documents alone.
 
     Raises:
-        UsageError: it is not said.
+        UsageError: what is missing.
     """
     if predicted is not None and sample is None:
         raise UsageError(
@@ -210,4 +276,11 @@ def refuse_without(predicted: object | None, sample: object | None) -> None:
             "random sample; say how it was drawn: --sample random, or --sample FILE with "
             "query_inclusion, as rankgate pool --queries writes it.",
             code="missing-input",
+        )
+    if predicted is None and sample is not None and sample.documents is not None:
+        raise UsageError(
+            f"{sample.source}: documents were sampled too, so that most of each list is unjudged; "
+            "with judgments of a model (--predicted) people's correct it, in compare and gate; "
+            "without one estimate with rankgate eval -m infAP (rankgate pool --rest).",
+            code="sampled-documents",
         )

@@ -12,6 +12,7 @@ from rankgate.errors import UsageError
 if TYPE_CHECKING:
     from rankgate.data.inputs import TagsLike
     from rankgate.data.scores import Scores
+    from rankgate.evaluation.sample import Sample
 
 SCHEMA: dict[str, Any] = {
     "tag": pl.String,
@@ -25,12 +26,17 @@ SCHEMA: dict[str, Any] = {
 
 
 def slice_means(
-    runs: Sequence[Scores], tags: TagsLike | None, slices: Sequence[str]
+    runs: Sequence[Scores],
+    tags: TagsLike | None,
+    slices: Sequence[str],
+    sample: Sample | None = None,
 ) -> pl.DataFrame | None:
     """The means of each value of some tags, in the order of values; None where none are asked for.
 
+    With a sample they are those of the queries of a slice that could be drawn.
+
     Raises:
-        InputError: tags that cannot be read.
+        InputError: tags that cannot be read; a sample that lacks a judged query.
         UsageError: a tag that no query has; slices without tags.
     """
     if not slices:
@@ -50,9 +56,19 @@ def slice_means(
         own = table.select("query_id", pl.col(tag).fill_null("(none)").alias("value"))
         for run in runs:
             found = run.table.drop("why").rename({"value": "mean"}).join(own, on="query_id")
-            means = found.group_by("value", "metric").agg(
-                pl.col("mean").count().cast(pl.Int64).alias("n"), pl.col("mean").mean()
-            )
+            mean, n = pl.col("mean"), pl.col("mean").count().cast(pl.Int64).alias("n")
+            if sample is None:
+                means = found.group_by("value", "metric").agg(n, mean.mean())
+            else:
+                judged = found.filter(mean.is_not_null())["query_id"].unique().to_list()
+                weights = sample.weights(judged, part=True)[0]
+                weight = pl.col("query_id").replace_strict(
+                    judged, [1.0] * len(judged) if weights is None else weights, default=None,
+                    return_dtype=pl.Float64,
+                )  # fmt: skip
+                counts = pl.when(mean.is_not_null()).then(weight)
+                share = (mean * counts).sum() / counts.sum()
+                means = found.group_by("value", "metric").agg(n, share.alias("mean"))
             named = means.with_columns(pl.lit(tag).alias("tag"), pl.lit(run.run).alias("run"))
             parts.append(named.select(list(SCHEMA)))
     whole = pl.concat(parts)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.errors import UsageError
-from rankgate.evaluation.sample import Sample
+from rankgate.evaluation.sample import Sample, refuse_without
 from rankgate.metrics.declare import NO_MEANS
 from rankgate.metrics.views import LISTS
 from rankgate.present.frames import frame
@@ -49,6 +49,7 @@ def weighted(
                 code="unsupported-metric",
             )
     drawn = Sample.of(sample)
+    refuse_without(None, drawn)
     rows: list[dict[str, Any]] = []
     results = []
     for run in runs:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 
 from rankgate.comparison.compared import latency_of, of_slice, states_of
-from rankgate.comparison.design import Design
+from rankgate.comparison.designed import of_both
 from rankgate.comparison.inference import Test
 from rankgate.comparison.list_metrics import ComparedLists, with_wholes
 from rankgate.comparison.pairs import Rules, compared
@@ -23,7 +23,6 @@ from rankgate.declare import Range
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import EVERY, Context
 from rankgate.evaluation.evaluate import rankings_among
-from rankgate.evaluation.predicted import scored_by_model
 from rankgate.evaluation.sample import Sample, refuse_without
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.evaluation.training import Train
@@ -179,8 +178,8 @@ def gate(
     )
     say = on_progress or (lambda _: None)
     rules, kept = _policy(policy, Path(folder)), Path(folder) / baselines.FOLDER
-    refuse_without(predicted, sample)
     drawn = None if sample is None else Sample.of(sample)
+    refuse_without(predicted, drawn)
     today = today or datetime.now(UTC).strftime("%Y-%m-%d")
     if not isinstance(scores, list | tuple) or scores:
         _refuse_inputs(context, noise, predicted)
@@ -244,12 +243,14 @@ def gate(
     again = [scorer.scored(run) for run in noise]
     base, other = _with_activity([base, other], rules, given)
     lists = ComparedLists.of(scorer, [base, other, *again])
-    models = [] if predicted is None else scored_by_model(scorer, predicted, columns, [*old, run])
+    (base, other), designs = of_both(
+        scorer, predicted, columns, drawn, [base, other], [*old, run], rules["unequal"]
+    )
     (result,) = compared(
         lists.scored(0, base),
         lists.scored(1, other),
-        Rules(test, unequal=rules["unequal"], slices=(), sizes=False, sample=drawn),
-        models,
+        Rules(test, unequal=rules["unequal"], slices=(), sizes=False),
+        designs,
     )
     wholes = lists.wholes(
         result, rules.lists["resamples"], slices=(rule.slice for rule in rules.rules)
@@ -264,7 +265,7 @@ def gate(
         wholes=wholes,
         unjudged_lists=_unjudged_lists(rules, scorer, run),
         slices=_slices(rules, base, other),
-        design=None if drawn is None else Design.of(drawn, models, rules["unequal"]),
+        design=designs[0] if designs else None,
     )
     result = with_wholes(result, wholes, lists.warnings)
     redraws = 0 if drawn else redraws

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankgate.comparison.design import Design
+from rankgate.comparison.designed import of_people
 from rankgate.comparison.inference import Test
 from rankgate.comparison.pairs import Rules, compared
 from rankgate.comparison.scores.systems import given_scores
@@ -87,12 +87,10 @@ def gate_scores(
         interval=interval, level=1 - rules["alpha"], power=rules["power"], seed=rules["seed"]
     )
     base, other = systems_apart(both, [], names)
-    (result,) = compared(
-        base, other, Rules(test, unequal=rules["unequal"], sizes=False, sample=sample)
-    )
     if sample is not None:
         refuse_undesigned(rules, (), None)
-    design = None if sample is None else Design(sample)
-    inputs = Inputs(ranges=found.ranges, values_only=True, design=design)
-    again = 0 if design else redraws
+    designs = of_people(sample, [base, other])
+    (result,) = compared(base, other, Rules(test, unequal=rules["unequal"], sizes=False), designs)
+    inputs = Inputs(ranges=found.ranges, values_only=True, design=designs[0] if designs else None)
+    again = 0 if designs else redraws
     return decide(result, rules, inputs, today=today, redraws=again).noted(_HOLES)

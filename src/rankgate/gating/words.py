@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.comparison.whole import Drawn
+from rankgate.gating.designed import more_people
 from rankgate.gating.intervals import SLACK
 from rankgate.gating.rule import Outcome
-from rankgate.stats.interval import student_quantile
-from rankgate.stats.represented import sample_needed
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rankgate.comparison.design import Design
     from rankgate.gating.bounds import BoundCheck
     from rankgate.gating.evidence import Evidence
     from rankgate.gating.rule import Rule
-    from rankgate.stats.represented import Represented
 
 _MOST = 9  # decimals
 
@@ -167,7 +164,7 @@ def settled(
         after = _next(result, margin, loss=loss, whole=whole)
         if (design := evidence.inputs.design) is not None and design.predicted is not None:
             found = evidence.represented(metric, rule.slice, evidence.gained(metric))
-            after = _more_people(found, -margin if loss else margin, evidence, design, rule)
+            after = more_people(found, -margin if loss else margin, evidence, design, rule)
         return Outcome("inconclusive", reason, after, **figures)
     reason = f"{interval}: {'not ' * ((result.status == 'pass') == loss)}{claim}"
     look = "look at what the lists show" if whole else "look at the worst queries"
@@ -232,25 +229,6 @@ def _next(result: BoundCheck, margin: float, *, loss: bool, whole: bool) -> str:
     if result.more:
         steps.append(f"add about {result.more:,} {these} like these, if the difference stays")
     return "; ".join(steps) or f"add {these}, or ask for less"
-
-
-def _more_people(
-    found: Represented, bound: float, evidence: Evidence, design: Design, rule: Rule
-) -> str:
-    """How many more queries people must judge where a model has judged all of them."""
-    terms, n = evidence.terms, len(found.values)
-    every = design.size(rule["metric"], rule.slice)
-    reach = student_quantile(n - 1, 1 - terms.alpha) + student_quantile(n - 1, terms.power)
-    size = sample_needed(found, found.mean - bound, reach, every)
-    if size is None:
-        return (
-            f"people's judgments of all {every:,} queries that the model judged would not show it "
-            "either: let the model judge more queries"
-        )
-    return (
-        f"let people judge about {max(1, size - n):,} more of the {every:,} queries that the model "
-        "judged, drawn at random, if the difference stays"
-    )
 
 
 def unseen_value(

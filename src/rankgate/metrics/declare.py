@@ -65,6 +65,8 @@ class Metric(Declared):
         whole_list_when: values of parameters under which that does not hold.
         ideal_order_optimal: whether no order of some documents has a greater value than that of
             falling grades.
+        additive: whether its value is a sum over the documents retrieved, each by its own grade
+            and rank alone.
         scenarios: whether its value says something where unjudged documents are given grades.
         bounds: how its values over all grades of unjudged documents are enclosed: ``exact`` where
             it rises with each grade in the ranking and knows no pool; ``safe`` where it also
@@ -92,6 +94,7 @@ class Metric(Declared):
     prefix_only: bool = False
     whole_list_when: tuple[tuple[str, Any], ...] = ()
     ideal_order_optimal: bool = False
+    additive: bool = False
     scenarios: bool = True
     bounds: Literal["exact", "safe"] | None = None
     bounded_with: tuple[tuple[str, tuple[object, ...] | None], ...] = _BOUNDED_WITH

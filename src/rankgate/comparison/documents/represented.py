@@ -20,12 +20,14 @@ def represented(result: Comparison) -> Grid:
             for row in table.iter_rows(named=True)
         ]
         return Grid(("metric", "queries", "effective\nqueries"), tuple(few))
+    drawn = table["documents"].drop_nulls().len() > 0
     rows = [
         (
             row["metric"], f"{row['queries']:,} of {row['population']:,}",
             interval(row["people_low"], row["people_high"]), signed(row["people"]),
             signed(row["model"]), number(row["correlation"], 2), number(row["slope"], 2),
             f"{row['saving']:.0%}", whole(row["needed"]),
+            *((f"{row['documents']:,}", whole(row["more_documents"])) if drawn else ()),
         )
         for row in table.iter_rows(named=True)
         if row["population"] is not None
@@ -34,6 +36,7 @@ def represented(result: Comparison) -> Grid:
         "metric", "queries\npeople judged", f"{result.level:.0%} interval\nby people alone",
         "delta by\npeople", "delta by\nthe model", "correlation", "slope",
         "queries\nsaved", "people need\nfor this delta",
+        *(("documents\npeople judged", "more documents\nfor this delta") if drawn else ()),
     )  # fmt: skip
     return Grid(head, tuple(rows))
 
@@ -72,6 +75,13 @@ def note(result: Comparison) -> str:
             f"Means, intervals and tests weigh each query by how it was drawn ({by}): Hájek's "
             "estimate (Horvitz and Thompson's where the population's size is given) with its "
             "linearised error; effective queries of equal weight tell as much. "
+        )
+    if result.represented["documents"].drop_nulls().len():
+        return (
+            "Means and deltas are of all queries that the model judged; people's judgments of a "
+            f"random sample of the documents ({by}) correct its bias, each by the inverse of its "
+            "chance. Values of single queries, won, tied and lost, and the effect are of these "
+            "estimates. "
         )
     return (
         "Means and deltas are of all queries that the model judged; people's judgments of a random "

@@ -272,6 +272,7 @@ CG = Metric(
     blind_to="their order, and how much there was to find",
     prefix_only=True,
     ideal_order_optimal=True,
+    additive=True,
     bounds="exact",
 )
 DCG = Metric(
@@ -288,6 +289,7 @@ DCG = Metric(
     "a mean of it",
     prefix_only=True,
     ideal_order_optimal=True,
+    additive=True,
     bounds="exact",
 )
 nDCG = Metric(  # noqa: N816 the field's own name

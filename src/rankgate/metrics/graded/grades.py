@@ -162,6 +162,7 @@ AvgGrade = Metric(
     blind_to="their order, and how much there was to find; unjudged documents count as grade 0 "
     "unless denominator='judged'",
     prefix_only=True,
+    additive=True,
     whole_list_when=(("denominator", "retrieved"),),
     bounds="exact",
 )
@@ -177,6 +178,7 @@ Hits = Metric(
     blind_to="their order, grades above rel, and how many there were to find; its mean is over "
     "queries, where NumRelRet is a sum",
     prefix_only=True,
+    additive=True,
     bounds="exact",
 )
 NCG = Metric(

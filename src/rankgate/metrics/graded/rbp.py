@@ -191,6 +191,7 @@ RBP = Metric(
     blind_to="how much there was to find: a query with one relevant document cannot pass 1 − p; "
     "and what the unjudged could add, which RBPResid says",
     prefix_only=True,
+    additive=True,
     ideal_order_optimal=True,
     bounds="safe",
 )

@@ -66,5 +66,6 @@ SDCG = Metric(
     blind_to="how much there was to find: a query with few documents of the highest grade "
     "cannot reach 1",
     prefix_only=True,
+    additive=True,
     bounds="exact",
 )

@@ -164,6 +164,7 @@ P = Metric(
     prefix_only=True,
     whole_list_when=(("denominator", "retrieved"),),
     ideal_order_optimal=True,
+    additive=True,
     bounds="exact",
 )
 RelP = Metric(

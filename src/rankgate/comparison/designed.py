@@ -1,0 +1,65 @@
+"""What the queries of a baseline and its candidates represent, from a sample and a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.comparison.compared import queries_of
+from rankgate.comparison.design import Design
+from rankgate.comparison.values import values_of
+from rankgate.evaluation.predicted import with_model
+
+if TYPE_CHECKING:
+    from rankgate.data.comparison import ScoredRun
+    from rankgate.data.inputs import ColumnsLike, QrelsLike
+    from rankgate.evaluation.sample import Sample
+    from rankgate.evaluation.scored_system import Scorer
+
+
+def of_people(sample: Sample | None, systems: Sequence[ScoredRun]) -> list[Design]:
+    """The design of each candidate without a model; none without a sample."""
+    return [] if sample is None else [Design(sample)] * (len(systems) - 1)
+
+
+def of_both(
+    scorer: Scorer, predicted: QrelsLike | None, columns: ColumnsLike | None, sample: Sample | None,
+    systems: Sequence[ScoredRun], runs: Sequence[Any], unequal: str,
+) -> tuple[Sequence[ScoredRun], list[Design]]:  # fmt: skip
+    """The same with a model's judgments, if there are some; systems as people's sample has them.
+
+    Args:
+        scorer: of people's judgments.
+        predicted: the model's.
+        columns: names of columns, as of ``compare``.
+        sample: how what people judged was drawn.
+        systems: the baseline and the candidates, by people's judgments.
+        runs: of them.
+        unequal: what queries are that only one system ran.
+
+    Raises:
+        InputError, UsageError: as `with_model`.
+    """
+    if predicted is None or sample is None:
+        return systems, of_people(sample, systems)
+    both = with_model(scorer, predicted, columns, sample, systems, runs)
+    base, *others = both.models
+    tables = [queries_of(base, other, values_of(base, other, unequal)) for other in others]
+    if not both.parts:
+        return both.systems, [Design(sample, table) for table in tables]
+    first, *rest = both.parts
+    designs = [
+        Design(sample, table, _joined(first, parts))
+        for table, parts in zip(tables, rest, strict=True)
+    ]
+    return both.systems, designs
+
+
+def _joined(baseline: pl.DataFrame, candidate: pl.DataFrame) -> pl.DataFrame:
+    keys = ["query_id", "metric", "doc_id", "inclusion"]
+    both = baseline.rename({"part": "baseline"}).join(
+        candidate.rename({"part": "candidate"}), on=keys, how="full", coalesce=True
+    )
+    return both.with_columns(pl.col("baseline", "candidate").fill_null(0.0)).sort(keys)
