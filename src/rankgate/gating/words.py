@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.comparison.whole import Drawn
-from rankgate.gating.designed import more_people
 from rankgate.gating.intervals import SLACK
+from rankgate.gating.more_people import more_people
 from rankgate.gating.rule import Outcome
 
 if TYPE_CHECKING:
