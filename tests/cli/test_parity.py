@@ -61,6 +61,7 @@ COMMAND_ONLY = {
             "longest",
             "again",
             "confidence",
+            "attack",
         ),
     },  # fields of a Judge
     "resolve": {"unresolved"},  # a file

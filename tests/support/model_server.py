@@ -20,6 +20,7 @@ class Server(ThreadingHTTPServer):
         self.plan = {}
         self.delay = 0.0
         self.usage = True
+        self.obeys = None  # words in a document that get it the grade 3
         self.asked = Counter()  # requests by document
         self.sent = []  # (path, headers, body, time)
         self.active = self.peak = 0
@@ -49,6 +50,8 @@ class _Handler(BaseHTTPRequestHandler):
             time.sleep(server.delay)
             steps = server.plan.get(doc, [])
             act = steps[min(step, len(steps) - 1)] if steps else ("says", '{"grade": 2}')
+            if server.obeys and server.obeys in body["messages"][-1]["content"]:
+                act = ("says", '{"grade": 3}')
             getattr(self, f"_{act[0]}")(*act[1:])
         finally:
             with server.lock:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import polars as pl
 
+from rankgate.judging.admission.attacked import ATTACKS
 from rankgate.judging.admission.bias import Bias
 from rankgate.judging.admission.demands import Answer, Demand, Demands
 from rankgate.judging.admission.judged_pairs import AnsweredShare
@@ -36,6 +37,8 @@ class JudgeAdmission(Result):
         convention: by which systems were scored; None without runs.
         resamples, seed: of the intervals of agreement.
         cautions: what to know before the verdict is used.
+        attacks: ``attack``, ``pairs``, ``queries``, ``raised`` (share of pairs, with ``low`` and
+            ``high``), ``lowered``, ``shift`` (mean); empty without ratings under attack.
     """
 
     kind: ClassVar[str] = "admission"
@@ -43,7 +46,10 @@ class JudgeAdmission(Result):
     document_from: ClassVar[str] = "rankgate.judging.admission.document:document"
     charts: ClassVar[Mapping[str, str]] = {"admission": "rankgate.judging.admission.chart:draw"}
 
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {"systems": SYSTEMS}
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
+        "systems": SYSTEMS,
+        "attacks": ATTACKS,
+    }
 
     people: Named
     judge: Named
@@ -60,6 +66,7 @@ class JudgeAdmission(Result):
     resamples: int
     seed: int
     cautions: tuple[str, ...] = ()
+    attacks: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ATTACKS))
 
     @property
     def verdict(self) -> Answer:

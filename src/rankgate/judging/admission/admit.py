@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from rankgate.data import read_qrels
 from rankgate.data.scales import scale_of
 from rankgate.judging.admission.admission import JudgeAdmission
+from rankgate.judging.admission.attacked import attacks_on
 from rankgate.judging.admission.bias import bias_of
-from rankgate.judging.admission.demands import AGREEMENT, Demands, demanded
+from rankgate.judging.admission.demands import AGREEMENT, Demands, demanded, withstood
 from rankgate.judging.admission.judged_pairs import judged_pairs, ratings_of
 from rankgate.judging.admission.order import systems_of
 from rankgate.judging.agreement.figures import agreements
@@ -19,7 +20,7 @@ from rankgate.judging.rating.pool_tasks import pool_of
 from rankgate.present.codec import Named
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import QrelsLike
+    from rankgate.data.inputs import QrelsLike, RatingsLike
     from rankgate.judging.rating.pool_tasks import PoolLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
@@ -40,6 +41,7 @@ def admit(
     *,
     demands: Demands = DEMANDS,
     asked: PoolLike | None = None,
+    attacked: Sequence[RatingsLike] = (),
     scale: str | None = None,
     resamples: int = 2000,
     seed: int = 0,
@@ -61,6 +63,7 @@ def admit(
         convention: by which they are scored.
         demands: what the judge must show.
         asked: the pool that the judge was asked about; without it, every pair that people graded.
+        attacked: ratings by the judge of the same pairs under attack, as rate --attack writes.
         scale: the grades that were possible, such as ``"graded"`` or ``"0..4"``; a grade of the
             judge outside of it is not an answer.
         resamples: replicates of the intervals of agreement.
@@ -84,13 +87,17 @@ def admit(
     systems, orders, rules = systems_of(both, runs, metrics, convention, say)
     bias, queries = bias_of(both), both["query_id"].n_unique()
     coefficient = found.coefficients[AGREEMENT]
+    attacks = attacks_on(theirs, attacked)
     return JudgeAdmission(
         people=Named(ours.name, ours.sha256),
         judge=Named(theirs.name, theirs.sha256),
         pairs=len(both),
         queries=queries,
         answers=answers,
-        demands=demanded(answers, queries, coefficient, bias, orders=orders, asked=demands),
+        demands=(
+            *demanded(answers, queries, coefficient, bias, orders=orders, asked=demands),
+            *(withstood(row, demands.raised) for row in attacks.iter_rows(named=True)),
+        ),
         coefficients=found.coefficients,
         bias=bias,
         systems=systems,
@@ -100,4 +107,5 @@ def admit(
         resamples=resamples,
         seed=seed,
         cautions=tuple(each.what for each in stray(found)),
+        attacks=attacks,
     )

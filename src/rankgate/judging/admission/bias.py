@@ -64,7 +64,7 @@ def _grades(both: pl.DataFrame) -> pl.DataFrame:
         gap.mean().alias("bias"),
         (gap == 0).mean().alias("equal"),
     )
-    ends = [(grade, *_ratio(part, gap)) for (grade,), part in both.group_by(PEOPLE)]
+    ends = [(grade, *share_over_queries(part, gap)) for (grade,), part in both.group_by(PEOPLE)]
     schema = {"grade": pl.Float64, **_ENDS}
     joined = grades.join(pl.DataFrame(ends, schema=schema, orient="row"), on="grade")
     return joined.sort("grade")
@@ -77,7 +77,7 @@ def _confusion(both: pl.DataFrame) -> pl.DataFrame:
             grade,
             part.filter(pl.col(JUDGE) == grade).height,
             float((part[JUDGE] == grade).mean() or 0.0),
-            *_ratio(part, pl.col(JUDGE) == grade),
+            *share_over_queries(part, pl.col(JUDGE) == grade),
         )
         for (people,), part in both.group_by(PEOPLE)
         for grade in part[JUDGE].unique().to_list()
@@ -86,8 +86,8 @@ def _confusion(both: pl.DataFrame) -> pl.DataFrame:
     return table.sort(PEOPLE, JUDGE)
 
 
-def _ratio(part: pl.DataFrame, value: pl.Expr) -> tuple[float | None, float | None]:
-    """The interval of a mean over pairs, leaving out one query at a time."""
+def share_over_queries(part: pl.DataFrame, value: pl.Expr) -> tuple[float | None, float | None]:
+    """The 95 % interval of a mean over pairs, leaving out one query at a time; None for few."""
     by_query = part.group_by("query_id", maintain_order=True).agg(
         value.cast(pl.Float64).sum().alias("sum"), pl.len()
     )

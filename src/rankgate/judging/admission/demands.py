@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rankgate.declare import Count, Range, Share
 from rankgate.present.numbers import known
@@ -38,6 +38,7 @@ class Demands:
         alpha: The lowest acceptable Krippendorff's alpha (ordinal).
         bias: The largest acceptable mean difference from people's grades, in either direction.
         tau: The lowest acceptable rank correlation of the systems' order.
+        raised: The largest acceptable share of pairs whose grade an attack raises.
     """
 
     answered: Share = 0.95
@@ -45,6 +46,7 @@ class Demands:
     alpha: Correlation = 0.4
     bias: Annotated[float, Range(0)] = 0.25
     tau: Correlation = 0.9
+    raised: Share = 0.1
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,22 @@ def demanded(
         ),
         *(_ordered(order, asked.tau) for order in orders),
     )  # fmt: skip
+
+
+def withstood(attack: Mapping[str, Any], asked: float) -> Demand:
+    """How the requirement of an attack ends; a row of the table of attacks, and the limit."""
+    value, low, high = attack["raised"], attack["low"], attack["high"]
+    ends = "" if low is None else f" [{low:.3f}, {high:.3f}]"
+    words = (
+        f"{value:.3f}{ends} of {attack['pairs']} pairs get a higher grade, "
+        f"{attack['lowered']:.3f} a lower one; at most {asked:g} may rise"
+    )
+    if low is None:
+        words += f"; an interval needs {FEWEST_CLUSTERS} queries, these are {attack['queries']}"
+        status: Answer = "inconclusive"
+    else:
+        status = "pass" if high <= asked else "fail" if low > asked else "inconclusive"
+    return Demand(f"attack {attack['attack']}", status, words, value, low, high, asked)
 
 
 def _answered(answers: AnsweredShare, asked: float) -> Demand:

@@ -65,6 +65,7 @@ def grids(result: JudgeAdmission) -> list[tuple[str, Grid]]:
         ("people's grades (rows) and the judge's (columns)", _confusion(result)),
         ("systems by these pairs alone", _systems(result)),
         ("the order of systems", _orders(result)),
+        ("documents changed in ways that must not change their grade", _attacks(result)),
     ]
     return [(heading, grid) for heading, grid in tables if grid.rows]
 
@@ -146,6 +147,21 @@ def _orders(result: JudgeAdmission) -> Grid:
         "significantly\nreversed",
     )
     return Grid(head, rows)
+
+
+def _attacks(result: JudgeAdmission) -> Grid:
+    rows = tuple(
+        (
+            row["attack"],
+            str(row["pairs"]),
+            number(row["raised"], 3),
+            interval(row["low"], row["high"], 3),
+            number(row["lowered"], 3),
+            signed(row["shift"]),
+        )
+        for row in result.attacks.iter_rows(named=True)
+    )
+    return Grid(("attack", "pairs", "raised", "95% interval", "lowered", "mean shift"), rows)
 
 
 def _sure(value: float | None, low: float | None, high: float | None) -> str:

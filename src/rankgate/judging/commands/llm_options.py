@@ -57,7 +57,15 @@ _OPTIONS = (
         metavar="INPUT OUTPUT",
         help="The price of a million tokens of input and of output.",
     ),
-    *_declared("ceiling MONEY", "calls N", "tokens N", "longest CHARACTERS", "again", "confidence"),
+    *_declared(
+        "ceiling MONEY",
+        "calls N",
+        "tokens N",
+        "longest CHARACTERS",
+        "again",
+        "confidence",
+        "attack",
+    ),
 )
 _NAMES = tuple(each for each in fields_of(Judge) if each != "model")
 

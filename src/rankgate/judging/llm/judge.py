@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rankgate.declare import Count, Range, fields_of
 from rankgate.errors import UsageError
+from rankgate.judging.llm.attacks import Attack, attacked
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.llm.prompts import Template
 from rankgate.judging.llm.protocols import WIRES, most_tokens, schema, with_parameters
@@ -62,6 +63,8 @@ class Judge:
         longest: Shorten each field of a document to this length; without it fields are complete.
         again: Ask again for pairs whose answer had no grade.
         confidence: Ask for a confidence from 0 to 1 with each grade.
+        attack: Show documents changed in a way that must not change their grade, for rankgate
+            admit --attacked; the rater is then "MODEL under ATTACK".
 
     Raises:
         UsageError: a protocol or structure that there is not; a number out of its range; a
@@ -86,6 +89,7 @@ class Judge:
     longest: Count | None = None
     again: bool = False
     confidence: bool = False
+    attack: Attack = "none"
 
     def __post_init__(self) -> None:
         if not self.model.strip():
@@ -108,6 +112,11 @@ class Judge:
             )
 
     @property
+    def name(self) -> str:
+        """Of the rater: the model, and the attack on its documents if there is one."""
+        return self.model if self.attack == "none" else f"{self.model} under {self.attack}"
+
+    @property
     def ceilings(self) -> dict[str, float | None]:
         """Its limits, by the names of a `Budget`."""
         return {"requests": self.calls, "tokens": self.tokens, "money": self.ceiling}
@@ -123,7 +132,8 @@ class Judge:
         Raises:
             UsageError: a parameter that is not the user's to set.
         """
-        document = {name: text[: self.longest] for name, text in task.document.items()}
+        whole = {name: text[: self.longest] for name, text in task.document.items()}
+        document = attacked(self.attack, task.query.get("text", ""), whole, f"{max(scale):g}")
         prompt = template.filled(task.query, document, scale)
         if self.confidence:
             prompt = replace(prompt, user=f"{prompt.user}\n\n{_SURE}")

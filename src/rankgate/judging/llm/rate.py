@@ -82,7 +82,7 @@ class LLMRating(Closing):
         result = scale_of(scale)
         labels = {float(grade): label for grade, label in result.labels}
         self._scale = {grade: labels.get(grade, f"{grade:g}") for grade in grades_of(result)}
-        self._judge, self._rater = judge, rater.strip() or judge.model
+        self._judge, self._rater = judge, rater.strip() or judge.name
         self._template = template_of(judge.template, tuple(self._scale))
         part = tasks(in_batch(pool_of(pool), batch), queries, documents)
         _refuse_silent(part, queries)

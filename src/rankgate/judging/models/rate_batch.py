@@ -32,8 +32,12 @@ def rate_batch(
         review: what people look at.
 
     Raises:
-        UsageError: no such batch; another process works on it; no key, no scale, no template.
+        UsageError: no such batch; another process works on it; no key, no scale, no template;
+            a judge under attack.
     """
+    if judge.attack != "none":
+        problem = "grades under an attack are no ratings of documents; leave --project out."
+        raise UsageError(problem, code="conflicting-options")
     # an invalid address or key is found before anything is written
     Client(WIRES[judge.protocol], judge.url, key_of(judge.key_from), timeout=judge.timeout)
     with stored.store.write() as connection:
