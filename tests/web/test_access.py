@@ -18,6 +18,9 @@ NAMES = {
     "secret": "x",
     "name": "rankgate.css",
     "judgments": "none",
+    "record": "none",
+    "table": "none",
+    "chart": "none",
 }
 REFUSED = {401, 403, 404}
 

@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route as Mounted
 
 from rankgate.judging.models.queue import ModelQueue
-from rankgate.web.endpoint import Endpoint, wants_json
+from rankgate.web.endpoint import Endpoint, Form, wants_json
 from rankgate.web.headers import secured
 from rankgate.web.limits import Buckets
 from rankgate.web.measures import Measures
@@ -44,11 +44,13 @@ def create(config: Config, shared: SharedBuckets | None = None) -> Starlette:
     named = {each.name: each for each in ROUTES}
     mounted = []
     for route in ROUTES:
-        twins = [(route.path, False)]
+        twins: list[tuple[str, Form]] = [(route.path, "html")]
         if route.scope is not None and twin(route):
-            twins.insert(0, (f"{route.path}.json", True))
-        for path, as_json in twins:
-            endpoint = Endpoint(route, named, config, buckets, as_json)
+            twins.insert(0, (f"{route.path}.json", "json"))
+        if route.tabular:
+            twins.insert(0, (f"{route.path}.csv", "csv"))
+        for path, form in twins:
+            endpoint = Endpoint(route, named, config, buckets, form)
             mounted.append(Mounted(path, endpoint.__call__, methods=[route.method]))
     measures = Measures(config.store)
     mounted.append(Mounted(PATH, metrics(config, buckets, measures), methods=["GET"]))

@@ -9,14 +9,15 @@ import secrets
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote, urlencode
 
 from anyio import to_thread
 from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
 from starlette.responses import Response
 
 from rankgate.errors import RankgateError
+from rankgate.present.forms import as_csv
 from rankgate.web import access
 from rankgate.web.asked import Asked, Upload, Who
 from rankgate.web.fields import checked
@@ -29,8 +30,11 @@ if TYPE_CHECKING:
     from starlette.datastructures import UploadFile
     from starlette.requests import Request
 
+    from rankgate.present.document import PlainRows
     from rankgate.web.config import Config
     from rankgate.web.limits import Buckets, SharedBuckets
+
+Form = Literal["html", "json", "csv"]
 
 _LOG = logging.getLogger("rankgate.web")
 
@@ -59,18 +63,18 @@ class Endpoint:
         routes: every route by name, for forms on pages.
         config: of the server.
         buckets: how often clients ask.
-        json: whether the reply is JSON.
+        form: of the reply; a page is JSON for programs all the same.
     """
 
     route: Route
     routes: Mapping[str, Route]
     config: Config
     buckets: Buckets | SharedBuckets
-    json: bool
+    form: Form
 
     async def __call__(self, request: Request) -> Response:
         """Answer a request."""
-        as_json = self.json or wants_json(request)
+        as_json = self.form != "html" or wants_json(request)
         sent: dict[str, Any] = {}
         who = Who()
         try:
@@ -166,6 +170,8 @@ class Endpoint:
             response = Response(status_code=303, headers={"location": reply.address})
         elif isinstance(reply, Done):
             response = self._done(request, who, reply, as_json=as_json)
+        elif self.form == "csv" and reply.rows is not None:
+            return self._file(_sheet(reply.rows, request.url.path))
         elif as_json:
             response = Response(plain(reply.data), reply.status, media_type="application/json")
         else:
@@ -211,6 +217,7 @@ class Endpoint:
             "routes": self.routes,
             "title": self.route.title,
             "here": request.url.path,
+            "search": _search(request),
             "who": who,
             "csrf": who.session.csrf if who.session else request.cookies.get(FORM, ""),
             "done": done.title if done else "",
@@ -242,6 +249,18 @@ class Endpoint:
             html = rendered("refused.html", **values)
             response = Response(html, refused.status, headers, "text/html")
         return secured(response, self.config)
+
+
+def _sheet(rows: PlainRows, path: str) -> Sent:
+    """The main table of a page, for spreadsheets."""
+    words = as_csv.written(rows.head, rows.rows)
+    return Sent(words.encode(), "text/csv; charset=utf-8", path.rpartition("/")[2])
+
+
+def _search(request: Request) -> str:
+    """The values in the address, for links to the twins of a page."""
+    given = [(name, value) for name, value in request.query_params.multi_items() if name != "done"]
+    return urlencode(given, quote_via=quote)
 
 
 def _refusal(error: RankgateError) -> Refused:

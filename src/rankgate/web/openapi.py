@@ -50,6 +50,11 @@ def description(routes: Iterable[Route]) -> dict[str, Any]:
         path = _PARAMETER.sub(r"{\1}", route.path)
         path = f"{path}.json" if twin(route) else path
         paths.setdefault(path, {})[route.method.lower()] = _operation(route)
+        if route.tabular:
+            sheet = _operation(route)
+            sheet["operationId"] += "-csv"
+            sheet["responses"]["200"]["content"] = {"text/csv": {"schema": {"type": "string"}}}
+            paths[f"{path.removesuffix('.json')}.csv"] = {"get": sheet}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -107,6 +112,9 @@ def _needs(route: Route) -> str:
 
 
 def _content(route: Route) -> dict[str, Any]:
+    for suffix, media in (("svg", "image/svg+xml"), ("png", "image/png")):
+        if route.path.endswith(f".{suffix}"):
+            return {media: {"schema": {"type": "string"}}}
     if route.path.endswith("/file"):
         return {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
     return {"application/json": {"schema": {"type": "object"}}}

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankgate.present.document import PlainRows
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,7 @@ class Page:
         status: of HTTP.
         images: origins from which it may load images.
         cookies: to set.
+        rows: its main table, which its twin in CSV has.
     """
 
     template: str
@@ -26,6 +30,7 @@ class Page:
     status: int = 200
     images: tuple[str, ...] = ()
     cookies: Mapping[str, str | None] = field(default_factory=dict)
+    rows: PlainRows | None = None
 
 
 @dataclass(frozen=True)

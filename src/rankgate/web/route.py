@@ -65,6 +65,7 @@ class Route:
         title: in a few words, also on its button.
         fields: what is sent.
         scope: that a token needs; None is that no token may.
+        tabular: whether its page has a twin in CSV.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Route:
     title: str
     fields: tuple[Field, ...] = ()
     scope: str | None = "read"
+    tabular: bool = False
 
     @property
     def has_file(self) -> bool:

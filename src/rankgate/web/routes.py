@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.judging.resolution.resolve import rules
+from rankgate.web.dashboard_routes import DASHBOARD
 from rankgate.web.model_routes import MODELS
 from rankgate.web.openapi import document
 from rankgate.web.pages import (
@@ -123,8 +124,6 @@ _ACCOUNT = (
 )  # fmt: skip
 
 _PROJECTS = (
-    Route("home", "GET", "/", SIGNED_IN, projects.listed, "Projects", scope=None),
-    Route("projects", "GET", "/projects", SIGNED_IN, projects.listed, "Projects"),
     Route("project-add", "POST", "/projects", ADMIN, projects.add, "Make a project",
           (Field("name", "Name in addresses", required=True, most=63,
                  help="Lower case letters, digits and - . _"),
@@ -132,7 +131,6 @@ _PROJECTS = (
            Field("scale", "Scale", default="graded", most=200,
                  help="binary, graded (0 to 3), a range such as 0..4, or a list: 0,1,10,100")),
           scope="admin"),
-    Route("project", "GET", "/projects/{project}", VIEW, projects.overview, "Overview"),
     Route("log", "GET", "/projects/{project}/log", MANAGE, projects.log, "Log",
           (Field("before", "Before", "whole"),), scope="manage"),
     Route("setup", "GET", "/projects/{project}/setup", MANAGE, projects.setup,
@@ -224,6 +222,7 @@ def _described(asked: Asked) -> Sent:  # noqa: ARG001 - as every handler
 
 
 ROUTES: tuple[Route, ...] = (
-    *_ACCOUNTS, *_ACCOUNT, *_RATING, *_RESULTS, *_PROJECTS, *FILES, *WORK, *MODELS, *REMOTE,
+    *_ACCOUNTS, *_ACCOUNT, *DASHBOARD, *_RATING, *_RESULTS, *_PROJECTS, *FILES, *WORK, *MODELS,
+    *REMOTE,
     Route("openapi", "GET", "/openapi.json", SIGNED_IN, _described, "The REST API"),
 )  # fmt: skip

@@ -48,6 +48,8 @@ PICTURES = (
     f"{swaps('figure.picture ')}"
 )
 """The style of charts on pages."""
+_SHEETS = ("csv", "json")
+"""The files of a table."""
 _MANY = 8  # parts, from which on a page has a list of contents
 
 
@@ -162,7 +164,7 @@ def _table(table: Table, anchor: str, links: Links) -> str:
         spans=table.spans,
         links=places,
         clear=table.clear,
-    ) + _files(table.heading or "table", anchor, links.tables, ("csv", "json"))
+    ) + _files(table.heading or "table", anchor, links.tables, _SHEETS)
     if table.folded:
         return folded(table.heading, inside)
     return f"<h3>{safe(table.heading)}</h3>{inside}" if table.heading else inside
@@ -205,6 +207,8 @@ def _query(query: ListPair, links: Links) -> str:
     change = f'<span class="n">{safe(query.change)}</span>'
     top = f"<b><bdi>{safe(query.query_id)}</bdi></b> {text} {change}"
     inside = side_by_side(query) if query.ranks else paragraph("Neither system returned anything.")
+    if query.ranks:
+        inside += _files(f"both lists of {query.query_id}", query.anchor, links.tables, _SHEETS)
     if place := links.query(query.query_id):
         words = f"All about query {safe(query.query_id)}"
         inside += f'<p class="files"><a href="{safe(place)}">{words}</a></p>'

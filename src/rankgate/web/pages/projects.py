@@ -32,6 +32,7 @@ def listed(asked: Asked) -> Page:
         limit = asked.who.token.project if asked.who.token else None
         rows = [
             {
+                "id": each.id,
                 "name": each.name,
                 "title": each.title,
                 "description": each.description,

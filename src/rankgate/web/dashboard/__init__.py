@@ -1,0 +1,1 @@
+"""Pages of recorded results: overview, records, queries, trends, comments."""

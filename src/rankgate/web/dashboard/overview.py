@@ -1,0 +1,156 @@
+"""The overview of a project, verdict first, and the list of projects with their state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rankgate.store.kept import judgments
+from rankgate.store.records import alerts, annotations, records, search, series
+from rankgate.store.records.search import RecordFilter
+from rankgate.store.rows import now
+from rankgate.web.dashboard.found import kind_word, result_of, view
+from rankgate.web.dashboard.lines import Line
+from rankgate.web.fresh import Fresh
+from rankgate.web.pages import projects
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.store.records.records import Record
+    from rankgate.store.records.series import Point
+    from rankgate.web.asked import Asked
+    from rankgate.web.replies import Page
+
+_LINES = 12
+"""Trends on the overview."""
+
+_POINTS = 40
+"""The latest records that trends on the overview show."""
+
+_LATEST = 8
+"""Records, alerts and annotations on the overview."""
+
+_fresh: Fresh[dict[str, Any]] = Fresh()
+
+
+def page(asked: Asked) -> Page:
+    """The last gate with its rules, trends, alerts, judgments; then the work of raters."""
+    found = projects.overview(asked)
+    with asked.store.read() as connection:
+        quality = _fresh.get(asked, lambda: _quality(connection, asked))
+    plain = {name: each for name, each in quality.items() if name != "lines"}
+    trends = [{"name": e.name, "value": e.value, "change": e.change} for e in quality["lines"]]
+    data = {**found.data, "quality": plain | {"trends": trends}}
+    extra = {"lines": quality["lines"], "kind_word": kind_word}
+    return replace(found, template="overview.html", data=data, extra=extra)
+
+
+def _quality(connection: Connection, asked: Asked) -> dict[str, Any]:
+    project = asked.project.id
+    latest = records.listed(connection, project, most=_LATEST)
+    gate = next(iter(_gates(connection, project, most=1)), None)
+    open_alerts = [
+        each for state in ("open", "acknowledged")
+        for each in alerts.listed(connection, project, state=state, most=_LATEST)
+    ]  # fmt: skip
+    noted = annotations.listed(connection, project)[-_LATEST:]
+    return {
+        "records": records.count(connection, project),
+        "latest": [view(each) for each in latest],
+        "evaluated_at": latest[0].evaluated_at if latest else None,
+        "days": None if not latest else (now() - latest[0].evaluated_at).days,
+        "gate": None if gate is None else view(gate),
+        "rules": [] if gate is None else _rules(asked, gate),
+        "alerts": [
+            {"id": e.id, "rule": e.rule, "message": e.message, "state": e.state, "count": e.count,
+             "first_at": e.first_at, "last_at": e.last_at} for e in open_alerts
+        ],
+        "annotations": [
+            {"at": e.at, "kind": e.kind, "text": e.text, "metric": e.metric} for e in noted[::-1]
+        ],
+        "judgments": _judgments(connection, asked, latest),
+        "lines": _trends(connection, project),
+    }  # fmt: skip
+
+
+def _gates(connection: Connection, project: int, *, most: int) -> list[Record]:
+    """The latest records with a verdict."""
+    return search.found(connection, project, RecordFilter(judged=True), most=most)
+
+
+def _rules(asked: Asked, gate: Record) -> list[dict[str, Any]]:
+    """Each rule of a verdict with its figures."""
+    result: Any = result_of(asked, gate)
+    rules = getattr(result, "rules", ())
+    return [each.to_dict() for each in rules if hasattr(each, "to_dict")]
+
+
+def _trends(connection: Connection, project: int) -> list[Line]:
+    """The first metrics of the systems that were evaluated last, as small lines."""
+    latest = records.listed(connection, project, most=_POINTS)
+    if not latest:
+        return []
+    points = series.points(connection, project, since=latest[-1].evaluated_at)
+    by_name: dict[tuple[str, str], list[Point]] = {}
+    for each in points:
+        by_name.setdefault((each.metric, each.system), []).append(each)
+    order = sorted(by_name.items(), key=lambda item: (-len(item[1]), item[0]))
+    day = latest[0].evaluated_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    moving = [item for item in order if item[1][-1].evaluated_at >= day]
+    return [_line(metric, system, some) for (metric, system), some in (moving or order)[:_LINES]]
+
+
+def _line(metric: str, system: str, points: list[Point]) -> Line:
+    found = Line.of(f"{metric} of {system}" if system else metric,
+                    [(each.evaluated_at, each.value) for each in points])  # fmt: skip
+    return replace(found, metric=metric, system=system, better=points[-1].higher_is_better)
+
+
+def _judgments(connection: Connection, asked: Asked, latest: list[Record]) -> dict[str, Any] | None:
+    """The age of the latest judgments, and the share that they cover of the last run."""
+    found = judgments.listed(connection, asked.project.id)
+    newest = found[-1] if found else None
+    share = next((each for each in (_coverage(asked, one) for one in latest) if each), None)
+    if newest is None and share is None:
+        return None
+    return {
+        "name": newest.name if newest else None,
+        "rows": newest.rows if newest else None,
+        "created_at": newest.created_at if newest else None,
+        "days": (now() - newest.created_at).days if newest else None,
+        "judged": share,
+    }
+
+
+def _coverage(asked: Asked, record: Record) -> dict[str, float] | None:
+    """Shares of judged documents by depth, as a record of values has them."""
+    if record.kind != "evaluation":
+        return None
+    result: Any = result_of(asked, record)
+    runs = getattr(result, "runs", ())
+    judged = runs[-1].counts.judged_at if runs else {}
+    return {str(k): value for k, value in judged.items() if value is not None} or None
+
+
+def listed(asked: Asked) -> Page:
+    """The projects of the user, each with its last verdict and its open alerts."""
+    found = projects.listed(asked)
+    with asked.store.read() as connection:
+        rows = [
+            each | (_state(connection, each["id"]) if each["role"] != "rater" else {})
+            for each in found.data["projects"]
+        ]
+    return replace(found, data={"projects": rows})
+
+
+def _state(connection: Connection, project: int) -> dict[str, Any]:
+    latest = next(iter(records.listed(connection, project, most=1)), None)
+    gate = next(iter(_gates(connection, project, most=1)), None)
+    return {
+        "verdict": gate.verdict if gate else None,
+        "gated_at": gate.evaluated_at if gate else None,
+        "evaluated_at": latest.evaluated_at if latest else None,
+        "records": records.count(connection, project),
+        "alerts": len(alerts.listed(connection, project, state="open")),
+    }

@@ -1,0 +1,116 @@
+"""A project with a history of made evaluations, comparisons and gates, and all they are made of."""
+
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+
+from rankgate.comparison.compare import compare
+from rankgate.data import read_qrels, read_run
+from rankgate.data.digest import digest
+from rankgate.evaluation.evaluate import evaluate
+from rankgate.gating.gate import gate
+from rankgate.store.kept import judgments, runs
+from rankgate.store.material import documents, queries
+from rankgate.store.records import alerts, annotations, records
+from rankgate.store.records.new_record import NewRecord, Value
+
+METRICS = ["nDCG@10", "P@5", "RR"]
+BEGIN = datetime(2026, 3, 1, 6, 0, tzinfo=UTC)
+QRELS = {f"q{i:02}": {f"p{j}": (i + j) % 4 for j in range(8)} for i in range(24)}
+
+
+def run_of(shift, bad=()):
+    """Rankings that grow better with the shift; some queries are reversed."""
+    found = {}
+    for i, query in enumerate(QRELS):
+        grades = QRELS[query]
+        scores = {doc: grade * shift + (3 * i + 5 * int(doc[1:])) % 7
+                  for doc, grade in grades.items()}  # fmt: skip
+        found[query] = {doc: -s for doc, s in scores.items()} if query in bad else scores
+    return found
+
+
+def values_of(evaluation):
+    """Values per query as a record has them."""
+    wide = evaluation.values.pivot(on="metric", index=["run", "query_id"], values="value")
+    return wide.rename({"run": "system"})
+
+
+def new_record(result, values, per_query, at, **more):
+    """A result with its figures."""
+    ids = per_query.select(pl.col("query_id").unique().sort()) if per_query is not None else None
+    return NewRecord(
+        result, at, values=tuple(values), per_query=per_query,
+        queries_sha256="" if ids is None else digest(ids), **more,
+    )  # fmt: skip
+
+
+def evaluated(store, project, name, run, at, qrels=None, **more):
+    """Evaluate a run, keep it, and record the values."""
+    graded, own = read_qrels(qrels or QRELS), read_run(run)
+    found = evaluate(graded, {name: own}, METRICS)
+    per_query = values_of(found)
+    means = found.means.row(0, named=True)
+    figures = [Value(m, name, means[m], means[m] - 0.03, means[m] + 0.03, len(per_query))
+               for m in METRICS]  # fmt: skip
+    with store.write() as connection:
+        kept = runs.add(connection, store.blobs, project, own, name=f"{name} {at:%Y-%m-%d}")
+        made = new_record(
+            found.to_dict(), figures, per_query, at, name=f"{name} {at:%d %B}", system=name,
+            convention="trec", convention_hash=found.convention["hash"],
+            qrels_sha256=graded.sha256, inputs={"runs": {name: kept.sha256}}, **more,
+        )  # fmt: skip
+        return records.add(connection, store.blobs, project, made).record
+
+
+def history(store, project, *, days=8):
+    """A history: evaluations day by day, a comparison, a gate, a regression, an alert, a note."""
+    graded = read_qrels(QRELS)
+    with store.write() as connection:
+        judgments.add(connection, store.blobs, project, graded, name="graded")
+        texts = [f"words of {query} <b>&" for query in QRELS]
+        queries.add(connection, project, pl.DataFrame({"query_id": list(QRELS), "text": texts}))
+        ids = [f"p{j}" for j in range(8)]
+        fields = {"doc_id": ids, "title": [f"title of {each}" for each in ids],
+                  "body": ["a longer text"] * 8}  # fmt: skip
+        documents.add(connection, project, pl.DataFrame(fields))
+        annotations.add(connection, project, at=BEGIN + timedelta(days=days - 2), kind="deploy",
+                        text="new analyser", actor="ann")  # fmt: skip
+    bad = list(QRELS)[:9]
+    for day in range(days):
+        run = run_of(day / 3, bad if day == days - 1 else ())
+        last = evaluated(store, project, "shop", run, BEGIN + timedelta(days=day), branch="main",
+                         revision=f"{day:040x}", labels={"stage": "nightly"})  # fmt: skip
+    with store.write() as connection:
+        alerts.fire(
+            connection, project, "fell", rule="nDCG@10 fell", record=last.id, system="shop",
+            message="nDCG@10 of shop fell by 0.2", metric="nDCG@10",
+        )  # fmt: skip
+    return {"evaluation": last, **judged(store, project, days)}
+
+
+def judged(store, project, days):
+    """A comparison and a gate of the last two days."""
+    old, new = run_of((days - 2) / 3), run_of((days - 1) / 3, list(QRELS)[:9])
+    graded = read_qrels(QRELS)
+    pair = {"before": old, "after": new}
+    both = compare(graded, old, new, METRICS)
+    verdict = gate(graded, old, new, record=False)
+    per_query = values_of(evaluate(graded, {n: read_run(r) for n, r in pair.items()}, METRICS))
+    named = {"baseline": "before", "candidate": "after"}
+    found = {}
+    with store.write() as connection:
+        inputs = {"runs": {}}
+        for name, run in pair.items():
+            kept = runs.add(connection, store.blobs, project, read_run(run), name=name)
+            inputs["runs"][name] = kept.sha256
+        for kind, result in (("comparison", both.to_dict(lists=True)),
+                             ("verdict", verdict.to_dict() | named)):  # fmt: skip
+            made = new_record(
+                result, [], per_query, BEGIN + timedelta(days=days, hours=len(found)),
+                name=f"after against before ({kind})", system="after", convention="trec",
+                convention_hash=verdict.convention["hash"], qrels_sha256=graded.sha256,
+                inputs=inputs, branch="main", verdict=result.get("verdict"),
+            )  # fmt: skip
+            found[kind] = records.add(connection, store.blobs, project, made).record
+    return found
