@@ -23,7 +23,8 @@ def section(verdict: Verdict) -> Section:
         margin, smallest = (decimal(value) for value in (found.margin, found.mde))
         rows.append(
             (f"{SIGNS[found.status]} {found.status}", rule.id, rule.kind,
-             str(rule.get("metric") or ""), rule.slice or "", "" if found.n is None else f"{found.n:,}",
+             str(rule.get("metric") or ""), rule.slice or "",
+             "" if found.n is None else f"{found.n:,}",
              signed(found.delta), interval(found.low, found.high), margin, smallest)
         )  # fmt: skip
     head = ("status", "rule", "kind", "metric", "slice", "queries", "change", "interval", "margin",

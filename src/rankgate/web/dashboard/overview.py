@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.store.kept import judgments
-from rankgate.store.records import alerts, annotations, records, search, series
+from rankgate.store.records import alerts, records, search, series
+from rankgate.store.records import annotations as noted
 from rankgate.store.records.search import RecordFilter
 from rankgate.store.rows import now
 from rankgate.web.dashboard.found import kind_word, result_of, view
@@ -54,7 +55,7 @@ def _quality(connection: Connection, asked: Asked) -> dict[str, Any]:
         each for state in ("open", "acknowledged")
         for each in alerts.listed(connection, project, state=state, most=_LATEST)
     ]  # fmt: skip
-    noted = annotations.listed(connection, project)[-_LATEST:]
+    events = noted.listed(connection, project)[-_LATEST:]
     return {
         "records": records.count(connection, project),
         "latest": [view(each) for each in latest],
@@ -67,7 +68,7 @@ def _quality(connection: Connection, asked: Asked) -> dict[str, Any]:
              "first_at": e.first_at, "last_at": e.last_at} for e in open_alerts
         ],
         "annotations": [
-            {"at": e.at, "kind": e.kind, "text": e.text, "metric": e.metric} for e in noted[::-1]
+            {"at": e.at, "kind": e.kind, "text": e.text, "metric": e.metric} for e in events[::-1]
         ],
         "judgments": _judgments(connection, asked, latest),
         "lines": _trends(connection, project),
