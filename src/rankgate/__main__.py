@@ -13,7 +13,7 @@ def main() -> None:
     """Run a command; an interrupt while its modules are imported ends it quietly, too."""
     sys.unraisablehook = _report_unraisable
     gc.set_threshold(_NEW_OBJECTS)  # imports make many objects and no garbage
-    atexit.register(gc.freeze)  # no last search: the system takes all memory back
+    atexit.register(_freeze)
     try:
         from rankgate.cli import main as run
         from rankgate.cli.limited import watched
@@ -25,6 +25,15 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("rankgate: interrupted.\n")
         sys.exit(130)
+
+
+def _freeze() -> None:
+    """No last search for garbage, as the system takes all memory back.
+
+    DuckDB reports objects that are left at the end as leaks, so that its own are searched for.
+    """
+    if "_duckdb" not in sys.modules:
+        gc.freeze()
 
 
 def _report_unraisable(error: sys.UnraisableHookArgs) -> None:

@@ -10,7 +10,7 @@ from scipy import stats
 from online.arms import START, log
 from rankgate import online
 from rankgate.errors import InputError, UsageError
-from rankgate.online.experiments.effect import always_valid
+from rankgate.online.experiments.effect import always_valid, relative_error
 from rankgate.online.experiments.means import compared
 from rankgate.online.experiments.moments import Moments
 from support.wording import raises
@@ -150,6 +150,10 @@ def test_growthbook():
     ends = [found.relative_low, found.relative_high, found.low, found.high]
     assert ends == pytest.approx([-0.03526, 1.44989, 0.04538, 0.53462], abs=6e-6)
     assert found.p_value == pytest.approx(0.02016, abs=5e-6)
+    errors = (one[0].se, one[1].se)
+    error = relative_error(found.control, found.treatment, errors)
+    assert error == pytest.approx(0.37879, abs=5e-6)
+    assert 2 * stats.t.sf(found.relative / error, found.n - 2) == pytest.approx(0.06191, abs=2e-5)
     two = growthbook(1396.87, 52377.9767, 3000), growthbook(2422.7, 134698.29, 3461)
     watched = always_valid(compared(*two, relative="delta"), 0.95, 1000)
     assert watched.relative == pytest.approx(0.50336, abs=5e-6)

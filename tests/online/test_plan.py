@@ -1,6 +1,8 @@
 """Plans of experiments against experiments."""
 
 import json
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -17,6 +19,7 @@ pytest.importorskip("ibis", reason="the extra online is not installed")
 def test_units_of_a_click_rate():
     found = units_per_arm((0.10 * 0.90, 0.105 * 0.895), 0.005)
     assert found == pytest.approx(57_760, abs=1)
+    assert found == pytest.approx(57_756, rel=1e-4)  # by the arcsine, statsmodels 0.15
     deviation = (0.10 * 0.90 / 2 + 0.105 * 0.895 / 2) ** 0.5
     assert detectable(deviation, 2 * found, 0.5) == pytest.approx(0.005)
     assert detectable(1.0, 1000, 0.1) == pytest.approx(detectable(1.0, 1000, 0.5) * 5 / 3)
@@ -60,6 +63,31 @@ def test_the_kpi_that_moves_first_comes_first():
     planned = online.plan(log(users=1500), ["search_ctr", "latency_p50"], effect=0.06)
     assert planned.needed["kpi"][0] == "latency_p50"
     assert "latency_p50 moves first" in str(planned)
+
+
+def test_interleaving_next_to_the_ab_test_of_the_same_systems():
+    qrels = {f"q{n}": {"a": 2, "b": 1, "c": 0} for n in range(5)}
+    old = {query: {"c": 3.0, "a": 2.0, "b": 1.0} for query in qrels}
+    new = {query: {"a": 3.0, "c": 2.0, "b": 1.0} for query in qrels}
+    data = log(users=600)
+    planned = online.plan(data, ["search_ctr"], interleave=(qrels, old, new)).interleaving
+    searches = data.filter(kind="search")
+    each = len(searches) / searches["user"].n_unique()
+    known = online.sensitivity(qrels, [old, new]).tests.drop_nulls("needed")
+    needed = dict(known.select("test", "needed").iter_rows())
+    found = planned.drop_nulls("searches")
+    assert dict(found.select("test", "searches").iter_rows()) == needed
+    assert found["units"].to_list() == [max(1, round(n / each)) for n in found["searches"]]
+    assert found["design"][0] == "interleaving"
+    assert set(planned["design"]) == {"A/B", "interleaving"}
+    assert online.plan(data, ["search_ctr"]).interleaving.is_empty()
+
+
+def test_nothing_is_left_on_the_error_stream(tmp_path):
+    log(60).write_parquet(tmp_path / "log.parquet")
+    words = [sys.executable, "-m", "rankgate", "online", "kpi", str(tmp_path / "log.parquet")]
+    done = subprocess.run([*words, "-k", "search_ctr"], capture_output=True, check=True)
+    assert done.stderr == b""
 
 
 def test_what_cannot_be_planned_for_is_said():

@@ -30,6 +30,13 @@ from rankgate.present.write import FORMS
     plan, "effect SHARE", "horizon DAYS", "level", "power", "mapping", "without_bots",
     "success ACTION", "memory SIZE",
 )  # fmt: skip
+@click.option(
+    "--interleave",
+    nargs=3,
+    metavar="QRELS OLD NEW",
+    help="Also say what interleaving needs to tell two runs from each other, against A/B tests of "
+    "the same two; simulated users click on what judgments call relevant.",
+)
 @options.form(*FORMS)
 @options.output
 def command(events: str | tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:
@@ -40,5 +47,6 @@ def command(events: str | tuple[str, ...], form: str, output: str | None, **chos
     \b
     rankgate online plan events
     rankgate online plan events -k search_ctr -k latency_p95 --effect 0.01 --share 0.1
+    rankgate online plan events --interleave qrels.txt old.run new.run
     """
     print_result(plan(events, **chosen), form, output)

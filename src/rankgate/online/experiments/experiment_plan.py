@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import polars as pl
@@ -22,6 +22,10 @@ NEEDED = {
 DETECTABLE = {
     "kpi": pl.String, "share": pl.Float64, "day": pl.Int64, "units": pl.Int64,
     "relative": pl.Float64, "relative_cuped": pl.Float64,
+}  # fmt: skip
+INTERLEAVING = {
+    "test": pl.String, "design": pl.String, "searches": pl.Int64, "units": pl.Int64,
+    "days": pl.Int64, "times_fewer": pl.Float64,
 }  # fmt: skip
 
 
@@ -43,6 +47,9 @@ class ExperimentPlan(Result):
         horizon: days that are looked ahead.
         settings: level, power, effect.
         findings: what makes the plan doubtful.
+        interleaving: for two systems the ``searches``, ``units`` and ``days`` with all traffic that
+            each interleaving method and each A/B test (``design``) needs to tell them from each
+            other, and how many ``times_fewer`` searches than the best A/B test; by simulation.
     """
 
     kind: ClassVar[str] = "experiment_plan"
@@ -54,6 +61,7 @@ class ExperimentPlan(Result):
     order: ClassVar[int] = 63
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "kpis": KPIS, "needed": NEEDED, "detectable": DETECTABLE,
+        "interleaving": INTERLEAVING,
     }  # fmt: skip
 
     unit: str
@@ -65,6 +73,7 @@ class ExperimentPlan(Result):
     horizon: int
     settings: Mapping[str, Any]
     findings: tuple[ExperimentFinding, ...] = ()
+    interleaving: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=INTERLEAVING))
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -17,6 +17,7 @@ from rankgate.online.database import MEMORY, database
 from rankgate.online.events.opened import open_events
 from rankgate.online.experiments.experiment_plan import (
     DETECTABLE,
+    INTERLEAVING,
     KPIS,
     NEEDED,
     ExperimentPlan,
@@ -34,6 +35,7 @@ from rankgate.stats.experiments.quantiles import quantile
 from rankgate.stats.experiments.sizes import detectable
 
 if TYPE_CHECKING:
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.online.database import Database
     from rankgate.online.events.mapping import LogMapping
     from rankgate.online.events.opened import EventsLike
@@ -56,6 +58,7 @@ def plan(
     mapping: str | Path | LogMapping | None = None,
     without_bots: bool = False,
     success: Sequence[str] = (),
+    interleave: tuple[QrelsLike, RunLike, RunLike] | None = None,
     memory: str = MEMORY,
 ) -> ExperimentPlan:
     """Plan an experiment from a log: what shows after how many days, for each KPI.
@@ -76,6 +79,8 @@ def plan(
         mapping: a TOML file that says which column of a log holds what.
         without_bots: leave out sessions with more than 50 searches, or 1,000 events and more.
         success: the actions that mean that a session reached its goal.
+        interleave: judgments and two runs: how many units interleaving needs to tell them from
+            each other, and how many an A/B test of the same two, with simulated clicks.
         memory: how much DuckDB may use before it uses the disk.
 
     Raises:
@@ -98,6 +103,7 @@ def plan(
         why |= {each.name: f"it has no value for each {unit}" for each in measures
                 if each not in known and each.name not in why}  # fmt: skip
         whole, halves = _units(base, known, unit, success)
+        per_unit = _searches(base, unit)
     goal = _Goal(1 - level, power, effect, horizon, tuple(shares))
     curves = {each.name: _curve(whole, each, halves) for each in known}
     days = whole.days
@@ -112,6 +118,7 @@ def plan(
         pl.DataFrame(shown, schema=DETECTABLE, orient="row"), horizon,
         {"level": level, "power": power, "effect": effect, "shares": list(shares)},
         tuple(_doubts(len(days))),
+        _interleaving(interleave, per_unit, [each for each in curves.values() if each], horizon),
     )  # fmt: skip
 
 
@@ -294,6 +301,39 @@ def _shown(name: str, curve: _Curve, goal: _Goal) -> list[tuple[Any, ...]]:
                 less = None if curve.explained is None else least * (1 - curve.explained) ** 0.5
                 rows.append((name, share, day, round(units), least, less))
     return rows
+
+
+def _searches(base: Database, unit: str) -> float:
+    """Searches of a unit over the log."""
+    count = f'count(DISTINCT "{COLUMNS[unit]}")'
+    found = base.one(f"SELECT count(*) / nullif({count}, 0) FROM events WHERE kind = 'search'")
+    return float(found or 1.0)
+
+
+def _interleaving(
+    systems: tuple[QrelsLike, RunLike, RunLike] | None,
+    per_unit: float,
+    curves: Sequence[_Curve],
+    horizon: int,
+) -> pl.DataFrame:
+    """What interleaving and A/B tests of two systems need; units search as they did in the log."""
+    if systems is None:
+        return pl.DataFrame(schema=INTERLEAVING)
+    from rankgate.online.interleaving.simulate_tests import sensitivity
+
+    qrels, *runs = systems
+    rows: list[tuple[Any, ...]] = []
+    for row in sensitivity(qrels, runs).tests.iter_rows(named=True):
+        units = days = None
+        if row["needed"] is not None:
+            units = max(1, round(row["needed"] / per_unit))
+            came = (day for day in range(1, horizon + 1)
+                    if any(each.at(day)[0] >= units for each in curves))  # fmt: skip
+            days = next(came, None)
+        rows.append((row["test"], row["design"], row["needed"], units, days, row["times_fewer"]))
+    return pl.DataFrame(rows, schema=INTERLEAVING, orient="row").sort(
+        "searches", nulls_last=True, maintain_order=True
+    )
 
 
 def _doubts(days: int) -> list[ExperimentFinding]:

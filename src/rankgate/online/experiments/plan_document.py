@@ -38,11 +38,34 @@ def document(result: ExperimentPlan) -> Document:
             f"{result.horizon} days. With CUPED: adjusted for each {result.unit}'s own earlier "
             "value. Any look: with intervals that hold at every look."
         ),
+        *_interleaving(result),
         Warnings(tuple(each.text for each in result.findings)),
         *(f"Not planned, as {row['why']}: {', '.join(row['kpi'])}."
           for row in reasons.iter_rows(named=True)),
         rows=PlainRows(tuple(result.needed.columns), list(result.needed.iter_rows())),
     )  # fmt: skip
+
+
+def _interleaving(result: ExperimentPlan) -> list[Table | str]:
+    """Units that interleaving and A/B tests of the same two systems need."""
+    if result.interleaving.is_empty():
+        return []
+    rows = tuple(
+        (row["test"], row["design"], _whole(row["searches"]), _whole(row["units"]),
+         _whole(row["days"]),
+         UNDEFINED if row["times_fewer"] is None else f"{row['times_fewer']:.3g}x")
+        for row in result.interleaving.iter_rows(named=True)
+    )  # fmt: skip
+    head = ("test", "design", "searches\nneeded", f"{result.unit}s\nneeded",
+            "days with\nall traffic", "fewer than\nbest A/B")  # fmt: skip
+    words = (
+        f"Simulated users click on what judgments call relevant, and {result.unit}s search as "
+        "often as in the log. For a power of 80% at 5%, two-sided; a dash where the simulation "
+        "shows no difference. Interleaving says which lists users prefer, not what revenue or "
+        "latency will be."
+    )
+    return [Table("to tell the two systems from each other", Grid(head, rows, frozenset({0, 1}))),
+            words]  # fmt: skip
 
 
 def _first(result: ExperimentPlan) -> str:
