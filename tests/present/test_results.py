@@ -26,8 +26,8 @@ from rankgate.gating.policy import default, parsed
 from rankgate.gating.saved.baselines import SavedBaselines, save
 from rankgate.judging.llm.model_ratings import ModelRatings
 from rankgate.judging.resolution.from_ratings import from_ratings
-from rankgate.judging.store.drill import StoreHashes, TableContent
 from rankgate.judging.store.store_check import StoreCheck, StoreFinding
+from rankgate.judging.store.store_hashes import StoreHashes, TableContent
 from rankgate.judging.store.store_listing import StoreListing
 from rankgate.pipelines.ranks import ranks
 from rankgate.present.codec import Named
@@ -37,6 +37,7 @@ from rankgate.present.pages.page import page
 from rankgate.present.result import Result
 from rankgate.present.write import FORMS, rendered
 from rankgate.recommenders.tradeoff import tradeoff
+from rankgate.records.alerts.alert_check import AlertCheck, RuleState
 from rankgate.reports.compose import ReportPart, compose
 from rankgate.reports.kinds_of_results import modules, result_class
 from rankgate.unjudged.calibration import calibration
@@ -136,6 +137,7 @@ KINDS = (
     "sheets",
     "store_check",
     "store_hashes",
+    "alert_check",
     "store_listing",
     "tradeoff",
     "ranks",
@@ -276,6 +278,11 @@ def made(folder, ratings):
         "description": lambda: rankgate.describe([folder / "qrels.txt", folder / "old.run"]),
         "checklist": checklist,
         "store_check": lambda: StoreCheck("x.db", (StoreFinding("missing-blob", "ab", "gone."),)),
+        "alert_check": lambda: AlertCheck(
+            "shop",
+            "2026-03-02T12:00:00+00:00",
+            (RuleState("low", "nDCG@10", "new", "", "fail", "fired", "0.4000 is below 0.5", 1),),
+        ),
         "store_hashes": lambda: StoreHashes("x.db", (TableContent("users", 1, "ab"),), "a.zip"),
         "store_listing": lambda: StoreListing("x.db", "users", ({"name": "ann", "number": 1},)),
         "collected": lambda: collected(folder),

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from rankgate.data import read_qrels, read_run
-from rankgate.judging.store.drill import drill
+from rankgate.judging.store.store_hashes import drill
 from rankgate.judging.store.upkeep import upgraded
 from rankgate.store import versions
 from rankgate.store.backup import backup, restore

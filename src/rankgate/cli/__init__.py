@@ -46,6 +46,9 @@ SECTIONS = {
         "policy": "Check a gate policy, or show the kinds of rules.",
         "baseline": "Save, show and list baselines for the gate.",
     },
+    "Watch": {
+        "alerts": "Watch the history by rules; send messages when quality falls.",
+    },
     "Judge": {
         "pool": "Select what to judge from the results of several systems.",
         "sheet": "Create rating sheets from a pool.",
@@ -119,6 +122,7 @@ _HOMES = {
     "reusability": "rankgate.judging.commands.reusability",
     "serve": "rankgate.web.command",
     "store": "rankgate.judging.commands.store",
+    "alerts": "rankgate.records.commands.alerts",
     "engines": "rankgate.engines.commands.engines",
     "snapshot": "rankgate.engines.commands.snapshot",
     "sweep": "rankgate.sweeps.command",

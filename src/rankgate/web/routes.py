@@ -25,6 +25,7 @@ from rankgate.web.pages import (
 from rankgate.web.project_routes import FILES, STRATEGY, WORK
 from rankgate.web.remote_routes import REMOTE
 from rankgate.web.route import ADMIN, ANYONE, MANAGE, RATE, SIGNED_IN, VIEW, Field, Route
+from rankgate.web.watching_routes import WATCHING
 
 if TYPE_CHECKING:
     from rankgate.web.asked import Asked
@@ -223,6 +224,6 @@ def _described(asked: Asked) -> Sent:  # noqa: ARG001 - as every handler
 
 ROUTES: tuple[Route, ...] = (
     *_ACCOUNTS, *_ACCOUNT, *DASHBOARD, *_RATING, *_RESULTS, *_PROJECTS, *FILES, *WORK, *MODELS,
-    *REMOTE,
+    *REMOTE, *WATCHING,
     Route("openapi", "GET", "/openapi.json", SIGNED_IN, _described, "The REST API"),
 )  # fmt: skip

@@ -87,7 +87,7 @@ def check(store: str | None, clean: bool, form: str) -> None:
 @options.form(*FORMS)
 def hashes(store: str | None, form: str) -> None:
     """Print the hash of every table: stores with the same hashes hold the same."""
-    from rankgate.judging.store.drill import store_hashes
+    from rankgate.judging.store.store_hashes import store_hashes
     from rankgate.store.store import Store
 
     with Store.open(store) as found:
@@ -112,7 +112,7 @@ def drill(
     Without FILE.zip the store is backed up first, to a temporary file. Exits with 1 if something
     is wrong with the restored store.
     """
-    from rankgate.judging.store.drill import drill as made_of
+    from rankgate.judging.store.store_hashes import drill as made_of
 
     result = made_of(store, source, into, blobs or "")
     print_result(result, form)

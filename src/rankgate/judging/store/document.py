@@ -9,8 +9,8 @@ from rankgate.present.document import document as made
 from rankgate.present.grid import Grid, printable
 
 if TYPE_CHECKING:
-    from rankgate.judging.store.drill import StoreHashes
     from rankgate.judging.store.store_check import StoreCheck
+    from rankgate.judging.store.store_hashes import StoreHashes
     from rankgate.judging.store.store_listing import StoreListing
 
 _MOST = 50
@@ -46,7 +46,7 @@ def hashed(result: StoreHashes) -> Document:
     """Each table with its hash."""
     head = ("table", "rows", "sha256")
     rows = [(each.table, each.rows, each.sha256) for each in result.tables]
-    shown = tuple((name, f"{count:,}", digest) for name, count, digest in rows)
+    shown = tuple((name, f"{count:,}", f"{digest[:16]}…") for name, count, digest in rows)
     title = f"{printable(result.store)}: {len(rows):,} tables"
     status = ""
     if result.restored_from:

@@ -138,6 +138,11 @@ def get(connection: Connection, project: int) -> Project:
     return numbered(connection, Project, projects, project, "project")
 
 
+def lock(connection: Connection, project: int) -> None:
+    """Let other transactions that lock the project wait until this one has ended."""
+    connection.execute(sa.select(projects.c.id).where(projects.c.id == project).with_for_update())
+
+
 def listed(connection: Connection, user: int | None = None) -> list[Project]:
     """All projects, or those in which a user has a role, by name."""
     chosen = sa.select(projects).order_by(projects.c.name)

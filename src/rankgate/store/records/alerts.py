@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.store.rows import insert, now, unknown, value_of
+from rankgate.store.rows import insert, now, numbered, unknown, value_of
 from rankgate.store.tables.watching import alerts
 
 if TYPE_CHECKING:
@@ -135,6 +135,15 @@ def get(connection: Connection, project: int, alert: int) -> Alert:
     if row is None:
         raise unknown("alert", alert)
     return value_of(Alert, row)
+
+
+def of_number(connection: Connection, alert: int) -> Alert:
+    """An alert of any project by number, for who sends messages.
+
+    Raises:
+        UsageError: there is none.
+    """
+    return numbered(connection, Alert, alerts, alert, "alert")
 
 
 def listed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -76,6 +76,28 @@ def due(
         chosen = chosen.join(alerts, alerts.c.id == notifications.c.alert).where(here)
     rows = connection.execute(chosen.order_by(notifications.c.id).limit(most))
     return [value_of(Notification, row) for row in rows]
+
+
+def claim(
+    connection: Connection, moment: datetime, lease: timedelta, *, project: int | None = None
+) -> list[Notification]:
+    """Take the notifications that are due, so that no other process sends them.
+
+    Args:
+        connection: of a store, to write.
+        moment: now.
+        lease: how long they stay taken; one whose process died is sent again after it.
+        project: only of this one.
+    """
+    found = due(connection, moment, project=project)
+    taken = []
+    for each in found:
+        same = notifications.c.next_try_at.is_not_distinct_from(each.next_try_at)
+        here = sa.and_(notifications.c.id == each.id, notifications.c.state == "waiting", same)
+        changed = sa.update(notifications).where(here).values(next_try_at=moment + lease)
+        if connection.execute(changed).rowcount:
+            taken.append(each)
+    return taken
 
 
 def of_alert(connection: Connection, alert: int) -> list[Notification]:

@@ -1,0 +1,1 @@
+"""Evaluations recorded over time: record, history, change-points."""

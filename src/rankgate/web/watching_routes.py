@@ -1,0 +1,26 @@
+"""Routes of alerts, as data."""
+
+from __future__ import annotations
+
+from rankgate.web.pages import alerts
+from rankgate.web.route import MANAGE, VIEW, Field, Route
+
+_AT = "/projects/{project}/alerts"
+_STATES = tuple((each, each) for each in ("open", "acknowledged", "resolved"))
+
+WATCHING = (
+    Route("alerts", "GET", _AT, VIEW, alerts.page, "Alerts",
+          (Field("state", "State", "choice", choices=_STATES),)),
+    Route("alert", "GET", f"{_AT}/{{alert:int}}", VIEW, alerts.one, "An alert"),
+    Route("alert-acknowledge", "POST", f"{_AT}/{{alert:int}}/acknowledge", MANAGE,
+          alerts.acknowledge, "Acknowledge", scope="manage"),
+    Route("alert-rules", "GET", f"{_AT}/rules", MANAGE, alerts.rules, "Rules of alerts",
+          scope="manage"),
+    Route("alert-rules-set", "POST", f"{_AT}/rules", MANAGE, alerts.set_rules, "Save the rules",
+          (Field("rules", "Rules and channels, as TOML", "long", most=50_000,
+                 help="Empty is none."),), scope="manage"),
+    Route("alerts-check", "POST", f"{_AT}/check", MANAGE, alerts.check, "Check now",
+          scope="manage"),
+    Route("alert-channel-test", "POST", f"{_AT}/test", MANAGE, alerts.test, "Send a test",
+          (Field("channel", "Channel", required=True, most=100),), scope="manage"),
+)  # fmt: skip

@@ -1,0 +1,63 @@
+"""A project whose history is recorded, in both databases."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from rankgate.store.material import projects
+from rankgate.store.records import records
+from rankgate.store.records.new_record import NewRecord, Value
+from rankgate.store.store import Store
+
+START = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+class History:
+    """A project; ``add`` records one evaluation a day."""
+
+    def __init__(self, store):
+        self.store, self.name, self.days = store, "shop", 0
+        with store.write() as connection:
+            self.project = projects.add(connection, self.name).id
+
+    def rules(self, text):
+        with self.store.write() as connection:
+            projects.change(connection, self.project, settings={"alerts": text})
+
+    @property
+    def moment(self):
+        """An hour after the last evaluation."""
+        return START + timedelta(days=self.days - 1, hours=1)
+
+    def add(self, *values, system="new", qrels="q", verdict=None, better=True, **more):
+        for value in values:
+            figures = tuple(
+                Value(metric, name, number, number - 0.05, number + 0.05, 50,
+                      higher_is_better=better)
+                for metric, name, number in [("nDCG@10", system, value)]
+            )  # fmt: skip
+            made = NewRecord(
+                {"kind": "evaluation", "day": self.days}, START + timedelta(days=self.days),
+                system=system, qrels_sha256=qrels, queries_sha256="x", convention_hash="c",
+                verdict=verdict, values=figures, **more,
+            )  # fmt: skip
+            with self.store.write() as connection:
+                records.add(connection, self.store.blobs, self.project, made)
+            self.days += 1
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def history(request, tmp_path):
+    if request.param == "sqlite":
+        with Store.create(f"{tmp_path}/quality.db") as store:
+            yield History(store)
+        return
+    server = request.getfixturevalue("postgresql_server")
+    with server.connect(autocommit=True) as connection:
+        connection.execute("CREATE DATABASE watching")
+    try:
+        with Store.create(server.url("watching"), blobs=f"{tmp_path}/blobs") as store:
+            yield History(store)
+    finally:
+        with server.connect(autocommit=True) as connection:
+            connection.execute("DROP DATABASE watching WITH (FORCE)")

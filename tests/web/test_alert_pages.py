@@ -1,0 +1,88 @@
+"""Pages of alerts: who sees them, acknowledges them, and sets the rules."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from rankgate.store.people import audit
+from rankgate.store.records import records
+from rankgate.store.records.new_record import NewRecord, Value
+
+RULES = (
+    '[[channels]]\nname = "team"\nkind = "webhook"\nurl = "http://10.0.0.1/secret-path"\n'
+    '[[rules]]\nid = "low"\nkind = "absolute"\nmetric = "nDCG@10"\nat_least = 0.5\n'
+)
+
+
+@pytest.fixture(scope="module")
+def watched(team):
+    project = team.project("watched")
+    made = NewRecord({"kind": "evaluation"}, datetime(2026, 3, 2, tzinfo=UTC), system="<b>new",
+                     values=(Value("nDCG@10", "<b>new", 0.4),))  # fmt: skip
+    with team.store.write() as connection:
+        records.add(connection, team.store.blobs, project.id, made)
+    manager = team.visitor("manager")
+    assert manager.post("/projects/watched/alerts/rules", rules=RULES).json()["rules"] == 1
+    found = manager.post("/projects/watched/alerts/check").json()
+    assert [each["change"] for each in found["states"]] == ["fired"]
+    return team
+
+
+def test_a_viewer_sees_alerts_and_no_channels(watched):
+    viewer = watched.visitor("viewer")
+    [alert] = viewer.get("/projects/watched/alerts.json").json()["alerts"]
+    assert (alert["state"], alert["rule"]) == ("open", "low")
+    number = alert["id"]
+    page = viewer.get(f"/projects/watched/alerts/{number}")
+    assert page.status == 200
+    text = page.data.decode()
+    assert "&lt;b&gt;new" in text
+    assert "<b>new" not in text
+    assert "Messages" not in text
+    assert "secret-path" not in text
+    data = viewer.get(f"/projects/watched/alerts/{number}.json").json()
+    assert "messages" not in data
+    assert viewer.get("/projects/watched/alerts/rules").status == 403
+    assert viewer.post(f"/projects/watched/alerts/{number}/acknowledge").status == 403
+
+
+def test_a_manager_acknowledges_by_the_form(watched):
+    manager = watched.visitor("manager")
+    [alert] = manager.get("/projects/watched/alerts.json").json()["alerts"]
+    path = f"/projects/watched/alerts/{alert['id']}"
+    [message] = manager.get(f"{path}.json").json()["messages"]
+    assert (message["channel"], message["event"], message["state"]) == ("team", "fired", "waiting")
+    assert manager.send(f"{path}/acknowledge", "/projects/watched/alerts").status == 303
+    [after] = manager.get("/projects/watched/alerts.json?state=acknowledged").json()["alerts"]
+    assert (after["acknowledged_by"], after["state"]) == ("manager", "acknowledged")
+    assert manager.get("/projects/watched/alerts.json?state=open").json()["alerts"] == []
+    with watched.store.read() as connection:
+        actions = [each.action for each in audit.entries(connection)]
+    assert {"alerts.rules", "alert.acknowledge"} <= set(actions)
+
+
+def test_alerts_of_another_project_are_not_there(watched):
+    watched.project("elsewhere")
+    manager = watched.visitor("manager")
+    [alert] = manager.get("/projects/watched/alerts.json").json()["alerts"]
+    assert manager.get(f"/projects/elsewhere/alerts/{alert['id']}.json").status == 404
+    answer = manager.post(f"/projects/elsewhere/alerts/{alert['id']}/acknowledge")
+    assert answer.status == 404
+    assert manager.get("/projects/elsewhere/alerts.json").json()["alerts"] == []
+
+
+def test_rules_that_cannot_be_are_refused_and_nothing_changes(watched):
+    manager = watched.visitor("manager")
+    answer = manager.post("/projects/watched/alerts/rules", rules=RULES + "at_leas = 1\n")
+    assert (answer.status, answer.json()["error"]["code"]) == (400, "invalid-alerts")
+    page = manager.get("/projects/watched/alerts/rules").data.decode()
+    assert "at_least = 0.5" in page
+    assert "at_leas = 1" not in page
+
+
+def test_a_web_hook_of_a_private_network_is_refused(watched):
+    manager = watched.visitor("manager")
+    answer = manager.post("/projects/watched/alerts/test", channel="team")
+    assert (answer.status, answer.json()["error"]["code"]) == (400, "private-address")
