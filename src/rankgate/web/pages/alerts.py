@@ -88,7 +88,8 @@ def test(asked: Asked) -> Done:
 def _row(connection: Connection, alert: Alert) -> dict[str, Any]:
     by = None
     if alert.acknowledged_by is not None:
-        by = users.get(connection, alert.acknowledged_by).display
+        user = users.get(connection, alert.acknowledged_by)
+        by = user.display if user else None
     return {
         "id": alert.id, "state": alert.state, "message": alert.message, "rule": alert.rule,
         "metric": alert.metric, "system": alert.system, "slice": alert.slice,
