@@ -7,7 +7,7 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test setup check engines lowest tensors explore mutate wording format docs bench oracle validity fuzz fuzz-api \
-    dist matrix types footprint changelog clean
+    dist matrix types neighbours footprint changelog clean
 
 demo: setup            ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
@@ -101,6 +101,12 @@ types: dist            ## do mypy and pyright see the types of the wheel?
 	PIP_CONSTRAINT= build/types/bin/python -m pip install -q mypy pyright dist/*.whl
 	cd build/types && cp ../../release/program.py . && . bin/activate && \
 	    mypy --strict --warn-unused-ignores program.py && pyright program.py
+
+neighbours:            ## programs that work with PyTerrier, BEIR, LightGBM, XGBoost, MLflow
+	$(PYTHON) -m venv build/neighbours
+	PIP_CONSTRAINT= build/neighbours/bin/python -m pip install -q -r examples/neighbours/requirements.txt . pytest
+	PIP_CONSTRAINT= build/neighbours/bin/python -m pip install -q --no-deps beir==2.2.0  # without torch
+	build/neighbours/bin/python -m pytest -q -p no:cacheprovider tests/docs/test_neighbours.py
 
 footprint: dist        ## megabytes and start, next to other tools
 	$(BIN)/python release/footprint.py
