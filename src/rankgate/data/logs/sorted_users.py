@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.logs.interactions import KIND, Interactions, checked, completed, ordered
+from rankgate.data.logs.interactions import KIND, Interactions, by_user, checked, completed, ordered
 from rankgate.data.place import Place
 from rankgate.data.streams.prefetch import ahead
 from rankgate.errors import InputError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 ROWS = 4_000_000
 """Rows of a stretch, and of what is sorted at one time; a user with more has one alone."""
+
+_PART = 1 << 17  # rows of a file of a sorted piece
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ def stretched(raw: Raw, folder: Path, same: str = "once", rows: int = ROWS) -> S
     runs = _Runs(folder)
     for piece in _pieces(raw.pieces, rows):
         runs.add(piece, raw)
-    if not runs.files:
+    if not runs.rows:
         raise InputError("no interactions found.", source=raw.place.label, code="no-interactions")
     items, kinds = pl.Series("doc_id", dtype=pl.String), frozenset[str]()
     files, lengths = [], []
@@ -105,7 +108,6 @@ def stretched(raw: Raw, folder: Path, same: str = "once", rows: int = ROWS) -> S
         lengths.append(len(table))
         files.append(folder / f"stretch-{number}.arrow")
         table.write_ipc(files[-1], compression="lz4")
-    runs.remove()
     return Stretches(
         raw.name,
         raw.place,
@@ -118,14 +120,54 @@ def stretched(raw: Raw, folder: Path, same: str = "once", rows: int = ROWS) -> S
     )
 
 
+@dataclass(frozen=True)
+class _SortedPiece:
+    """A piece of the log on disk, sorted by user, in small files.
+
+    A stretch has a little of every piece. Read from one large file, a little would cost as much
+    as all of it: what is compressed together is read together.
+
+    Attributes:
+        first: the first user of each file.
+        files: where each is.
+    """
+
+    first: list[str]
+    files: list[Path]
+
+    @classmethod
+    def write(cls, table: pl.DataFrame, name: Path, rows: int) -> _SortedPiece:
+        """Write a sorted table, so many rows a file."""
+        first: list[str] = []
+        files: list[Path] = []
+        for part in table.iter_slices(rows):
+            first.append(part["query_id"][0])
+            files.append(name.with_name(f"{name.name}-{len(files)}.arrow"))
+            part.write_ipc(files[-1], compression="lz4")
+        return cls(first, files)
+
+    def between(self, low: str | None, high: str | None) -> Iterator[pl.DataFrame]:
+        """The rows of the users from one to before another; files without later users go."""
+        begin = 0 if low is None else max(bisect_left(self.first, low) - 1, 0)
+        end = len(self.files) if high is None else bisect_left(self.first, high)
+        for place in range(begin, end):
+            part = pl.read_ipc(self.files[place])
+            users = part["query_id"]
+            start = 0 if low is None else int(users.search_sorted(low))
+            stop = len(part) if high is None else int(users.search_sorted(high))
+            yield part.slice(start, stop - start)
+            if stop == len(part):
+                self.files[place].unlink()
+
+
 class _Runs:
     """Pieces of a log on disk, each sorted by user, and how many rows each user has in all."""
 
     def __init__(self, folder: Path) -> None:
-        self.files: list[Path] = []
         self.unit: Unit = "none"
         self.rows = 0
         self._folder = folder
+        self._pieces: list[_SortedPiece] = []
         self._users = pl.DataFrame(schema={"query_id": pl.String, "len": pl.UInt32})
 
     def add(self, piece: pl.DataFrame, raw: Raw) -> None:
@@ -133,42 +175,28 @@ class _Runs:
         first = self.rows
         place = Place(raw.place.label, lambda row: raw.place.line(first + row))
         table, unit = checked(piece, place, raw.unit)
-        if self.files and unit != self.unit:
+        if self._pieces and unit != self.unit:
             problem = f"times are in '{unit}' from here on and in '{self.unit}' before; fix them."
             raise InputError(problem, source=place.label, line=place.line(0), code="mixed-times")
         self.unit = unit
         self.rows += len(table)
-        counts = table.group_by("query_id").len()
+        table = by_user(table, timed=False)
+        users = table["query_id"].rle().struct.unnest().rename({"value": "query_id"})
+        counts = users.select("query_id", pl.col("len").cast(pl.UInt32))
         self._users = pl.concat([self._users, counts]).group_by("query_id").sum()
-        self.files.append(self._folder / f"run-{len(self.files)}.arrow")
-        table.sort("query_id", maintain_order=True).write_ipc(self.files[-1], compression="lz4")
+        name = self._folder / f"run-{len(self._pieces)}"
+        self._pieces.append(_SortedPiece.write(table, name, _PART))
 
     def stretches(self, rows: int) -> Iterator[pl.DataFrame]:
-        """The rows of some users after the others, as they were in the log."""
+        """The rows of some users after the others, as they were in the log; each is read once."""
         users = self._users.sort("query_id")
         last = users["len"].cast(pl.Int64).cum_sum().to_numpy() - 1
         heads = np.flatnonzero(np.diff(last // rows, prepend=-1))
-        edges = users["query_id"].gather(heads[1:])
-        ends = [self._ends(file, edges) for file in self.files]
-        for begin, end in pairwise(range(len(heads) + 1)):
+        edges = [None, *users["query_id"].gather(heads[1:]).to_list(), None]
+        for low, high in pairwise(edges):
             yield pl.concat(
-                [
-                    pl.scan_ipc(file).slice(at[begin], at[end] - at[begin]).collect()
-                    for file, at in zip(self.files, ends, strict=True)
-                ],
-                rechunk=True,
+                [part for piece in self._pieces for part in piece.between(low, high)], rechunk=True
             )
-
-    @staticmethod
-    def _ends(file: Path, edges: pl.Series) -> list[int]:
-        """The row before which each stretch begins, and the end."""
-        users = pl.scan_ipc(file).select("query_id").collect().to_series()
-        return [0, *users.search_sorted(edges).to_list(), len(users)]
-
-    def remove(self) -> None:
-        """Leave no file."""
-        for file in self.files:
-            file.unlink()
 
 
 def _pieces(frames: Iterator[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:
