@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from online.logs import event, honest, written
 from rankgate import online
 from rankgate.cli.plugins.installed_plugins import plugins
 from rankgate.engines.engine_kinds import engines
+from rankgate.errors import UsageError
 from rankgate.evaluation.axes import axes
 from rankgate.evaluation.convention import convention_details
 from rankgate.evaluation.metric import metric_details
@@ -363,6 +365,14 @@ def test_a_notebook_and_a_report_show_it(result):
     assert document.title
     assert len(document.sections) > 1
     assert page(document).count("<section") == len(document.sections)
+
+
+def test_looking_at_it_does_not_change_it(result):
+    before = rendered(result, "json")
+    for _ in range(2):
+        with suppress(UsageError):  # it has no table
+            result.to_polars()
+    assert rendered(result, "json") == before
 
 
 def _search(text, **_):

@@ -363,6 +363,6 @@ class Comparisons(Result):
 
     def _table(self) -> pl.DataFrame:
         return pl.concat(
-            each.metrics.insert_column(0, pl.lit(each.candidate.name).alias("system"))
+            each.metrics.select(pl.lit(each.candidate.name).alias("system"), pl.all())
             for each in self.comparisons
         )
