@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rankgate.blind_spots.blindspots import BlindSpots
     from rankgate.blind_spots.verb import blindspots
     from rankgate.client import Client
+    from rankgate.comparison.audit import audit
     from rankgate.comparison.compare import compare
     from rankgate.comparison.comparison import Comparisons
     from rankgate.comparison.similarity import rank_similarity
@@ -137,6 +138,7 @@ __all__ = [
     "admit",
     "advise",
     "agree",
+    "audit",
     "blindspots",
     "check_engine",
     "collect",
@@ -221,6 +223,7 @@ _HOMES = {
     "admit": "rankgate.judging.admission.admit",
     "advise": "rankgate.advice.advise",
     "agree": "rankgate.judging.agreement.agree",
+    "audit": "rankgate.comparison.audit",
     "blindspots": "rankgate.blind_spots.verb",
     "check_engine": "rankgate.engines.engine_check",
     "collect": "rankgate.judging.sheets.collected",

@@ -43,6 +43,7 @@ CALLS = {
     "scorecard": "qrels.txt old.run new.run -m nDCG@10 --resamples 2",
     "report": COMPARING,
     "rank-similarity": "old.run new.run",
+    "audit": "table.md",
     "sweep": "sweep.toml",
 }
 """Each command that writes its result to a file, with what it needs."""
@@ -75,6 +76,7 @@ def folder(tmp_path, monkeypatch):
     ]
     Path("ratings.csv").write_text("query_id,doc_id,rater,grade\n" + "".join(rows))
     Path("sheet.csv").write_text("query,document,rater,grade\n" + "".join(rows[::2]))
+    Path("table.md").write_text("| system | n | P@10 |\n|--|--|--|\n| a | 50 | 0.452 |\n")
     Path("sweep.toml").write_text(
         '[sweep]\nqrels = "qrels.txt"\n[fuse]\nruns = ["old.run", "new.run"]\n'
         'parameters = {k = "{{k}}"}\n[dials]\nk = [1, 60]\n[baseline]\nk = 60\n'

@@ -69,6 +69,7 @@ def test_the_public_names_are_these():
         "admit",
         "advise",
         "agree",
+        "audit",
         "blindspots",
         "check_engine",
         "collect",

@@ -333,7 +333,9 @@ def test_a_steady_effect_is_no_change_of_logging():
 
 
 def test_a_kpi_without_values_is_null():
-    found = row(online.ab(log(), ["conversion_rate"], control="old"), "conversion_rate")
+    result = online.ab(log(), ["search_ctr", "conversion_rate"], control="old")
+    assert result.status == 3
+    found = row(result, "conversion_rate")
     assert found["status"] == "inconclusive"
     assert found["delta"] is None
     assert found["why"]

@@ -103,6 +103,7 @@ KINDS = (
     "advice",
     "fusion",
     "rank_similarity",
+    "table_audit",
     "event_log",
     "diagnosis",
     "kpi_table",
@@ -181,6 +182,15 @@ def swept():
     return rankgate.sweep(plan)
 
 
+def published(folder):
+    """A published table with a number that is not possible."""
+    place = folder / "table.md"
+    place.write_text(
+        "| system | P@10 | RR |\n|--|--|--|\n| a | 0.453 | 0.5 |\n| b | 0.46 | 0.6 |\n"
+    )
+    return place
+
+
 def user_log(folder):
     """A log of clicks, with a faulty one."""
     pytest.importorskip("duckdb", reason="the extra online is not installed")
@@ -238,6 +248,7 @@ def made(folder, ratings):
         "advice": lambda: rankgate.advise(QRELS, [OLD, NEW]),
         "fusion": lambda: rankgate.fuse(RUNS, "linear", train=QRELS, tune=True),
         "rank_similarity": lambda: rankgate.rank_similarity(OLD, NEW, depth=3, qrels=QRELS),
+        "table_audit": lambda: rankgate.audit(published(folder), queries=50),
         "event_log": lambda: online.ingest(user_log(folder), folder / "events"),
         "diagnosis": lambda: online.doctor(user_log(folder)),
         "kpi_table": lambda: online.kpi(user_log(folder)),

@@ -39,6 +39,7 @@ SECTIONS = {
     "Compare and decide": {
         "compare": "Compare systems query by query, with intervals and tests.",
         "rank-similarity": "Compare the rankings of two runs without judgments.",
+        "audit": "Check whether the numbers of a published table are possible.",
         "blindspots": "Find changes that the chosen metrics do not detect.",
         "holes": "Estimate what unjudged documents could change.",
         "total-error": "Measure the error of queries, judges and engines at once.",
@@ -106,6 +107,7 @@ _HOMES = {
     "gdeval": "rankgate.evaluation.commands.gdeval",
     "compare": "rankgate.comparison.commands.compare",
     "rank-similarity": "rankgate.comparison.commands.rank_similarity",
+    "audit": "rankgate.comparison.commands.audit",
     "blindspots": "rankgate.blind_spots.command",
     "holes": "rankgate.unjudged.command",
     "total-error": "rankgate.uncertainty.command",

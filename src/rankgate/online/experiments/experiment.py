@@ -88,8 +88,8 @@ class Experiment(Result):
 
     @property
     def status(self) -> int:
-        """The exit code: 3 where a fault blocks, else 0."""
-        return 3 if self.blocking else 0
+        """The exit code: 3 where a fault blocks or a metric has no figure, else 0."""
+        return 3 if self.blocking or self.metrics["delta"].null_count() else 0
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -1,0 +1,71 @@
+"""An audit as a document: what is impossible, and which systems a table tells apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.comparison.table_audit import CONSISTENT, IMPOSSIBLE, UNKNOWN, UNRESOLVABLE
+from rankgate.present.document import Document, PlainRows, Points, Table
+from rankgate.present.document import document as made
+from rankgate.present.grid import Grid, printable
+from rankgate.present.numbers import UNDEFINED
+
+if TYPE_CHECKING:
+    from rankgate.comparison.table_audit import TableAudit
+
+_STATUS = {IMPOSSIBLE: "fail", CONSISTENT: "pass"}
+_LEAD = {
+    IMPOSSIBLE: "Some numbers cannot be means over so many queries.",
+    UNRESOLVABLE: "Every number is possible; no metric tells the best system from the second.",
+    CONSISTENT: "Every number that could be checked is possible.",
+    UNKNOWN: "Nothing could be checked.",
+}
+
+
+def document(result: TableAudit) -> Document:
+    """The verdict, the impossible numbers, the best systems of each metric, what is unknown."""
+    impossible = result.cells.filter(status=IMPOSSIBLE)
+    unknown = result.cells.filter(status=UNKNOWN)
+    reasons = unknown.group_by("why", maintain_order=True).agg(pl.col("column").unique().sort())
+    return made(
+        f"{printable(result.table)}: {result.verdict}",
+        Table("impossible", _impossible(impossible)),
+        Table("best and second", _pairs(result)),
+        Points(tuple(f"{', '.join(map(printable, row['column']))}: {row['why']}"
+                     for row in reasons.iter_rows(named=True))),
+        f"{result.cells.height:,} numbers: {_count(result, 'possible')} possible, "
+        f"{impossible.height} impossible, {unknown.height} unknown. A number stands for all means "
+        "that are rounded to it. Needed is the smallest difference that is significant at "
+        f"{1 - result.level:.2g} if per-query differences have a standard deviation of "
+        f"{result.sd:g}; usual ones are larger.",
+        lead=(_LEAD[result.verdict],),
+        status=_STATUS.get(result.verdict, "inconclusive"),
+        rows=PlainRows(tuple(result.cells.columns), list(result.cells.iter_rows())),
+    )  # fmt: skip
+
+
+def _count(result: TableAudit, status: str) -> int:
+    return result.cells.filter(status=status).height
+
+
+def _impossible(cells: pl.DataFrame) -> Grid:
+    rows = tuple(
+        (f"{row['line']}", printable(row["system"]), printable(row["column"]), row["printed"],
+         row["why"])
+        for row in cells.iter_rows(named=True)
+    )  # fmt: skip
+    return Grid(("line", "system", "column", "printed", "why"), rows, frozenset({1, 2, 4}))
+
+
+def _pairs(result: TableAudit) -> Grid:
+    rows = tuple(
+        (printable(row["column"]), printable(row["best"]), printable(row["second"]),
+         f"{row['difference']:.4f}",
+         UNDEFINED if row["needed"] is None else f"{row['needed']:.4f}",
+         row["status"], row["why"] or "")
+        for row in result.pairs.iter_rows(named=True)
+    )  # fmt: skip
+    head = ("column", "best", "second", "difference\nat most", "needed", "status", "why")
+    return Grid(head, rows, frozenset({0, 1, 2, 5, 6}))

@@ -1,0 +1,132 @@
+"""Which means n values can have, where each value is one of a few.
+
+Every function allows more where it cannot be exact: a mean that is not possible here is not
+possible at all.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from math import ceil, floor, lcm, log2
+
+_EXACT_RANKS = 10
+_MOST = 400  # values whose sums are listed; of more the ends alone are exact
+_SLACK = 1e-9
+
+
+def steps_possible(step: Fraction, n: int, low: float, high: float) -> bool:
+    """Whether a mean within [low, high] is one of n multiples of a step between 0 and 1.
+
+    A sum of n such values is a multiple of the step, so that a mean is a multiple of step / n.
+
+    >>> steps_possible(Fraction(1, 10), 50, 0.4515, 0.4525)  # 226 of 500 documents
+    True
+    >>> steps_possible(Fraction(1, 10), 50, 0.4525, 0.4535)
+    False
+    """
+    unit = float(step) / n
+    most = floor(min(high, 1.0) / unit + _SLACK)
+    return high >= -_SLACK and low <= 1 + _SLACK and most * unit >= low - _SLACK
+
+
+def ends_possible(least: float, gap: float, n: int, low: float, high: float) -> bool:
+    """Whether a mean within [low, high] is one of n values that are 0, 1, or between.
+
+    Args:
+        least: no value is between 0 and this.
+        gap: no value is between 1 − gap and 1.
+        n: values.
+        low: the least mean.
+        high: the greatest one.
+
+    >>> ends_possible(0.1, 0.1, 5, 0.985, 0.995)  # one value of 0.9 makes it 0.98
+    False
+    """
+    first, last = n * low - _SLACK, n * high + _SLACK
+    top = max(1 - gap, least)
+    for ones in range(min(n, floor(last)) + 1):
+        rest = n - ones
+        fewest = max(0, -floor(-(first - ones) / top)) if top > 0 else 0
+        most = rest if least <= 0 else min(rest, floor((last - ones) / least))
+        if fewest <= most:
+            return True
+    return False
+
+
+def reciprocal_ranks_possible(depth: int | None, n: int, low: float, high: float) -> bool:
+    """Whether a mean within [low, high] is one of n reciprocal ranks down to a depth.
+
+    Sums of 1, 1/2, …, 1/10 are listed as multiples of 1/2520; those of deeper ranks may be
+    anything between 1/depth and 1/11. Of more than 400 values the sums near 0 and n are listed
+    and all between are taken for possible.
+
+    >>> reciprocal_ranks_possible(10, 2, 0.74, 0.76)  # 1 and 1/2
+    True
+    >>> reciprocal_ranks_possible(10, 2, 0.76, 0.99)
+    False
+    """
+    unit = lcm(*range(1, min(depth or _EXACT_RANKS, _EXACT_RANKS) + 1))
+    first, last = ceil((n * low - _SLACK) * unit), floor((n * high + _SLACK) * unit)
+    if depth is None or depth > _EXACT_RANKS:  # sums between two multiples are possible
+        first, last = floor((n * low - _SLACK) * unit), ceil((n * high + _SLACK) * unit)
+    if last < max(first, 0) or first > n * unit:
+        return False
+    listed = min(n, _MOST)
+    if n > listed:
+        below = listed * unit // (depth or 10**9)  # no more values make such sums
+        above = n * unit - listed * unit // 2
+        if last > below and first < above:
+            return True
+        if first >= above:
+            first, last = first - (n - listed) * unit, last - (n - listed) * unit
+    first = max(first, 0)
+    return bool((_sums(depth, listed) >> first) & ((1 << (last - first + 1)) - 1))
+
+
+@cache
+def _sums(depth: int | None, n: int) -> int:
+    """The sums of n reciprocal ranks, a bit for each multiple of 1/lcm(1, …, 10)."""
+    exact = min(depth or _EXACT_RANKS, _EXACT_RANKS)
+    unit = lcm(*range(1, exact + 1))
+    shifts = [0, *(unit // rank for rank in range(1, exact + 1))]
+    deep = depth is None or depth > _EXACT_RANKS
+    known = 1
+    for _ in range(n):
+        found = 0
+        for shift in shifts:
+            found |= known << shift
+        if deep:
+            least = unit // depth if depth else 0
+            found |= _widened(known, unit // (_EXACT_RANKS + 1) + 1 - least) << least
+        known = found
+    return known
+
+
+def _widened(bits: int, by: int) -> int:
+    """Every bit with all that are up to so many places above it."""
+    done = 0
+    while done < by:
+        more = min(done + 1, by - done)
+        bits |= bits << more
+        done += more
+    return bits
+
+
+def discounted_gap(grades: int, depth: int, relevant: int | None) -> tuple[float, float]:
+    """How near nDCG can be to 0 and to 1 without being it, with linear gains.
+
+    The smallest value has one document of grade 1 at the last rank; the largest below 1 differs
+    from the ideal list by one grade at the last ranks. Gains of 2^g − 1 are between, as no gain
+    is smaller than 1 and none larger.
+
+    Args:
+        grades: the highest grade.
+        depth: the cutoff.
+        relevant: relevant documents of each query, where that is known.
+    """
+    gain = float(2**grades - 1)
+    discounts = [1 / log2(rank + 1) for rank in range(1, depth + 2)]
+    ideal = gain * sum(discounts[: min(depth, relevant or depth)])
+    last = min(discounts[rank] - discounts[rank + 1] for rank in range(depth))
+    return discounts[depth - 1] / ideal, last / ideal

@@ -1,0 +1,176 @@
+"""Audits call no true table impossible, and find planted numbers that are."""
+
+import json
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+
+import rankgate
+from rankgate.errors import InputError, UsageError
+from rankgate.stats.granularity import (
+    discounted_gap,
+    ends_possible,
+    reciprocal_ranks_possible,
+    steps_possible,
+)
+from support.wording import raises
+
+DEPTH = 20
+COLUMNS = ("P@5", "P@10", "Success@5", "RR@3", "RR@10", "RR@20", "RR", "nDCG@5", "nDCG@10")
+
+
+def means(grades):
+    """Metrics by their definitions, of (n, DEPTH) grades of ranked documents; all are retrieved."""
+    hit = grades > 0
+    ranks = np.where(hit.any(axis=1), hit.argmax(axis=1) + 1, np.inf)
+    found = {f"P@{k}": hit[:, :k].mean(axis=1) for k in (5, 10)}
+    found["Success@5"] = hit[:, :5].any(axis=1)
+    found |= {f"RR@{k}": np.where(ranks <= k, 1 / ranks, 0) for k in (3, 10, 20)}
+    found["RR"] = 1 / ranks
+    ideal = -np.sort(-grades, axis=1)
+    for k in (5, 10):
+        weight = 1 / np.log2(np.arange(2, k + 2))
+        best = ideal[:, :k] @ weight
+        found[f"nDCG@{k}"] = np.where(best > 0, grades[:, :k] @ weight / np.maximum(best, 1e-9), 0)
+    return {name: float(found[name].mean()) for name in COLUMNS}
+
+
+def written(place, rows, places, scale=1):
+    """A table in a form that depends on the number of its rows."""
+    cells = [(f"s{at}", *(f"{scale * row[name]:.{places}f}" for name in COLUMNS))
+             for at, row in enumerate(rows)]  # fmt: skip
+    head = ("system", *COLUMNS)
+    if len(rows) == 2:
+        lines = [",".join(row) for row in (head, *cells)]
+    elif len(rows) == 3:
+        lines = [f"| {' | '.join(row)} |" for row in (head, ["--"] * len(head), *cells)]
+    else:
+        lines = [rf"{' & '.join(row)} \\" for row in (head, *cells)]
+    place.write_text("\n".join(lines))
+    return place
+
+
+def test_a_thousand_true_tables_are_possible(tmp_path):
+    random = np.random.default_rng(3)
+    for number in range(1000):
+        n = int(random.choice([1, 2, 3, 5, 10, 30, 43, 50, 100, 450]))
+        skill = random.uniform(0.02, 0.98)
+        rows = []
+        for _ in range(2 + number % 3):
+            relevant = random.random((n, DEPTH)) < skill ** np.arange(1, DEPTH + 1) ** 0.3
+            rows.append(means(relevant * random.integers(1, 4, (n, DEPTH))))
+        percent = number % 4 == 0 and max(row["RR"] for row in rows) > 0.02
+        places = int(random.integers(1, 6))
+        table = written(tmp_path / "table", rows, places, 100 if percent else 1)
+        found = rankgate.audit(table, queries=n, grades=3)
+        assert found.verdict != "impossible", found.notices
+        assert (found.cells["status"] == "possible").all()
+
+
+@pytest.mark.parametrize(("k", "n"), [(3, 1), (3, 4), (10, 2), (10, 3)])
+def test_reciprocal_ranks_are_those_of_all_multisets(k, n):
+    values = [Fraction(0), *(Fraction(1, rank) for rank in range(1, k + 1))]
+    sums = {sum(chosen) / n for chosen in combinations_with_replacement(values, n)}
+    for printed in range(1001):
+        low, high = Fraction(2 * printed - 1, 2000), Fraction(2 * printed + 1, 2000)
+        true = any(low <= mean <= high for mean in sums)
+        assert reciprocal_ranks_possible(k, n, float(low), float(high)) == true, printed
+
+
+def test_many_reciprocal_ranks_are_listed_at_the_ends():
+    assert reciprocal_ranks_possible(10, 5000, 1 - 0.5001 / 5000, 1 - 0.4999 / 5000)
+    assert not reciprocal_ranks_possible(10, 5000, 1 - 0.49 / 5000, 1 - 0.01 / 5000)
+    assert not reciprocal_ranks_possible(10, 5000, 0.01 / 5000, 0.09 / 5000)
+    assert reciprocal_ranks_possible(10, 5000, 0.5, 0.5)
+    assert not reciprocal_ranks_possible(None, 450, 1 - 0.4 / 450, 1 - 0.1 / 450)
+
+
+def test_planted_numbers_are_found(tmp_path):
+    random = np.random.default_rng(5)
+    found = total = 0
+    for _ in range(300):
+        n, k = int(random.choice([20, 43, 50])), 10
+        count = int(random.integers(1, n * k))
+        between = (count + 0.5) / (n * k)  # no mean is near
+        table = tmp_path / "t.csv"
+        table.write_text(f"system,P@{k},topics\na,{between:.4f},{n}\nb,{count / n / k:.4f},{n}\n")
+        cells = rankgate.audit(table).cells
+        total += 1
+        found += cells["status"].to_list() == ["impossible", "possible"]
+    assert found == total
+
+
+def test_values_near_the_ends_are_far_enough_from_them():
+    least, gap = discounted_gap(1, 10, None)
+    assert least == pytest.approx((1 / np.log2(11)) / (1 / np.log2(np.arange(2, 12))).sum())
+    assert ends_possible(least, gap, 5, 0.9999, 1)
+    assert not ends_possible(0.2, 0.2, 5, 0.97, 0.99)
+    assert not ends_possible(0.2, 0.2, 5, 0.01, 0.03)
+    assert ends_possible(0.2, 0.2, 5, 0.04, 0.04)
+    assert not steps_possible(Fraction(1), 3, 0.34, 0.66)
+
+
+TEX = r"""
+\begin{tabular}{lcc}
+\toprule
+System & n & P@10 (\%) & Prec. \\ \midrule % 12.5 & 3
+BM25 & 50 & 45.2 & 0.5 \\
+Dense & 50 & \textbf{45.3}$^{\dagger}$ & 0.52 \\
+\bottomrule
+\end{tabular}
+"""
+
+
+def test_marks_and_percentages(tmp_path):
+    table = tmp_path / "t.tex"
+    table.write_text(TEX)
+    found = rankgate.audit(table, columns={"Prec.": "P@5"})
+    rows = found.cells.select("system", "printed", "line", "status").rows()
+    assert rows[:2] == [("BM25", "45.2", 5, "possible"), ("Dense", "45.3", 6, "impossible")]
+    assert found.cells["metric"].to_list() == ["P@10", "P@10", "P@5", "P@5"]
+    assert [notice.code for notice in found.notices] == ["impossible-mean"]
+
+
+def verdict(tmp_path, text, **chosen):
+    place = tmp_path / "table.md"
+    place.write_text(text)
+    return rankgate.audit(place, **chosen).verdict
+
+
+def test_whether_systems_are_told_apart(tmp_path):
+    table = "| s | P@10 |\n|--|--|\n| a | 0.450 |\n| b | {} |\n"
+    assert verdict(tmp_path, table.format("0.452"), queries=50) == "unresolvable"
+    assert verdict(tmp_path, table.format("0.550"), queries=50) == "consistent"
+    assert verdict(tmp_path, table.format("0.550"), queries=50, sd=0.5) == "unresolvable"
+    assert verdict(tmp_path, table.format("0.453"), queries=50) == "impossible"
+    assert verdict(tmp_path, table.format("0.453")) == "unknown"
+    assert verdict(tmp_path, table.replace("P@10", "Speed").format("3"), queries=50) == "unknown"
+    low = "| s | Success@1 |\n|--|--|\n| a | 0.94 |\n| b | 1.00 |\n"
+    assert verdict(tmp_path, low, queries=50, sd=0.001) == "unresolvable"  # three queries
+
+
+def test_what_is_not_a_table(tmp_path):
+    place = tmp_path / "table.md"
+    for text, code in (("words alone", "no-table"), ("a,b\n1,2,3\n", "too-many-cells"),
+                       ("s,P@10\na,x\n", "no-numbers")):  # fmt: skip
+        place.write_text(text)
+        with raises(code, InputError):
+            rankgate.audit(place)
+    with raises("unreadable-table", InputError):
+        rankgate.audit(tmp_path / "none.csv")
+    place.write_text("s,P@10\na,0.5\n")
+    with raises("unknown-column", UsageError):
+        rankgate.audit(place, columns={"x": "P@5"})
+
+
+def test_the_command_ends_as_its_verdict(run, tmp_path):
+    place = tmp_path / "t.csv"
+    place.write_text("s,Prec.\na,0.453\nb,0.9\n")
+    done = run("audit", str(place), "-n", "50", "--column", "Prec.=P@10", "--format", "json")
+    assert done.code == 1, done.err
+    assert json.loads(done.out)["verdict"] == "impossible"
+    assert run("audit", str(place), "-n", "1000", "--column", "Prec.=P@10").code == 0
+    assert run("audit", str(place)).code == 3
+    assert run("audit", str(place), "--column", "Prec").code == 2
