@@ -14,6 +14,7 @@ from online import arms
 from online.logs import event, honest, written
 from rankgate import online
 from rankgate.cli.plugins.installed_plugins import plugins
+from rankgate.cli.start.started_folder import init
 from rankgate.engines.engine_kinds import engines
 from rankgate.errors import UsageError
 from rankgate.evaluation.axes import axes
@@ -158,6 +159,7 @@ KINDS = (
     "formats",
     "format",
     "installed_plugins",
+    "started_folder",
 )
 
 
@@ -336,6 +338,7 @@ def made(folder, ratings):
         "conversion": lambda: rankgate.convert(folder / "old.run", folder / "old.jsonl"),
         "formats": formats,
         "installed_plugins": plugins,
+        "started_folder": lambda: init(folder / "started", "trec"),
         "format": lambda: format_details("trec"),
     }
 

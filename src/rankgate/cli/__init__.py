@@ -18,6 +18,7 @@ from rankgate.errors import RankgateError, UsageError
 
 SECTIONS = {
     "Start": {
+        "init": "Write a folder to begin with: policy, sample data, CI, README.",
         "demo": "Evaluate two search engines on real input, in one command.",
         "describe": "Show what files hold: format, queries, grades, overlap, hashes.",
         "validate": "Check judgments and runs for errors, with line numbers and fixes.",
@@ -90,6 +91,7 @@ SECTIONS = {
 COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
 
 _HOMES = {
+    "init": "rankgate.cli.start.command",
     "demo": "rankgate.demo.command",
     "describe": "rankgate.files.commands.describe",
     "validate": "rankgate.files.commands.validate",

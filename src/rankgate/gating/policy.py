@@ -192,11 +192,15 @@ def parsed(text: str, source: str) -> Policy:
 
 
 _CODE = "invalid-policy"
+_TABLES = (
+    *("gate", "lists", "rules", "experiment", "ramp", "budget", "earlier"),
+    *("defaults", "files"),  # of commands; `rankgate.cli.configuration` reads them
+)
 
 
 def _policy(file: Toml) -> Policy:
     whole = file.values
-    file.check_keys(whole, ("gate", "lists", "rules", "experiment", "ramp", "budget", "earlier"))
+    file.check_keys(whole, _TABLES)
     settings = file.read_values(whole.get("gate", {}), SETTINGS, "gate")
     launch = read_launch(file)
     if launch.budget:
