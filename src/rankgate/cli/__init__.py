@@ -154,7 +154,10 @@ _EXAMPLES = (
 )
 
 
-_HOOKS = {"score_ratings": "rankgate.judging.resolution.from_ratings:score_ratings"}
+_HOOKS = {
+    "score_ratings": "rankgate.judging.resolution.from_ratings:score_ratings",
+    "run_on_spark": "rankgate.spark.commands:run_on_spark",
+}
 
 
 class _Lazy(click.Group):

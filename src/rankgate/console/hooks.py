@@ -20,9 +20,11 @@ class Hooks:
     Attributes:
         score_ratings: for ``eval``: scores runs by the ratings of single raters, as a tool does;
             None where the input holds judgments.
+        run_on_spark: for ``--backend spark``: runs a command's verb on Spark and prints its result.
     """
 
     score_ratings: str
+    run_on_spark: str
 
 
 def hook(name: str) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.console import options, store_options
+from rankgate.console.backends import on_backend
 from rankgate.console.declared_options import options_of
 from rankgate.console.hooks import hook
 from rankgate.console.output import print_result
@@ -46,6 +47,7 @@ _OF_RUNS = ("columns", "tags", "slices", "sample")
 @store_options.save_as("Keep the evaluation in the project under this name.")
 @options.form(*FORMS)
 @options.output
+@on_backend("eval")
 def command(
     qrels: str,
     runs: tuple[str, ...],

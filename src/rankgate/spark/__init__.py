@@ -1,0 +1,30 @@
+"""The same verbs on Apache Spark: ``pip install rankgate[spark]``.
+
+    rankgate.spark.evaluate("judgments.parquet", "run.parquet", ["nDCG@10"])
+
+Rows are partitioned by a hash of the query, sorted within partitions, and scored there by the same
+plan as on one machine (`rankgate.scoring`). Only sums reach the driver.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankgate.spark.evaluation import evaluate as evaluate
+    from rankgate.spark.sessions import session as session
+
+_HOMES = {
+    "evaluate": "rankgate.spark.evaluation",
+    "session": "rankgate.spark.sessions",
+}
+__all__ = ["evaluate", "session"]  # noqa: PLE0604 - found by __getattr__
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a verb
+    """Import a verb when it is first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,82 @@
+"""What ``--backend spark`` does: the verb of a command on Spark, with the same output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rankgate.console.output import print_result
+from rankgate.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+
+def run_on_spark(verb: str, master: str | None, given: Mapping[str, Any]) -> None:
+    """Run a command's verb on Spark, and print its result.
+
+    Args:
+        verb: eval, scorecard, split or kpi.
+        master: of Spark; None is that of ``spark-submit``, or this machine.
+        given: the command's arguments.
+
+    Raises:
+        UsageError: an option that Spark does not have.
+        RankgateError: as of the verb.
+    """
+    with _session(master) as spark:
+        _VERBS[verb](spark, given)
+
+
+@contextmanager
+def _session(master: str | None) -> Iterator[SparkSession]:
+    """A session for one command."""
+    from rankgate.spark.sessions import session
+
+    spark = session(master)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _refuse_others(given: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Check that no option is given that Spark does not have.
+
+    Raises:
+        UsageError: it names one.
+    """
+    for name, value in given.items():
+        if name not in known and _is_given(value):
+            problem = f"--{name.replace('_', '-')} is not there with --backend spark; leave it out."
+            raise UsageError(problem, code="unused-option")
+
+
+def _is_given(value: object) -> bool:
+    """Whether an option has another value than its default."""
+    if hasattr(value, "__dataclass_fields__"):
+        return any(_is_given(each) for each in vars(value).values())
+    return value not in (None, False, (), "", {}, [])
+
+
+def _eval(spark: SparkSession, given: Mapping[str, Any]) -> None:
+    known = ("qrels", "runs", "metrics", "convention", "extra", "columns", "form", "output")
+    _refuse_others(given, known)
+    from rankgate.spark.evaluation import evaluate
+
+    chosen = {name: given[name] for name in ("metrics", "convention", "columns")}
+    result = evaluate(
+        given["qrels"],
+        list(given["runs"]),
+        extra=given.get("extra") or (),
+        values=False,
+        spark=spark,
+        **chosen,
+    )
+    print_result(result.summary, given["form"], given["output"], per_query=False)
+
+
+_VERBS: dict[str, Callable[[SparkSession, Mapping[str, Any]], None]] = {"eval": _eval}

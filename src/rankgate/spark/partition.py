@@ -1,0 +1,190 @@
+"""Score the whole queries of a partition by the plan of the local engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.place import Place
+from rankgate.data.qrels import OPTIONAL, Qrels, refuse_holes, without_empty
+from rankgate.data.run import Run
+from rankgate.errors import DuplicateError, InputError
+from rankgate.evaluation.evaluate import with_subtopics
+from rankgate.scoring.alignment.judgments import JudgmentIndex
+from rankgate.scoring.plan import Measurement, Plan
+from rankgate.scoring.sources import RunSource, measured, with_empty
+from rankgate.spark.totals import Totals
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from rankgate.data import Scores
+
+JUDGED, UNJUDGED = 0, -1
+"""The ``part`` of rows that are judgments, and of queries without any; runs count from 1."""
+
+_CHUNK = 1 << 20  # rows that are scored at once, if no query has more
+_LONGEST = 16_000_000  # documents of one query, as of the local engine
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The values of runs, and their sums.
+
+    Attributes:
+        plan: what is measured.
+        runs: the names of the runs.
+        labels: where judgments and each run come from, for errors.
+        ordered: for each run whether the order of its rows is a ranking.
+        subtopics: whether a metric looks at subtopics.
+        values: whether values are wanted, or sums only.
+    """
+
+    plan: Plan
+    runs: tuple[str, ...]
+    labels: tuple[str, ...]
+    ordered: tuple[bool, ...]
+    subtopics: bool
+    values: bool
+
+    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
+        """Values of each query and run, and at the end the sums of each run.
+
+        Raises:
+            InputError, DuplicateError: what is wrong with the rows.
+        """
+        totals = [Totals() for _ in self.runs]
+        for frame in whole_queries(batches):
+            for i, (scores, found) in enumerate(self.scored(frame)):
+                totals[i] += found
+                if self.values and scores is not None:
+                    yield _values(scores, i)
+        yield {
+            "run": [*range(len(self.runs))],
+            "totals": [each.to_json() for each in totals],
+        }
+
+    def scored(self, frame: pl.DataFrame) -> Iterator[tuple[Scores | None, Totals]]:
+        """The scores of each run on some whole queries, and their sums."""
+        index = self._judgments(frame)
+        for i in range(len(self.runs)):
+            rows = frame.filter(pl.col("part") == i + 1).select(
+                "query_id", "doc_id", pl.col("number").alias("score")
+            )
+            with _located(rows, self.labels[i + 1]):
+                yield self._of_run(i, rows, index)
+
+    def _of_run(
+        self, i: int, rows: pl.DataFrame, index: JudgmentIndex | None
+    ) -> tuple[Scores | None, Totals]:
+        """The scores of one run on some whole queries, and their sums."""
+        place = Place(self.labels[i + 1])
+        refuse_holes(rows, "score", place)
+        run = Run(self.runs[i], lambda: iter((rows,)), place=place, ordered=self.ordered[i])
+        if index is None:
+            unknown = run.whole(self.plan.conventions[0].duplicates).frame if len(rows) else rows
+            counts = {**Totals().counts, "unknown_queries": unknown["query_id"].n_unique()}
+            return None, Totals(counts)
+        source = RunSource(run, index)
+        nothing = Measurement(self.plan)
+        total = measured(self.plan, source) if len(rows) else with_empty(nothing, source)
+        scores = total.score(0, source, strict=False, exact=True)
+        absent = index.query_ids.filter(~index.query_ids.is_in(rows["query_id"].unique().implode()))
+        return scores, Totals.of(scores, self.plan.jobs[0], str(absent.first() or ""))
+
+    def _judgments(self, frame: pl.DataFrame) -> JudgmentIndex | None:
+        label = self.labels[0]
+        unjudged = frame.filter(pl.col("part") == UNJUDGED)["query_id"]
+        names = [name for name in OPTIONAL if name in frame.columns]
+        table = frame.filter(pl.col("part") == JUDGED).select(
+            "query_id", "doc_id", pl.col("number").alias("grade"), *names
+        )
+        if table.is_empty() and unjudged.is_empty():
+            return None
+        with _located(table, label):
+            qrels = Qrels(
+                without_empty(table), label, unjudged=tuple(unjudged), place=Place(label)
+            )
+        index = JudgmentIndex.of(qrels)
+        return with_subtopics(index) if self.subtopics else index
+
+
+
+@contextmanager
+def _located(rows: pl.DataFrame, label: str) -> Iterator[None]:
+    """Errors say the query and document of the row that is wrong, for the driver to find it."""
+    try:
+        yield
+    except DuplicateError as error:
+        again = rows.filter(~pl.struct("query_id", "doc_id").is_first_distinct())
+        error.source, error.at = label, again.row(0)[:2]  # type: ignore[attr-defined]
+        raise
+    except InputError as error:
+        number = rows.columns[2]
+        wrong = rows.filter(
+            pl.any_horizontal(pl.col("query_id", "doc_id").fill_null("") == "")
+            | ~pl.col(number).is_finite().fill_null(value=False)
+        )
+        if len(wrong):
+            error.at = wrong.row(0)[:2]  # type: ignore[attr-defined]
+        error.source = label
+        raise
+
+
+def whole_queries(batches: Iterable[pa.RecordBatch], rows: int = _CHUNK) -> Iterator[pl.DataFrame]:
+    """Rows in frames of whole queries, where batches have the rows of each query together.
+
+    Args:
+        batches: with ``query_id`` first.
+        rows: how many a frame has at least, but for the last.
+
+    Raises:
+        InputError: a query has more rows than any ranking.
+    """
+    kept: list[pl.DataFrame] = []
+    size = 0
+    for batch in batches:
+        frame = pl.DataFrame(pl.from_arrow(batch))
+        if frame.is_empty():
+            continue
+        last = frame["query_id"][-1]
+        if size + len(frame) >= rows and kept + [frame] and not _one_query(kept, last):
+            whole = pl.concat([*kept, frame], rechunk=False)
+            end = len(whole) - _tail(whole["query_id"], last)
+            if end:
+                yield whole.head(end)
+            kept, size = [whole.slice(end)], len(whole) - end
+            continue
+        kept.append(frame)
+        size += len(frame)
+        if size > _LONGEST and _one_query(kept, last):
+            problem = f"query '{last}' has more than {_LONGEST} rows; no ranking is so long."
+            raise InputError(problem, code="too-large")
+    if size:
+        yield pl.concat(kept, rechunk=False)
+
+
+def _one_query(frames: list[pl.DataFrame], query: str) -> bool:
+    """Whether all rows so far are of one query."""
+    return bool(frames) and frames[0]["query_id"][0] == query
+
+
+def _tail(queries: pl.Series, last: str) -> int:
+    """How many rows at the end are of the last query."""
+    others = (queries != last).fill_null(value=True)
+    turned = others.reverse()
+    return int(turned.arg_max() or 0) if turned.any() else len(queries)
+
+
+def _values(scores: Scores, run: int) -> pl.DataFrame:
+    """A row a query: values, undefined ones null, and why."""
+    columns: dict[str, Any] = {"query_id": scores.query_ids}
+    columns["run"] = np.full(len(scores.query_ids), run, np.int32)
+    columns |= {f"v{i}": pl.Series(each).fill_nan(None) for i, each in enumerate(scores.values.values())}
+    columns |= {f"w{i}": each for i, each in enumerate(scores.why.values())}
+    return pl.DataFrame(columns).with_columns(pl.lit(None, pl.String).alias("totals"))

@@ -1,0 +1,96 @@
+"""Where rows that are wrong are: file and line, row of a Parquet file, or partition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankgate import errors
+from rankgate.errors import DuplicateError, InputError, RankgateError
+
+if TYPE_CHECKING:
+    from rankgate.spark.tables import Rows
+
+
+def refuse_placed(found: Sequence[str], tables: Sequence[Rows]) -> None:
+    """Raise the first of the errors of partitions, with the places of its rows.
+
+    Args:
+        found: errors as executors send them.
+        tables: the judgments, and the runs.
+
+    Raises:
+        RankgateError: the first by what it is about, whichever partition was first.
+    """
+    if not found:
+        return
+    told = min((json.loads(each)["error"] for each in found), key=lambda each: json.dumps(each))
+    table = next((each for each in tables if each.label == told["source"]), tables[-1])
+    kind: Any = getattr(errors, told["class"], RankgateError)
+    if not told["at"]:
+        if not issubclass(kind, InputError):
+            raise _plain(kind, told)
+        raise kind(told["problem"], source=told["source"], code=told["code"])
+    places = _places(table, told["at"])
+    file, line = places[-1] if places else (table.label, None)
+    if kind is not DuplicateError:
+        raise InputError(told["problem"], source=file or table.label, line=line, code=told["code"])
+    query, document = told["at"]
+    word = "judged" if table is tables[0] else "ranked"
+    first = _words(*places[0]) if len(places) > 1 else ""
+    problem = (
+        f"document '{document}' is {word} twice for query '{query}'"
+        f"{f' (first in {first})' if first else ''}; remove one of the two rows."
+    )
+    raise DuplicateError(problem, source=file or table.label, line=line)
+
+
+def _plain(kind: Any, told: dict[str, Any]) -> RankgateError:  # noqa: ANN401 - an error class
+    if issubclass(kind, errors.FunctionError):
+        return errors.FunctionError(told["problem"], code=told["code"])
+    found: RankgateError = kind(told["problem"], source=told["source"], code=told["code"])
+    return found
+
+
+def _words(file: str, line: int | None) -> str:
+    return file if line is None else f"{file}:{line}"
+
+
+def _places(table: Rows, pair: Sequence[str | None]) -> list[tuple[str, int | None]]:
+    """The places of the rows of a query and document, in their order."""
+    from pyspark.sql import functions as F
+
+    query, document = pair
+    same = F.col("query_id").eqNullSafe(F.lit(query)) & F.col("doc_id").eqNullSafe(F.lit(document))
+    if not table.place:
+        numbered = table.frame.select("query_id", "doc_id", F.spark_partition_id().alias("p"))
+        rows = numbered.where(same).orderBy("p").limit(2).collect()
+        return [(f"{table.label}, partition {each.p}", None) for each in rows]
+    numbered = table.frame.select(
+        "query_id",
+        "doc_id",
+        F.col("_metadata.file_path").alias("file"),
+        F.col("_metadata.file_block_start").alias("block"),
+        F.monotonically_increasing_id().alias("id"),
+    )
+    rows = numbered.where(same).orderBy("file", "block", "id").limit(2).collect()
+    files = {each.file for each in rows}
+    blocks = (
+        numbered.where(F.col("file").isin(*files))
+        .groupBy("file", "block")
+        .agg(F.min("id").alias("first"), F.count(F.lit(1)).alias("n"))
+        .collect()
+    )
+    found = []
+    for each in rows:
+        mine = next(b for b in blocks if (b.file, b.block) == (each.file, each.block))
+        before = sum(b.n for b in blocks if b.file == each.file and b.block < each.block)
+        line = before + (each.id - mine.first) + 1 + (table.header or 0)
+        found.append((_local(each.file), line))
+    return found
+
+
+def _local(file: str) -> str:
+    """A path without the scheme of this machine's files."""
+    return file.removeprefix("file://") if file.startswith("file:///") else file

@@ -1,0 +1,267 @@
+"""Judgments and runs as Spark DataFrames: of tables, files of any number, and local data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data import read_qrels, read_run
+from rankgate.data.column_map import ColumnMap
+from rankgate.data.columns import ALIASES, named
+from rankgate.data.qrels import OPTIONAL
+from rankgate.errors import InputError, UsageError
+from rankgate.spark.failures import translated
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from rankgate.data.inputs import ColumnsLike
+
+FORMATS = ("parquet", "delta", "csv", "tsv", "json", "trec")
+_SUFFIXES = {
+    ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".json": "json",
+    ".jsonl": "json", ".ndjson": "json",
+}  # fmt: skip
+_COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
+_FIELDS = {"grade": {4: (0, 2, 3), 3: (0, 1, 2)}, "score": {6: (0, 2, 4), 3: (0, 1, 2), 2: (0, 1)}}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of judgments or of a run.
+
+    Attributes:
+        frame: ``query_id``, ``doc_id``, ``number`` (null where it is no number), and of judgments
+            the columns of ``OPTIONAL`` that there are.
+        name: what results call them.
+        label: what errors call them.
+        place: the columns that say where a row is, in the order of rows; files only.
+        ordered: whether the order of rows is a ranking.
+        unjudged: queries that were asked about and have no judgment.
+        header: lines of a file before its first row; None where rows have numbers, no lines.
+    """
+
+    frame: DataFrame
+    name: str
+    label: str
+    place: Mapping[str, Column] = field(default_factory=dict)
+    ordered: bool = True
+    unjudged: tuple[str, ...] = ()
+    header: int | None = None
+
+    def numbered(self, *others: Column) -> DataFrame:
+        """The rows with ``row``, which rises in their order, and other columns."""
+        from pyspark.sql import functions as F
+
+        order = [*self.place.values(), F.monotonically_increasing_id()]
+        return self.frame.select("*", F.struct(*order).alias("row"), *others)
+
+
+def rows_of(
+    spark: SparkSession,
+    table: Any,  # noqa: ANN401 - a DataFrame, a path, or what the local engine reads
+    number: str,
+    name: str,
+    columns: ColumnsLike | None = None,
+    from_: str | None = None,
+) -> Rows:
+    """Rows of judgments (``number`` is grade) or of a run (score).
+
+    Args:
+        spark: the session.
+        table: a Spark DataFrame; a path, or several, of Parquet, Delta, CSV, TSV, JSON or TREC
+            files; the name of a table as ``table:NAME``; or what the local engine reads, which is
+            sent to the cluster.
+        number: grade or score.
+        name: what to call it if it has no name of its own.
+        columns: columns without a usual name, as of ``evaluate``.
+        from_: the format of files, of `FORMATS`; by their names if not given.
+
+    Raises:
+        InputError: no such file, a column that is missing.
+        UsageError: an unknown format.
+    """
+    from pyspark.sql import DataFrame
+
+    theirs = ColumnMap.of(columns)
+    known = dict(theirs.theirs) if theirs else {}
+    if isinstance(table, DataFrame):
+        return Rows(_shaped(table, number, name, known), name, name, ordered=False)
+    if isinstance(table, str) and table.startswith("table:"):
+        own = table.removeprefix("table:")
+        with translated(own):
+            frame = spark.table(own)
+        return Rows(_shaped(frame, number, own, known), own.rpartition(".")[2], own, ordered=False)
+    paths = _paths(table)
+    if not paths:
+        return _sent(spark, table, number, name)
+    return _of_files(spark, paths, number, from_ or _format(paths[0]), known)
+
+
+def _paths(table: Any) -> list[str]:  # noqa: ANN401 - as of rows_of
+    if isinstance(table, str | Path):
+        return [str(table)]
+    several = isinstance(table, Sequence) and all(isinstance(each, str | Path) for each in table)
+    return [str(each) for each in table] if several else []
+
+
+def _format(path: str) -> str:
+    """The format of a file, or of the files in a folder, by their names."""
+    place = Path(path)
+    if place.is_dir():
+        if (place / "_delta_log").is_dir():
+            return "delta"
+        inside = sorted(each for each in place.rglob("*") if each.is_file())
+        shown = [each for each in inside if not each.name.startswith(("_", "."))]
+        return _format(str(shown[0])) if shown else "parquet"
+    name = place.name.lower()
+    for suffix in _COMPRESSED:
+        name = name.removesuffix(suffix)
+    return _SUFFIXES.get(Path(name).suffix, "trec")
+
+
+def _of_files(
+    spark: SparkSession, paths: list[str], number: str, form: str, known: Mapping[str, str]
+) -> Rows:
+    from pyspark.sql import functions as F
+
+    if form not in FORMATS:
+        problem = f"Spark reads no format {form!r}; it reads {', '.join(FORMATS)}."
+        raise UsageError(problem, code="unknown-format")
+    label = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    name = _stem(paths[0])
+    with translated(label):
+        if form == "trec":
+            frame = _of_text(spark.read.text(paths), number, label)
+        else:
+            frame = _read(spark, paths, form)
+        frame = _shaped(frame, number, label, known, ("_metadata",))
+    place = {
+        "file": F.col("_metadata.file_path"),
+        "block": F.col("_metadata.file_block_start"),
+    }
+    header = {"csv": 1, "tsv": 1, "parquet": None, "delta": None}.get(form, 0)
+    return Rows(frame, name, label, place, header=header)
+
+
+def _read(spark: SparkSession, paths: list[str], form: str) -> DataFrame:
+    if form in {"csv", "tsv"}:
+        separator = "\t" if form == "tsv" else ","
+        return spark.read.csv(paths, header=True, sep=separator, escape='"')
+    reader = spark.read.format(form)
+    return reader.load(paths[0] if len(paths) == 1 else paths)  # Delta takes one path
+
+
+def _of_text(text: DataFrame, number: str, label: str) -> DataFrame:
+    """Lines of TREC files: fields between blanks."""
+    from pyspark.sql import functions as F
+
+    kept = text.select("value", "_metadata").where(
+        (F.trim("value") != "") & ~F.ltrim("value").startswith("#")
+    )
+    first = kept.select("value").first()
+    if first is None:
+        raise InputError("no rows found.", source=label, code="empty-file")
+    width = len(first[0].split())
+    places = _FIELDS[number].get(width)
+    if places is None:
+        known = " or ".join(map(str, _FIELDS[number]))
+        problem = f"{width} fields in the first line, expected {known}."
+        raise InputError(problem, source=label, code="wrong-field-count")
+    fields = F.split(F.trim(F.translate("value", "\t\r", "  ")), " +")
+    parts = kept.select(fields.alias("fields"), "_metadata")
+    good = F.size("fields") == width
+    got = [F.when(good, F.get("fields", F.lit(place))) for place in places]
+    if len(places) == 2:  # best first: the place of the line, counted down
+        got.append(-F.monotonically_increasing_id().cast("double"))
+    ours = ("query_id", "doc_id", number)
+    return parts.select(
+        *(each.alias(name) for each, name in zip(got, ours, strict=True)), "_metadata"
+    )
+
+
+def _shaped(
+    frame: DataFrame,
+    number: str,
+    label: str,
+    known: Mapping[str, str],
+    others: Sequence[str] = (),
+) -> DataFrame:
+    """A table with our columns from one with anybody's names.
+
+    Raises:
+        InputError: a column is missing, or ids are neither strings nor whole numbers.
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as T
+
+    types = {each.name: each.dataType for each in frame.schema.fields}
+    found = {**named(types, ("query_id", "doc_id", number, "rank")), **_given(known, types)}
+    value = F.col(_quoted(found[number])).try_cast("double") if number in found else None
+    if value is None and number == "score" and "rank" in found:
+        value = -F.col(_quoted(found["rank"])).try_cast("double")
+    for ours in ("query_id", "doc_id", number):
+        if ours not in found and (ours != number or value is None):
+            names = ", ".join(ALIASES[ours][:4])
+            problem = f"no column for {ours} among {', '.join(types)}; name one {names}."
+            raise InputError(problem, source=label, code="missing-column")
+    for ours in ("query_id", "doc_id"):
+        if not isinstance(types[found[ours]], T.StringType | T.IntegralType):
+            kind = types[found[ours]].simpleString()
+            problem = f"column {found[ours]} holds {kind}; ids are strings: cast the column."
+            raise InputError(problem, source=label, code="invalid-id")
+    optional = named(types, OPTIONAL) if number == "grade" else {}
+    kinds = {"subtopic": "string", "stratum": "string"}
+    assert value is not None
+    return frame.select(
+        *(F.col(_quoted(found[each])).cast("string").alias(each) for each in ("query_id", "doc_id")),
+        value.alias("number"),
+        *(
+            F.col(_quoted(theirs)).cast(kinds.get(ours, "double")).alias(ours)
+            for ours, theirs in optional.items()
+        ),
+        *others,
+    )
+
+
+def _given(known: Mapping[str, str], types: Mapping[str, object]) -> dict[str, str]:
+    """The columns that the user names, where the table has them."""
+    return {ours: theirs for ours, theirs in known.items() if theirs in types}
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _stem(path: str) -> str:
+    name = path.rstrip("/").rpartition("/")[2]
+    for suffix in _COMPRESSED:
+        name = name.removesuffix(suffix)
+    stem, _, suffix = name.rpartition(".")
+    known = {*_SUFFIXES, ".trec", ".run", ".qrels", ".txt"}
+    return stem if stem and f".{suffix.lower()}" in known else name
+
+
+def _sent(spark: SparkSession, table: Any, number: str, name: str) -> Rows:  # noqa: ANN401 - local data
+    """What the local engine reads, as a DataFrame."""
+    if number == "grade":
+        qrels = read_qrels(table, name, subtopics=True)
+        frame = qrels.table.rename({"grade": "number"})
+        return Rows(_frame(spark, frame), qrels.name, qrels.place.label, ordered=False,
+                    unjudged=qrels.unjudged)  # fmt: skip
+    run = read_run(table, name)
+    frame = run.table.rename({"score": "number"})
+    return Rows(_frame(spark, frame), run.name, run.place.label, ordered=run.ordered)
+
+
+def _frame(spark: SparkSession, table: Any) -> DataFrame:  # noqa: ANN401 - a Polars frame
+    import pyarrow as pa
+
+    arrow = table.to_arrow()
+    plain = [
+        pa.field(each.name, pa.string() if pa.types.is_large_string(each.type) else each.type)
+        for each in arrow.schema
+    ]
+    return spark.createDataFrame(arrow.cast(pa.schema(plain)))

@@ -1,0 +1,81 @@
+"""What runs on executors: rows of one partition in, values and sums out."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ERROR = "error"
+"""The key of a partition's error; errors are rows, so that no task is tried again for bad data."""
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """Work for executors.
+
+    Attributes:
+        task: what is done, pickled; it has ``over``, which makes record batches of frames.
+        python: the driver's version of Python.
+        schema: the Arrow schema of what comes back.
+    """
+
+    task: bytes
+    python: tuple[int, int]
+    schema: bytes
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Do the work on the rows of one partition, whose queries are together.
+
+        Raises:
+            RuntimeError: this Python is another version than the driver's.
+        """
+        if sys.version_info[:2] != self.python:
+            own = ".".join(map(str, sys.version_info[:2]))
+            theirs = ".".join(map(str, self.python))
+            raise RuntimeError(f"rankgate: executors run Python {own}, and the driver {theirs}")
+        os.environ.setdefault("POLARS_MAX_THREADS", "1")  # before Polars is imported
+        import pyarrow as pa
+
+        from rankgate.errors import RankgateError
+
+        schema = pa.ipc.read_schema(pa.py_buffer(self.schema))
+        task: Any = pickle.loads(self.task)  # noqa: S301 - from our own driver
+        try:
+            for columns in task.over(batches):
+                yield from _batches(columns, schema)
+        except RankgateError as error:
+            yield from _batches({"totals": [_told(error)]}, schema)
+
+
+def _batches(columns: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:  # noqa: ANN401 - a frame or a dict
+    """A frame, or some columns of one, as record batches of a schema."""
+    import pyarrow as pa
+
+    if not isinstance(columns, dict):
+        yield from columns.to_arrow().cast(schema).to_batches()
+        return
+    size = len(next(iter(columns.values())))
+    arrays = [
+        pa.array(columns.get(each.name, [None] * size), type=each.type) for each in schema
+    ]
+    yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _told(error: Any) -> str:  # noqa: ANN401 - a RankgateError
+    """An error as text."""
+    found = {
+        "class": type(error).__name__,
+        "code": error.code,
+        "problem": error.problem,
+        "source": error.source,
+        "at": list(getattr(error, "at", ())),
+    }
+    return json.dumps({ERROR: found})
