@@ -51,7 +51,7 @@ PLANS = {"metric": pl.String, "wanted": pl.Float64, "queries": pl.Float64}
 means stay as measured."""
 
 _TEXT, _NUMBER, _COUNT = pl.String, pl.Float64, pl.Int64
-_SCHEMAS: dict[str, dict[str, Any]] = {
+SCHEMAS: dict[str, dict[str, Any]] = {
     "metrics": METRICS,
     "queries": {
         "query_id": _TEXT, "metric": _TEXT, "baseline": _NUMBER, "candidate": _NUMBER,
@@ -73,6 +73,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "represented": REPRESENTED,
     "predictions": PREDICTIONS,
 }  # fmt: skip
+"""The columns of each table of a comparison."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +224,7 @@ class Comparison:
     def from_dict(cls, values: Mapping[str, Any]) -> Comparison:
         """From ``to_dict``; without queries or lists these are empty."""
         tables: dict[str, Any] = {
-            name: frame(values.get(name) or [], schema) for name, schema in _SCHEMAS.items()
+            name: frame(values.get(name) or [], schema) for name, schema in SCHEMAS.items()
         }
         figures: dict[str, Any] = {name: values[name] for name in _FIGURES}
         figures |= {name: values.get(name, "") for name in _WORDS}

@@ -226,8 +226,8 @@ def _comparison(
     base, other, values, test = pair.baseline, pair.candidate, pair.values, rules.test
     tests = family[0] * len(values.metrics)
     corrected = rules.test.correction if tests > 1 else "none"
-    table = _metrics(values.metrics, pair.figures, p_value, test, corrected)
-    slices, interactions = sliced(base, values, rules.slices, test, _metrics, pair.design)
+    table = metric_rows(values.metrics, pair.figures, p_value, test, corrected)
+    slices, interactions = sliced(base, values, rules.slices, test, metric_rows, pair.design)
     depth, judged = min(base.depth, other.depth), parts.judged_of(base, other)
     return Comparison(
         baseline=Identity(base.name, base.tag, base.sha256),
@@ -316,13 +316,14 @@ def _tests(result: Figures, method: str) -> list[str]:
     return ["sign" if method == "t" and each else method for each in equal]
 
 
-def _metrics(
+def metric_rows(
     names: Sequence[str],
     result: Figures,
     p_value: np.ndarray[Any, Any],
     test: Test,
     correction: str,
 ) -> pl.DataFrame:
+    """Figures as rows of `METRICS`; a p-value for each."""
     return frame(
         {
             "metric": names, "n": result.n, "baseline": result.baseline,

@@ -23,7 +23,10 @@ class Database:
     Attributes:
         connection: DuckDB's own.
         folder: for temporary files; removed with the database.
+        dialect: of its SQL, as Ibis calls it.
     """
+
+    dialect = "duckdb"
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: str) -> None:
         self.connection = connection
@@ -37,6 +40,16 @@ class Database:
         """The rows of a query."""
         found: pl.DataFrame = self.connection.sql(sql, params=list(values) or None).pl()
         return found
+
+    def text(self, expression: Any) -> str:  # noqa: ANN401 - of Ibis
+        """An expression of Ibis as SQL of this database."""
+        from rankgate.online.indicators.tables import ibis
+
+        return str(ibis().to_sql(expression, dialect=self.dialect))
+
+    def keep(self, name: str, expression: Any) -> None:  # noqa: ANN401 - of Ibis
+        """Make a temporary table of an expression of Ibis."""
+        self.run(f"CREATE OR REPLACE TEMP TABLE {name} AS {self.text(expression)}")
 
     def one(self, sql: str, values: Sequence[Any] = ()) -> Any:  # noqa: ANN401 - any column
         """The first value of a query; None without rows."""

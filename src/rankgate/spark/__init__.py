@@ -11,14 +11,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgate.spark.comparison import compare as compare
     from rankgate.spark.evaluation import evaluate as evaluate
+    from rankgate.spark.indicators import kpi as kpi
     from rankgate.spark.sessions import session as session
 
 _HOMES = {
+    "compare": "rankgate.spark.comparison",
     "evaluate": "rankgate.spark.evaluation",
+    "kpi": "rankgate.spark.indicators",
     "session": "rankgate.spark.sessions",
 }
-__all__ = ["evaluate", "session"]  # noqa: PLE0604 - found by __getattr__
+__all__ = ["compare", "evaluate", "kpi", "session"]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a verb

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import pickle
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from rankgate import errors
 from rankgate.data.scores import Scores
-from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.evaluate import known_metrics
+from rankgate.errors import InputError
 from rankgate.evaluation.evaluation import Evaluation
-from rankgate.evaluation.sequences.asked import refuse_tasks
 from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.metrics.subtopics import FACET_METRICS
-from rankgate.metrics.views import LISTS, SUBTOPICS
-from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.plan import Plan
-from rankgate.spark.failures import translated
-from rankgate.spark.partition import JUDGED, UNJUDGED, Scoring
-from rankgate.spark.places import refuse_placed
-from rankgate.spark.sessions import session
-from rankgate.spark.tables import rows_of
-from rankgate.spark.totals import Totals, summed
-from rankgate.spark.worker import ERROR, Shipped
+from rankgate.spark.executed import measured
+from rankgate.spark.prepared import prepare
+from rankgate.spark.totals import summed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,7 +24,8 @@ if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
-    from rankgate.spark.tables import Rows
+    from rankgate.spark.prepared import Prepared
+    from rankgate.spark.totals import Totals
 
 INTERVALS: dict[str, Any] = {
     "run": pl.String, "metric": pl.String, "n": pl.Int64, "mean": pl.Float64, "sd": pl.Float64,
@@ -47,7 +34,6 @@ INTERVALS: dict[str, Any] = {
 """One row a run and metric: the mean over n queries with the ends of its t interval."""
 
 LEVEL = 0.95
-_BYTES = 48 << 20  # of input for one partition
 
 
 @dataclass(frozen=True)
@@ -55,8 +41,8 @@ class SparkEvaluation:
     """Values of runs that were scored on Spark.
 
     Attributes:
-        summary: what ``rankgate.evaluate`` returns, without values of single queries; ``save``
-            writes the one small file that other verbs read.
+        summary: what ``rankgate.evaluate`` returns, without values of single queries; its
+            JSON is one small file.
         intervals: the columns of `INTERVALS`.
         values: a Spark DataFrame with ``query_id``, ``run``, a column for each metric (null where
             undefined) and ``why`` (by metric, a place in ``REASONS``); None if not asked for.
@@ -70,56 +56,6 @@ class SparkEvaluation:
     def means(self) -> pl.DataFrame:
         """A row a run, a column a metric."""
         return self.summary.means
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """Judgments and runs on Spark, and what is measured of them."""
-
-    spark: SparkSession
-    qrels: Rows
-    runs: tuple[Rows, ...]
-    names: tuple[str, ...]
-    metrics: tuple[tuple[str, Metric], ...]
-    plan: Plan
-    partitions: int
-
-    @property
-    def subtopics(self) -> bool:
-        """Whether a metric looks at subtopics."""
-        return any(each.view == SUBTOPICS for _, each in self.metrics)
-
-    def scoring(self, *, values: bool) -> Scoring:
-        """What executors do."""
-        labels = (self.qrels.label, *(run.label for run in self.runs))
-        ordered = tuple(run.ordered for run in self.runs)
-        return Scoring(self.plan, self.names, labels, ordered, self.subtopics, values)
-
-    def whole_queries(self) -> DataFrame:
-        """Judgments and runs with the rows of each query together, in one partition."""
-        from pyspark.sql import functions as F
-
-        rows = any(
-            way.alignment.tie_order == "file_order"
-            or way.alignment.order == "file"
-            or way.duplicates != "error"
-            for way in self.plan.ways
-        )
-        every = None
-        for i, each in enumerate((self.qrels, *self.runs)):
-            part = F.lit(i if i else JUDGED).cast("byte").alias("part")
-            frame = each.numbered(part) if rows and i else each.frame.select("*", part)
-            frame = frame.drop("_metadata")
-            every = frame if every is None else every.unionByName(frame, allowMissingColumns=True)
-        assert every is not None
-        if self.qrels.unjudged:
-            ids = [(query,) for query in self.qrels.unjudged]
-            part = F.lit(UNJUDGED).cast("byte").alias("part")
-            extra = self.spark.createDataFrame(ids, "query_id string").select("*", part)
-            every = every.unionByName(extra, allowMissingColumns=True)
-        order = ["query_id", *(["row"] if rows else [])]
-        sorted_ = every.repartition(self.partitions, "query_id").sortWithinPartitions(*order)
-        return sorted_.drop("row")
 
 
 def evaluate(
@@ -166,166 +102,12 @@ def evaluate(
     work = prepare(
         qrels, runs, metrics, convention, overrides, extra, columns, names, from_, partitions, spark
     )
-    frame, totals = measured(work, work.scoring(values=values), len(work.metrics), keep=values)
+    frame, sent = measured(
+        work.whole_queries(), work.scoring(values=values), work.tables, keep=values
+    )
+    totals = [summed(each) for each in sent]
     summary = summarised(work, totals)
     return SparkEvaluation(summary, _intervals(work, totals, level), _named(work, frame))
-
-
-def prepare(
-    qrels: Any,  # noqa: ANN401 - as of evaluate
-    runs: Any,  # noqa: ANN401 - as of evaluate
-    metrics: str | Metric | Sequence[str | Metric],
-    convention: str | Convention,
-    overrides: Overrides | Sequence[str],
-    extra: Sequence[Metric],
-    columns: ColumnsLike | None,
-    names: Sequence[str],
-    from_: str | None,
-    partitions: int | None,
-    spark: SparkSession | None,
-) -> Prepared:
-    """What is measured of which rows; arguments as of `evaluate`.
-
-    Raises:
-        InputError, UsageError: as of `evaluate`.
-    """
-    how = chosen_convention(convention, overrides)
-    chosen = known_metrics(metrics, how, (*extra, *FACET_METRICS))
-    refuse_tasks(chosen)
-    for label, each in chosen:
-        if each.view == LISTS:
-            problem = f"{label} is of lists as a whole; rankgate.spark.scorecard has it."
-            raise UsageError(problem, code="unsupported-metric")
-    plan = Plan.of(chosen, [how])
-    active = spark or session()
-    several = _several(runs)
-    if names and len(names) != len(several):
-        problem = f"{len(names)} names for {len(several)} runs; give one for each."
-        raise UsageError(problem, code="names-differ")
-    judged = rows_of(active, qrels, "grade", "qrels", columns, from_)
-    ranked = tuple(
-        rows_of(active, run, "score", name or f"run{i}", columns, from_)
-        for i, (name, run) in enumerate(several, 1)
-    )
-    own = [name or each.name for (name, _), each in zip(several, ranked, strict=True)]
-    distinct = tuple(names) or tuple(_distinct(own))
-    count = partitions or _partitions(active, (judged, *ranked))
-    return Prepared(active, judged, ranked, distinct, tuple(chosen), plan, count)
-
-
-def _several(runs: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - as of evaluate
-    """Each run with its name, empty where the caller gives none."""
-    from collections.abc import Mapping as Table
-
-    if isinstance(runs, Table) and not _is_ranking(runs):
-        return [(str(name), run) for name, run in runs.items()]
-    if isinstance(runs, list | tuple):
-        return [("", run) for run in runs]
-    return [("", runs)]
-
-
-def _is_ranking(table: Mapping[Any, Any]) -> bool:
-    """Whether a mapping is ``{query: {doc: score}}`` and not ``{name: run}``."""
-    first = next(iter(table.values()), None)
-    if isinstance(first, Mapping):
-        return not isinstance(next(iter(first.values()), 0.0), Mapping | list | tuple)
-    return False
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Names, with a number where one comes again."""
-    seen: dict[str, int] = {}
-    out = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        out.append(name if seen[name] == 1 else f"{name} {seen[name]}")
-    return out
-
-
-def _partitions(spark: SparkSession, tables: Sequence[Rows]) -> int:
-    """One partition for each core, and for much input one for `_BYTES` of it."""
-    cores = spark.sparkContext.defaultParallelism
-    sizes = (
-        int(each.frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())  # noqa: SLF001 - no other way to ask
-        for each in tables
-    )
-    return max(cores, min(-(-sum(sizes) // _BYTES), 100_000))
-
-
-def measured(
-    work: Prepared, scoring: Any, columns: int, *, keep: bool  # noqa: ANN401 - a task
-) -> tuple[DataFrame | None, list[Totals]]:
-    """Values as a DataFrame, and the sums of each run.
-
-    Raises:
-        InputError, DuplicateError: what is wrong with the data, with file and line.
-    """
-    from pyspark.sql import functions as F
-
-    frame = work.whole_queries().mapInArrow(shipped(scoring, columns), ddl(columns))
-    if keep:
-        frame = frame.persist()
-    with translated(work.runs[0].label):
-        sent = frame.where(F.col("totals").isNotNull()).select("run", "totals").collect()
-    try:
-        refuse_placed([each.totals for each in sent if ERROR in each.totals[:9]],
-                      (work.qrels, *work.runs))  # fmt: skip
-        return frame if keep else None, [
-            summed(each.totals for each in sent if each.run == i) for i in range(len(work.runs))
-        ]
-    except errors.RankgateError:
-        frame.unpersist()
-        raise
-
-
-def ddl(columns: int) -> str:
-    """The columns that come back: values, why they are undefined, and sums as text."""
-    values = "".join(f", v{i} double" for i in range(columns))
-    why = "".join(f", w{i} tinyint" for i in range(columns))
-    return f"query_id string, run int{values}{why}, totals string"
-
-
-def shipped(task: Any, columns: int) -> Any:  # noqa: ANN401 - a task and a function
-    """A function of record batches that executors can load.
-
-    Args:
-        task: what is done; metrics of the user's own are sent by value.
-        columns: how many metrics there are.
-    """
-    import pyarrow as pa
-    from pyspark import cloudpickle
-
-    schema = pa.schema(
-        [
-            ("query_id", pa.string()),
-            ("run", pa.int32()),
-            *((f"v{i}", pa.float64()) for i in range(columns)),
-            *((f"w{i}", pa.int8()) for i in range(columns)),
-            ("totals", pa.string()),
-        ]
-    )
-    for module in _own_modules(task):
-        cloudpickle.register_pickle_by_value(module)
-    text = cloudpickle.dumps(task)
-    run = Shipped(text, sys.version_info[:2], schema.serialize().to_pybytes())
-
-    def work(batches: Any) -> Any:  # noqa: ANN401 - Spark asks for a plain function
-        yield from run(batches)
-
-    return work
-
-
-def _own_modules(task: Any) -> list[Any]:  # noqa: ANN401 - a task
-    """The modules of metrics that executors may lack: those that are not installed."""
-    names = {getattr(job.metric.kernel, "__module__", "") for job in task.plan.jobs[0]}
-    found = [sys.modules[name] for name in names if name in sys.modules]
-    return [
-        each
-        for each in found
-        if not each.__name__.startswith("rankgate.")
-        and each.__name__ != "__main__"
-        and "site-packages" not in (getattr(each, "__file__", None) or "site-packages")
-    ]
 
 
 def summarised(work: Prepared, totals: Sequence[Totals]) -> Evaluation:
@@ -338,7 +120,7 @@ def summarised(work: Prepared, totals: Sequence[Totals]) -> Evaluation:
     how, jobs = work.plan.conventions[0], work.plan.jobs[0]
     scored = []
     for name, run, each in zip(work.names, work.runs, totals, strict=True):
-        _refuse(run.label, each, how)
+        refuse_by_convention(run.label, each, how)
         none = np.zeros(0)
         scores = Scores(
             name,
@@ -356,8 +138,13 @@ def summarised(work: Prepared, totals: Sequence[Totals]) -> Evaluation:
     return Evaluation(work.qrels.name, how.to_dict(), labels, tuple(scored), lower)
 
 
-def _refuse(label: str, found: Totals, how: Convention) -> None:
-    """As `Facts.refuse`, over all partitions."""
+def refuse_by_convention(label: str, found: Totals, how: Convention) -> None:
+    """As `Facts.refuse`, over all partitions.
+
+    Raises:
+        InputError: no query of the run is judged; the convention refuses missing or unknown
+            queries, or queries without relevant documents.
+    """
     counts = found.counts
     asked = counts["queries"] + (counts["missing"] if how.missing == "leave_out" else 0)
     if not asked:
@@ -381,7 +168,7 @@ def _intervals(work: Prepared, totals: Sequence[Totals], level: float) -> pl.Dat
     """The columns of `INTERVALS`; ends are null for metrics that are no plain mean."""
     from scipy.special import stdtrit
 
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for name, each in zip(work.names, totals, strict=True):
         for job in work.plan.jobs[0]:
             found, _ = each.means.get(job.label, (None, 0))

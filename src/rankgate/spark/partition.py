@@ -18,6 +18,7 @@ from rankgate.evaluation.evaluate import with_subtopics
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.plan import Measurement, Plan
 from rankgate.scoring.sources import RunSource, measured, with_empty
+from rankgate.spark.paired import PairTotals, groups_of
 from rankgate.spark.totals import Totals
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ class Scoring:
         ordered: for each run whether the order of its rows is a ranking.
         subtopics: whether a metric looks at subtopics.
         values: whether values are wanted, or sums only.
+        pairs: whether each run is compared with the first.
+        band: differences up to this size count as ties.
+        tags: of queries, where there are slices.
+        slices: the tags whose values are slices.
     """
 
     plan: Plan
@@ -51,6 +56,10 @@ class Scoring:
     ordered: tuple[bool, ...]
     subtopics: bool
     values: bool
+    pairs: bool = False
+    band: float = 0.0
+    tags: Any = None
+    slices: tuple[str, ...] = ()
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
         """Values of each query and run, and at the end the sums of each run.
@@ -59,15 +68,22 @@ class Scoring:
             InputError, DuplicateError: what is wrong with the rows.
         """
         totals = [Totals() for _ in self.runs]
+        paired = [PairTotals() for _ in self.runs]
         for frame in whole_queries(batches):
+            first = None
             for i, (scores, found) in enumerate(self.scored(frame)):
                 totals[i] += found
-                if self.values and scores is not None:
+                if scores is None:
+                    continue
+                if self.values:
                     yield _values(scores, i)
-        yield {
-            "run": [*range(len(self.runs))],
-            "totals": [each.to_json() for each in totals],
-        }
+                if not i:
+                    first, groups = scores, groups_of(scores.query_ids, self.tags, self.slices)
+                if self.pairs and first is not None:
+                    paired[i] += PairTotals.of(first, scores, groups, self.band)
+        texts = [each.to_json() for each in (*totals, *(paired if self.pairs else ()))]
+        runs = [*range(len(self.runs))]
+        yield {"run": runs * (2 if self.pairs else 1), "totals": texts}
 
     def scored(self, frame: pl.DataFrame) -> Iterator[tuple[Scores | None, Totals]]:
         """The scores of each run on some whole queries, and their sums."""
@@ -107,12 +123,9 @@ class Scoring:
         if table.is_empty() and unjudged.is_empty():
             return None
         with _located(table, label):
-            qrels = Qrels(
-                without_empty(table), label, unjudged=tuple(unjudged), place=Place(label)
-            )
+            qrels = Qrels(without_empty(table), label, unjudged=tuple(unjudged), place=Place(label))
         index = JudgmentIndex.of(qrels)
         return with_subtopics(index) if self.subtopics else index
-
 
 
 @contextmanager
@@ -153,7 +166,7 @@ def whole_queries(batches: Iterable[pa.RecordBatch], rows: int = _CHUNK) -> Iter
         if frame.is_empty():
             continue
         last = frame["query_id"][-1]
-        if size + len(frame) >= rows and kept + [frame] and not _one_query(kept, last):
+        if size + len(frame) >= rows and not _one_query([*kept, frame], last):
             whole = pl.concat([*kept, frame], rechunk=False)
             end = len(whole) - _tail(whole["query_id"], last)
             if end:
@@ -185,6 +198,8 @@ def _values(scores: Scores, run: int) -> pl.DataFrame:
     """A row a query: values, undefined ones null, and why."""
     columns: dict[str, Any] = {"query_id": scores.query_ids}
     columns["run"] = np.full(len(scores.query_ids), run, np.int32)
-    columns |= {f"v{i}": pl.Series(each).fill_nan(None) for i, each in enumerate(scores.values.values())}
+    columns |= {
+        f"v{i}": pl.Series(each).fill_nan(None) for i, each in enumerate(scores.values.values())
+    }
     columns |= {f"w{i}": each for i, each in enumerate(scores.why.values())}
     return pl.DataFrame(columns).with_columns(pl.lit(None, pl.String).alias("totals"))

@@ -10,6 +10,8 @@ from rankgate import errors
 from rankgate.errors import DuplicateError, InputError, RankgateError
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column
+
     from rankgate.spark.tables import Rows
 
 
@@ -25,7 +27,7 @@ def refuse_placed(found: Sequence[str], tables: Sequence[Rows]) -> None:
     """
     if not found:
         return
-    told = min((json.loads(each)["error"] for each in found), key=lambda each: json.dumps(each))
+    told = min((json.loads(each)["error"] for each in found), key=json.dumps)
     table = next((each for each in tables if each.label == told["source"]), tables[-1])
     kind: Any = getattr(errors, told["class"], RankgateError)
     if not told["at"]:
@@ -34,9 +36,13 @@ def refuse_placed(found: Sequence[str], tables: Sequence[Rows]) -> None:
         raise kind(told["problem"], source=told["source"], code=told["code"])
     places = _places(table, told["at"])
     file, line = places[-1] if places else (table.label, None)
-    if kind is not DuplicateError:
-        raise InputError(told["problem"], source=file or table.label, line=line, code=told["code"])
     query, document = told["at"]
+    if kind is not DuplicateError:
+        problem = told["problem"]
+        if told["code"] == "not-a-number":
+            number = "grade" if table is tables[0] else "score"
+            problem = f"{number} of document '{document}' for query '{query}' is not a number."
+        raise InputError(problem, source=file or table.label, line=line, code=told["code"])
     word = "judged" if table is tables[0] else "ranked"
     first = _words(*places[0]) if len(places) > 1 else ""
     problem = (
@@ -67,17 +73,14 @@ def _places(table: Rows, pair: Sequence[str | None]) -> list[tuple[str, int | No
         numbered = table.frame.select("query_id", "doc_id", F.spark_partition_id().alias("p"))
         rows = numbered.where(same).orderBy("p").limit(2).collect()
         return [(f"{table.label}, partition {each.p}", None) for each in rows]
-    numbered = table.frame.select(
-        "query_id",
-        "doc_id",
-        F.col("_metadata.file_path").alias("file"),
-        F.col("_metadata.file_block_start").alias("block"),
-        F.monotonically_increasing_id().alias("id"),
-    )
+    own = F.col("at") if table.lines is not None else F.monotonically_increasing_id()
+    numbered = table.frame.select("query_id", "doc_id", *_columns(own))
     rows = numbered.where(same).orderBy("file", "block", "id").limit(2).collect()
     files = {each.file for each in rows}
+    every = table.lines
+    marked = numbered if every is None else every.select(*_columns(F.monotonically_increasing_id()))
     blocks = (
-        numbered.where(F.col("file").isin(*files))
+        marked.where(F.col("file").isin(*files))
         .groupBy("file", "block")
         .agg(F.min("id").alias("first"), F.count(F.lit(1)).alias("n"))
         .collect()
@@ -91,6 +94,17 @@ def _places(table: Rows, pair: Sequence[str | None]) -> list[tuple[str, int | No
     return found
 
 
+def _columns(own: Column) -> tuple[Column, ...]:
+    """The columns that say where a row is: its file, the block of it, and its place in there."""
+    from pyspark.sql import functions as F
+
+    return (
+        F.col("_metadata.file_path").alias("file"),
+        F.col("_metadata.file_block_start").alias("block"),
+        own.alias("id"),
+    )
+
+
 def _local(file: str) -> str:
     """A path without the scheme of this machine's files."""
-    return file.removeprefix("file://") if file.startswith("file:///") else file
+    return "/" + file.removeprefix("file:").lstrip("/") if file.startswith("file:") else file

@@ -76,7 +76,7 @@ def session(
         line = next(iter(str(error).strip().splitlines()), type(error).__name__)
         problem = f"no Spark session at {place}: {line}; check the master and Java."
         raise UsageError(problem, code="spark-unavailable") from error
-    opened.sparkContext.setLogLevel("ERROR")
+    opened.sparkContext.setLogLevel("OFF")  # errors are raised, and need no log
     return opened
 
 

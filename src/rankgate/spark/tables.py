@@ -25,7 +25,10 @@ _SUFFIXES = {
     ".jsonl": "json", ".ndjson": "json",
 }  # fmt: skip
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
-_FIELDS = {"grade": {4: (0, 2, 3), 3: (0, 1, 2)}, "score": {6: (0, 2, 4), 3: (0, 1, 2), 2: (0, 1)}}
+_FIELDS: dict[str, dict[int, tuple[int, ...]]] = {
+    "grade": {4: (0, 2, 3), 3: (0, 1, 2)},
+    "score": {6: (0, 2, 4), 3: (0, 1, 2), 2: (0, 1)},
+}
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Rows:
         ordered: whether the order of rows is a ranking.
         unjudged: queries that were asked about and have no judgment.
         header: lines of a file before its first row; None where rows have numbers, no lines.
+        lines: all lines of text files, where rows are some of them.
     """
 
     frame: DataFrame
@@ -50,6 +54,7 @@ class Rows:
     ordered: bool = True
     unjudged: tuple[str, ...] = ()
     header: int | None = None
+    lines: DataFrame | None = None
 
     def numbered(self, *others: Column) -> DataFrame:
         """The rows with ``row``, which rises in their order, and other columns."""
@@ -132,18 +137,22 @@ def _of_files(
         raise UsageError(problem, code="unknown-format")
     label = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     name = _stem(paths[0])
+    lines = None
     with translated(label):
         if form == "trec":
-            frame = _of_text(spark.read.text(paths), number, label)
+            lines = spark.read.text(paths)
+            others = ("_metadata", "at")
+            frame = _shaped(_of_text(lines, number, label), number, label, known, others)
         else:
-            frame = _read(spark, paths, form)
-        frame = _shaped(frame, number, label, known, ("_metadata",))
+            frame = _shaped(_read(spark, paths, form), number, label, known, ("_metadata",))
     place = {
         "file": F.col("_metadata.file_path"),
         "block": F.col("_metadata.file_block_start"),
     }
+    if form == "trec":
+        place["line"] = F.col("at")
     header = {"csv": 1, "tsv": 1, "parquet": None, "delta": None}.get(form, 0)
-    return Rows(frame, name, label, place, header=header)
+    return Rows(frame, name, label, place, header=header, lines=lines)
 
 
 def _read(spark: SparkSession, paths: list[str], form: str) -> DataFrame:
@@ -158,9 +167,8 @@ def _of_text(text: DataFrame, number: str, label: str) -> DataFrame:
     """Lines of TREC files: fields between blanks."""
     from pyspark.sql import functions as F
 
-    kept = text.select("value", "_metadata").where(
-        (F.trim("value") != "") & ~F.ltrim("value").startswith("#")
-    )
+    lines = text.select("value", "_metadata", F.monotonically_increasing_id().alias("at"))
+    kept = lines.where((F.trim("value") != "") & ~F.ltrim("value").startswith("#"))
     first = kept.select("value").first()
     if first is None:
         raise InputError("no rows found.", source=label, code="empty-file")
@@ -171,14 +179,14 @@ def _of_text(text: DataFrame, number: str, label: str) -> DataFrame:
         problem = f"{width} fields in the first line, expected {known}."
         raise InputError(problem, source=label, code="wrong-field-count")
     fields = F.split(F.trim(F.translate("value", "\t\r", "  ")), " +")
-    parts = kept.select(fields.alias("fields"), "_metadata")
+    parts = kept.select(fields.alias("fields"), "_metadata", "at")
     good = F.size("fields") == width
     got = [F.when(good, F.get("fields", F.lit(place))) for place in places]
     if len(places) == 2:  # best first: the place of the line, counted down
-        got.append(-F.monotonically_increasing_id().cast("double"))
+        got.append(-F.col("at").cast("double"))
     ours = ("query_id", "doc_id", number)
     return parts.select(
-        *(each.alias(name) for each, name in zip(got, ours, strict=True)), "_metadata"
+        *(each.alias(name) for each, name in zip(got, ours, strict=True)), "_metadata", "at"
     )
 
 
@@ -216,7 +224,10 @@ def _shaped(
     kinds = {"subtopic": "string", "stratum": "string"}
     assert value is not None
     return frame.select(
-        *(F.col(_quoted(found[each])).cast("string").alias(each) for each in ("query_id", "doc_id")),
+        *(
+            F.col(_quoted(found[each])).cast("string").alias(each)
+            for each in ("query_id", "doc_id")
+        ),
         value.alias("number"),
         *(
             F.col(_quoted(theirs)).cast(kinds.get(ours, "double")).alias(ours)

@@ -45,13 +45,11 @@ class Moments:
         second: the exact sum of their squares, each rounded once.
     """
 
-    first: ExactMean = ExactMean()
-    second: ExactMean = ExactMean()
+    first: ExactMean = field(default_factory=ExactMean)
+    second: ExactMean = field(default_factory=ExactMean)
 
     @classmethod
-    def of(
-        cls, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
-    ) -> Moments:
+    def of(cls, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> Moments:
         """The sums of some numbers, ``(n,)``; weighted for weighted means."""
         return cls(ExactMean.of(values, weights), ExactMean.of(values * values, weights))
 

@@ -63,9 +63,7 @@ def _batches(columns: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:  # no
         yield from columns.to_arrow().cast(schema).to_batches()
         return
     size = len(next(iter(columns.values())))
-    arrays = [
-        pa.array(columns.get(each.name, [None] * size), type=each.type) for each in schema
-    ]
+    arrays = [pa.array(columns.get(each.name, [None] * size), type=each.type) for each in schema]
     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

@@ -1,4 +1,4 @@
-"""The tables that KPIs are of, in DuckDB, each made when it is first needed."""
+"""The tables that KPIs are of, each made when it is first needed."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ class KpiTables:
         self._success = success
         self._made: dict[str, Any] = {}
         rows = tables.events()
-        if base.one('SELECT bool_or(session IS NULL AND ("user" IS NOT NULL OR query_event_id '
-                    'IS NOT NULL)) AND bool_or("user" IS NOT NULL) FROM events'):  # fmt: skip
+        named = rows.user.notnull()
+        lacking = rows.session.isnull() & (named | rows.query_event_id.notnull())
+        if base.one(base.text(rows.aggregate(found=lacking.any() & named.any()))):
             rows = self._make("visits", tables.visits(rows))
         self.rows = rows
 
@@ -85,6 +86,5 @@ class KpiTables:
 
     def _make(self, name: str, expression: Any) -> Any:  # noqa: ANN401 - tables of Ibis
         lib = tables.ibis()
-        sql = lib.to_sql(expression, dialect="duckdb")
-        self.base.run(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
+        self.base.keep(name, expression)
         return lib.table(lib.schema(expression.schema()), name=name)

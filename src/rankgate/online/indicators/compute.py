@@ -76,14 +76,36 @@ def kpi(
         known = [each for each in given if has_events(each, kinds, success)]
         if not _tells_failures(manifest):
             known = [each for each in known if each.name != "error_rate"]
-        built = KpiTables(base, success, known, by)
-        values = [frame for each in ("all", *by) for frame in _divided(built, known, each)]
-        values.append(_unknown([each.name for each in given if each not in known]))
-        head = base.rows(
-            "SELECT coalesce(strftime(min(\"at\"), '%Y-%m-%dT%H:%M:%SZ'), '') AS first, "
-            "coalesce(strftime(max(\"at\"), '%Y-%m-%dT%H:%M:%SZ'), '') AS last, "
-            "count(*) AS events FROM events"
-        ).row(0, named=True)
+        return table_of(base, chosen, known, by, success, found, blocked, excluded)
+
+
+def table_of(
+    base: Database,
+    chosen: Sequence[Kpi],
+    known: Sequence[Kpi],
+    by: Sequence[str],
+    success: Sequence[str] = (),
+    found: Diagnosis | None = None,
+    blocked: Mapping[str, tuple[str, ...]] | None = None,
+    excluded: tuple[str, ...] = (),
+) -> KpiTable:
+    """The KPIs of a database's ``events``.
+
+    Args:
+        base: DuckDB, or another that carries out expressions of Ibis.
+        chosen: the KPIs that are asked for.
+        known: those that the log has events for.
+        by: what divides the log.
+        success: the rules of success.
+        found: by the log doctor.
+        blocked: the KPIs that are not given, and why.
+        excluded: what was left out of the log.
+    """
+    blocked = blocked or {}
+    given = [each for each in chosen if each.name not in blocked]
+    built = KpiTables(base, success, known, by)
+    values = [frame for each in ("all", *by) for frame in _divided(built, known, each)]
+    values.append(_unknown([each.name for each in given if each not in known]))
     order = {each.name: place for place, each in enumerate(chosen)}
     table = pl.concat([pl.DataFrame(schema=VALUES), *values])
     table = table.sort(
@@ -92,7 +114,19 @@ def kpi(
     )  # fmt: skip
     subjects = {subject for each in chosen for subject in each.made_of}
     findings = tuple(f for f in (found.findings if found else ()) if set(f.spoils) & subjects)
-    return KpiTable(table, findings, blocked, excluded, **head)
+    return KpiTable(table, findings, blocked, excluded, **_head(base))
+
+
+def _head(base: Database) -> dict[str, Any]:
+    """The times of the first and the last event, and how many there are."""
+    rows = tables.events()
+    ends = rows.aggregate(first=rows.at.min(), last=rows.at.max(), events=rows.count())
+    found = base.rows(base.text(ends)).row(0, named=True)
+    times = {name: found[name] for name in ("first", "last")}
+    return {
+        **{name: f"{at:%Y-%m-%dT%H:%M:%SZ}" if at else "" for name, at in times.items()},
+        "events": found["events"],
+    }
 
 
 def _tells_failures(manifest: Mapping[str, Any]) -> bool:
@@ -149,8 +183,7 @@ def _divided(built: KpiTables, chosen: Sequence[Kpi], by: str) -> Iterable[pl.Da
             for name, column_ in each.columns(rows, limit_of(built, rows, each)).items()
         }
         grouped = rows if column is None else rows.group_by(slice=column)
-        sql = tables.ibis().to_sql(grouped.aggregate(**sums), dialect="duckdb")
-        yield _long(built.base.rows(str(sql)), given, by)
+        yield _long(built.base.rows(built.base.text(grouped.aggregate(**sums))), given, by)
 
 
 def limit_of(built: KpiTables, rows: Any, each: Kpi) -> float | None:  # noqa: ANN401 - a table of Ibis
@@ -158,9 +191,8 @@ def limit_of(built: KpiTables, rows: Any, each: Kpi) -> float | None:  # noqa: A
     if each.cap is None:
         return None
     value = each.of(rows)
-    lib = tables.ibis()
     expression = rows.aggregate(limit=value.quantile(each.cap, where=value > 0))
-    limit: float | None = built.base.one(str(lib.to_sql(expression, dialect="duckdb")))
+    limit: float | None = built.base.one(built.base.text(expression))
     return limit
 
 

@@ -1,0 +1,181 @@
+"""What the differences of two runs add up to, also by slices of the queries."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass, field
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from rankgate.metrics.exact import ExactMean
+from rankgate.spark.totals import Moments, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rankgate.data.inputs import TagsLike
+    from rankgate.data.scores import Scores
+
+    Floats = NDArray[np.float64]
+
+Slice = tuple[str, str]
+"""A tag and one of its values; both empty for all queries."""
+
+ALL: Slice = ("", "")
+
+
+@dataclass(frozen=True)
+class PairSums:
+    """What one metric's values of two runs add up to, over the queries where both have one.
+
+    Attributes:
+        baseline, candidate: the sums of values.
+        delta: the sums of the differences and of their squares.
+        wins, losses: differences above the band, and below it.
+        least, greatest: difference.
+    """
+
+    baseline: ExactMean = field(default_factory=ExactMean)
+    candidate: ExactMean = field(default_factory=ExactMean)
+    delta: Moments = field(default_factory=Moments)
+    wins: int = 0
+    losses: int = 0
+    least: float = math.inf
+    greatest: float = -math.inf
+
+    @classmethod
+    def of(cls, before: Floats, after: Floats, band: float) -> PairSums:
+        """The sums of two values each; NaN is no value."""
+        known = ~np.isnan(after - before)
+        before, after = before[known], after[known]
+        delta = after - before
+        return cls(
+            ExactMean.of(before),
+            ExactMean.of(after),
+            Moments.of(delta),
+            int((delta > band).sum()),
+            int((delta < -band).sum()),
+            float(delta.min(initial=math.inf)),
+            float(delta.max(initial=-math.inf)),
+        )
+
+    def __add__(self, other: PairSums) -> PairSums:
+        """The sums over both."""
+        return PairSums(
+            self.baseline + other.baseline,
+            self.candidate + other.candidate,
+            self.delta + other.delta,
+            self.wins + other.wins,
+            self.losses + other.losses,
+            min(self.least, other.least),
+            max(self.greatest, other.greatest),
+        )
+
+    def plain(self) -> list[Any]:
+        """As plain values."""
+        ends = [self.wins, self.losses, self.least, self.greatest]
+        return [
+            list(astuple(self.baseline)), list(astuple(self.candidate)), self.delta.plain(), *ends
+        ]  # fmt: skip
+
+    @classmethod
+    def from_plain(cls, values: list[Any]) -> PairSums:
+        """From `plain`."""
+        before, after, delta, *ends = values
+        return cls(ExactMean(*before), ExactMean(*after), Moments.from_plain(delta), *ends)
+
+
+@dataclass(frozen=True)
+class PairTotals:
+    """The sums of each metric of two runs, for all queries and for each slice."""
+
+    sums: Mapping[tuple[Slice, str], PairSums] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, before: Scores, after: Scores, groups: Mapping[Slice, Floats], band: float
+    ) -> PairTotals:
+        """The sums of the scores of two runs on some queries.
+
+        Args:
+            before: of the baseline.
+            after: of the candidate.
+            groups: for each slice which queries of the baseline are in it.
+            band: differences up to this size count as ties.
+        """
+        place = _places(before, after)
+        sums = {}
+        for label, mine in before.values.items():
+            theirs = np.where(place >= 0, after.values[label][place], np.nan)
+            for name, inside in groups.items():
+                sums[name, label] = PairSums.of(mine[inside], theirs[inside], band)
+        return cls(sums)
+
+    def __add__(self, other: PairTotals) -> PairTotals:
+        """Both together."""
+        return PairTotals(merged(self.sums, other.sums, add))
+
+    def to_json(self) -> str:
+        """As text, to be sent."""
+        rows = [[*where, label, each.plain()] for (where, label), each in self.sums.items()]
+        return json.dumps({"pairs": rows})
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """From `to_json`."""
+        rows = json.loads(text)["pairs"]
+        return cls({((tag, value), label): PairSums.from_plain(each)
+                    for tag, value, label, each in rows})  # fmt: skip
+
+
+def summed_pairs(texts: Iterable[str]) -> PairTotals:
+    """The sum of totals that were sent."""
+    return reduce(add, map(PairTotals.from_json, texts), PairTotals())
+
+
+def groups_of(
+    query_ids: pl.Series, tags: TagsLike | None, slices: tuple[str, ...]
+) -> dict[Slice, Any]:
+    """For each slice which of some queries are in it; ``ALL`` is every one.
+
+    Raises:
+        UsageError: a tag that no query has.
+    """
+    found: dict[Slice, Any] = {ALL: np.ones(len(query_ids), bool)}
+    if not slices or tags is None:
+        return found
+    from rankgate.data.formats.tags import tags_of
+
+    table = tags_of(tags, query_ids.alias("query_id"), slices)
+    joined = (
+        query_ids.alias("query_id")
+        .to_frame()
+        .join(table, on="query_id", how="left", maintain_order="left")
+    )
+    for tag in slices:
+        values = joined[tag].fill_null("(none)")
+        found |= {(tag, str(each)): (values == each).to_numpy() for each in values.unique()}
+    return found
+
+
+def _places(before: Scores, after: Scores) -> NDArray[np.int64]:
+    """The place of each query of one among those of the other; -1 for one that is not there."""
+    if before.query_ids.equals(after.query_ids):
+        return np.arange(len(before.query_ids))
+    known = {query: place for place, query in enumerate(after.query_ids)}
+    return np.array([known.get(query, -1) for query in before.query_ids], np.int64)
+
+
+def slices_of(totals: PairTotals, tag: str) -> Iterator[str]:
+    """The values of a tag that queries have."""
+    from rankgate.evaluation.slices import in_order
+
+    yield from in_order(list(dict.fromkeys(value for (own, value), _ in totals.sums if own == tag)))

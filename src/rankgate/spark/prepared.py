@@ -1,0 +1,163 @@
+"""What is measured on Spark: judgments and runs, with a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankgate.errors import UsageError
+from rankgate.evaluation.evaluate import known_metrics
+from rankgate.evaluation.sequences.asked import refuse_tasks
+from rankgate.metrics.subtopics import FACET_METRICS
+from rankgate.metrics.views import LISTS, SUBTOPICS
+from rankgate.scoring.chosen import chosen_convention
+from rankgate.scoring.plan import Plan
+from rankgate.spark.partition import JUDGED, UNJUDGED, Scoring
+from rankgate.spark.sessions import session
+from rankgate.spark.tables import rows_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from rankgate.data.inputs import ColumnsLike
+    from rankgate.metrics.declare import Metric
+    from rankgate.scoring import Convention
+    from rankgate.scoring.overrides import Overrides
+    from rankgate.spark.tables import Rows
+
+_BYTES = 48 << 20  # of input for one partition
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Judgments and runs on Spark, and what is measured of them."""
+
+    spark: SparkSession
+    qrels: Rows
+    runs: tuple[Rows, ...]
+    names: tuple[str, ...]
+    metrics: tuple[tuple[str, Metric], ...]
+    plan: Plan
+    partitions: int
+
+    @property
+    def subtopics(self) -> bool:
+        """Whether a metric looks at subtopics."""
+        return any(each.view == SUBTOPICS for _, each in self.metrics)
+
+    @property
+    def tables(self) -> tuple[Rows, ...]:
+        """The judgments, and the runs."""
+        return (self.qrels, *self.runs)
+
+    def scoring(self, *, values: bool) -> Scoring:
+        """What executors do."""
+        labels = tuple(each.label for each in self.tables)
+        ordered = tuple(run.ordered for run in self.runs)
+        return Scoring(self.plan, self.names, labels, ordered, self.subtopics, values)
+
+    def whole_queries(self) -> DataFrame:
+        """Judgments and runs with the rows of each query together, in one partition."""
+        from pyspark.sql import functions as F
+
+        rows = any(
+            way.alignment.tie_order == "file_order"
+            or way.alignment.order == "file"
+            or way.duplicates != "error"
+            for way in self.plan.ways
+        )
+        every = None
+        for i, each in enumerate(self.tables):
+            part = F.lit(i or JUDGED).cast("byte").alias("part")
+            frame = each.numbered(part) if rows and i else each.frame.select("*", part)
+            frame = frame.drop("_metadata", "at")
+            every = frame if every is None else every.unionByName(frame, allowMissingColumns=True)
+        assert every is not None
+        if self.qrels.unjudged:
+            ids = [(query,) for query in self.qrels.unjudged]
+            part = F.lit(UNJUDGED).cast("byte").alias("part")
+            extra = self.spark.createDataFrame(ids, "query_id string").select("*", part)
+            every = every.unionByName(extra, allowMissingColumns=True)
+        order = ["query_id", *(["row"] if rows else [])]
+        sorted_ = every.repartition(self.partitions, "query_id").sortWithinPartitions(*order)
+        return sorted_.drop("row")
+
+
+def prepare(
+    qrels: Any,  # noqa: ANN401 - as of evaluate
+    runs: Any,  # noqa: ANN401 - as of evaluate
+    metrics: str | Metric | Sequence[str | Metric],
+    convention: str | Convention,
+    overrides: Overrides | Sequence[str],
+    extra: Sequence[Metric],
+    columns: ColumnsLike | None,
+    names: Sequence[str],
+    from_: str | None,
+    partitions: int | None,
+    spark: SparkSession | None,
+) -> Prepared:
+    """What is measured of which rows; arguments as of `evaluate`.
+
+    Raises:
+        InputError, UsageError: as of `evaluate`.
+    """
+    how = chosen_convention(convention, overrides)
+    chosen = known_metrics(metrics, how, (*extra, *FACET_METRICS))
+    refuse_tasks(chosen)
+    for label, each in chosen:
+        if each.view == LISTS:
+            problem = f"{label} is of lists as a whole; rankgate.spark.scorecard has it."
+            raise UsageError(problem, code="unsupported-metric")
+    plan = Plan.of(chosen, [how])
+    active = spark or session()
+    several = _several(runs)
+    if names and len(names) != len(several):
+        problem = f"{len(names)} names for {len(several)} runs; give one for each."
+        raise UsageError(problem, code="names-differ")
+    judged = rows_of(active, qrels, "grade", "qrels", columns, from_)
+    ranked = tuple(
+        rows_of(active, run, "score", name or f"run{i}", columns, from_)
+        for i, (name, run) in enumerate(several, 1)
+    )
+    own = [name or each.name for (name, _), each in zip(several, ranked, strict=True)]
+    distinct = tuple(names) or tuple(_distinct(own))
+    count = partitions or _partitions(active, (judged, *ranked))
+    return Prepared(active, judged, ranked, distinct, tuple(chosen), plan, count)
+
+
+def _several(runs: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - as of evaluate
+    """Each run with its name, empty where the caller gives none."""
+    if isinstance(runs, Mapping) and not _is_ranking(runs):
+        return [(str(name), run) for name, run in runs.items()]
+    if isinstance(runs, list | tuple):
+        return [("", run) for run in runs]
+    return [("", runs)]
+
+
+def _is_ranking(table: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is ``{query: {doc: score}}`` and not ``{name: run}``."""
+    first = next(iter(table.values()), None)
+    if isinstance(first, Mapping):
+        return not isinstance(next(iter(first.values()), 0.0), Mapping | list | tuple)
+    return False
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names, with a number where one comes again."""
+    seen: dict[str, int] = {}
+    out = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        out.append(name if seen[name] == 1 else f"{name} {seen[name]}")
+    return out
+
+
+def _partitions(spark: SparkSession, tables: Sequence[Rows]) -> int:
+    """One partition for each core, and for much input one for `_BYTES` of it."""
+    cores = spark.sparkContext.defaultParallelism
+    sizes = (
+        int(each.frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())  # noqa: SLF001 - no other way to ask
+        for each in tables
+    )
+    return max(cores, min(-(-sum(sizes) // _BYTES), 100_000))

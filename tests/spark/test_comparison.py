@@ -1,0 +1,44 @@
+"""Differences from sums of partitions are those of all values."""
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankgate
+from rankgate.errors import UsageError
+from rankgate.spark import compare
+from support.spark import spark  # noqa: F401 - a fixture
+from support.wording import raises
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of Spark
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def test_figures_and_slices_are_those_of_one_machine(spark):  # noqa: F811
+    rng = np.random.default_rng(5)
+    rows = [(f"q{i}", f"d{j}", float(s)) for i in range(90) for j, s in enumerate(rng.random(15))]
+    old = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+    new = old.with_columns(pl.col("score") + pl.Series(rng.random(len(old))) / 3)
+    qrels = old.sample(500, seed=1).select("query_id", "doc_id", pl.lit(1).alias("grade"))
+    tags = "ids:q(?P<first>[0-9]).*"
+    given = {"tags": tags, "slices": ["first"]}
+    metrics = ["nDCG@5", "RR"]
+    here = rankgate.compare(qrels, old, new, metrics, **given)
+    there = compare(
+        *(qrels, old, new, metrics),
+        **given,
+        partitions=3,
+        spark=spark,
+    )
+    assert_frame_equal(here.metrics.drop("needed"), there.metrics.drop("needed"), rel_tol=1e-9)
+    assert_frame_equal(here.only.slices, there.only.slices, rel_tol=1e-9)
+    assert rankgate.report(type(there).from_dict(there.to_dict()))
+
+
+def test_slices_need_tags():
+    pytest.importorskip("pyspark", reason="PySpark is not installed: make spark")
+    with raises("missing-input", UsageError):
+        compare({}, {}, {}, slices=["kind"])

@@ -1,0 +1,148 @@
+"""Spark's values equal those of the local engine to the bit."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate import metric
+from rankgate.errors import DuplicateError, InputError
+from rankgate.spark import evaluate
+from support.spark import spark  # noqa: F401 - a fixture
+from support.wording import raises
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of Spark
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+METRICS = [
+    "nDCG@10", "RR", "AP", "P@5", "Recall@10", "ERR@10", "Rprec", "bpref", "RBP", "nDCG",
+    "infAP", "Success@3", "F1@5", "nDCG(gain='exp')@5", "AP(rel=2)@7", "RR@3", "num_rel_ret",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Judgments and a run with ties, missing and unknown queries, and one without relevant."""
+    rng = np.random.default_rng(7)
+    rows = [
+        (f"q{query}", f"d{doc}", float(rng.integers(0, 6)))
+        for query in range(120)
+        for doc in rng.permutation(60)[: rng.integers(1, 40)]
+    ]
+    run = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+    judged = [
+        (f"q{query}", f"d{doc}", int(rng.integers(-1, 4)) if query != 5 else 0)
+        for query in range(3, 125)
+        for doc in rng.permutation(60)[: rng.integers(1, 25)]
+    ]
+    qrels = pl.DataFrame(judged, schema=["query_id", "doc_id", "grade"], orient="row")
+    return qrels, run
+
+
+def values_of(result, label):
+    rows = result.values.select("query_id", f"`{label}`").toArrow()
+    return dict(pl.DataFrame(pl.from_arrow(rows)).iter_rows())
+
+
+@pytest.mark.parametrize(
+    "convention", ["trec", "pytrec_eval", "recommenders", "beir", "torchmetrics"]
+)
+def test_values_equal_those_of_one_machine(spark, data, tmp_path, convention):  # noqa: F811
+    qrels, run = data
+    qrels.write_parquet(tmp_path / "qrels.parquet")
+    run.write_csv(tmp_path / "run.csv")
+    names = METRICS if convention == "trec" else METRICS[:5]
+    paths = tmp_path / "qrels.parquet", tmp_path / "run.csv"
+    here = rankgate.evaluate(*paths, names, convention).runs[0]
+    there = evaluate(*paths, names, convention, partitions=3, spark=spark)
+    for label in names:
+        assert values_of(there, label) == here.per_query(label), label
+    summary = there.summary.runs[0]
+    assert summary.means == pytest.approx(dict(here.means), rel=1e-12, nan_ok=True)
+    mine, theirs = here.counts.to_dict(), summary.counts.to_dict()
+    assert mine.pop("judged_at") == pytest.approx(theirs.pop("judged_at"), rel=1e-12)
+    assert mine == theirs
+
+
+def test_intervals_are_those_of_all_values(spark, data):  # noqa: F811
+    qrels, run = data
+    found = evaluate(qrels, run, ["nDCG@10"], spark=spark)
+    values = np.array([*values_of(found, "nDCG@10").values()])
+    row = found.intervals.row(0, named=True)
+    assert row["n"] == len(values)
+    assert row["sd"] == pytest.approx(values.std(ddof=1), rel=1e-12)
+    assert row["high"] - row["mean"] == pytest.approx(row["mean"] - row["low"], rel=1e-12)
+
+
+def test_trec_files_of_several_parts_and_a_user_s_metric(spark, data, tmp_path):  # noqa: F811
+    qrels, run = data
+    lines = [f"{q} 0 {d} {g}" for q, d, g in qrels.iter_rows()]
+    (tmp_path / "all.qrels").write_text("# judged\n" + "\n".join(lines) + "\n")
+    ranked = [f"{q}\tQ0 {d} 1 {s} tag" for q, d, s in run.iter_rows()]
+    (tmp_path / "a.run").write_text("\n".join(ranked[:500]))
+    (tmp_path / "b.run").write_text("\n".join(ranked[500:]))
+
+    @metric
+    def first_grade(grades: list[float | None]) -> float:
+        """The grade of the first document."""
+        return float(grades[0] or 0) if grades else 0.0
+
+    runs = {"system": [tmp_path / "a.run", tmp_path / "b.run"]}
+    there = evaluate(tmp_path / "all.qrels", runs, ["RR", first_grade], spark=spark)
+    here = rankgate.evaluate(qrels, run, ["RR", first_grade])
+    assert there.summary.means.row(0)[1:] == pytest.approx(here.means.row(0)[1:], rel=1e-12)
+    assert there.summary.runs[0].run == "system"
+
+
+def test_duplicates_in_two_files_name_both_places(spark, data, tmp_path):  # noqa: F811
+    qrels, run = data
+    folder = tmp_path / "run"
+    folder.mkdir()
+    run.head(300).write_parquet(folder / "part-0.parquet")
+    pl.concat([run.slice(300, 200), run[7:8]]).write_parquet(folder / "part-1.parquet")
+    with raises("duplicate-document", DuplicateError) as caught:
+        evaluate(qrels, folder, ["RR"], partitions=3, spark=spark)
+    assert (caught.value.source, caught.value.line) == (str(folder / "part-1.parquet"), 201)
+    assert f"{folder / 'part-0.parquet'}:8" in caught.value.problem
+
+
+def test_a_score_that_is_no_number_names_its_line(spark, data, tmp_path):  # noqa: F811
+    qrels, _ = data
+    (tmp_path / "bad.run").write_text("q1 Q0 d1 1 0.5 t\n\nq2 Q0 d1 1 high t\n")
+    with raises("not-a-number", InputError) as caught:
+        evaluate(qrels, tmp_path / "bad.run", ["RR"], spark=spark)
+    assert (caught.value.source, caught.value.line) == (str(tmp_path / "bad.run"), 3)
+
+
+def test_missing_damaged_and_different_files(spark, data, tmp_path):  # noqa: F811
+    qrels, run = data
+    with raises("no-such-file", InputError) as caught:
+        evaluate(qrels, tmp_path / "nowhere.parquet", ["RR"], spark=spark)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    run.head(200).write_parquet(folder / "part-0.parquet")
+    (folder / "part-1.parquet").write_bytes(b"PAR1 damaged PAR1")
+    with raises("damaged-file", InputError) as caught:
+        evaluate(qrels, folder, ["RR"], spark=spark)
+    assert caught.value.source.endswith("part-1.parquet")
+    (folder / "part-1.parquet").unlink()
+    other = run.slice(200).with_columns(pl.format("score {}", "score").alias("score"))
+    other.write_parquet(folder / "part-2.parquet")
+    with raises("wrong-type", InputError) as caught:
+        evaluate(qrels, folder, ["RR"], spark=spark)
+
+
+def test_the_convention_refuses_across_partitions(spark):  # noqa: F811
+    with raises("queries-differ", InputError):
+        evaluate({"q": {"a": 1}}, {"other": {"a": 1.0}}, ["RR"], spark=spark)
+    with raises("missing-query", InputError):
+        evaluate(
+            {"q": {"a": 1}, "r": {"a": 1}},
+            {"q": {"a": 1.0}},
+            ["RR"],
+            overrides=["missing=error"],
+            spark=spark,
+        )

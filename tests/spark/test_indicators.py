@@ -1,0 +1,35 @@
+"""KPIs on Spark have the values that DuckDB gives."""
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from online import test_kpi
+from online.logs import written
+from rankgate import online
+from rankgate.errors import InputError
+from rankgate.spark import kpi
+from support.spark import spark  # noqa: F401 - a fixture
+from support.wording import raises
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of Spark
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def test_the_daily_table_is_the_same(spark, tmp_path):  # noqa: F811
+    (tmp_path / "map.toml").write_text(test_kpi.MAPPING)
+    log = written(tmp_path / "log.jsonl", test_kpi.ROWS)
+    online.ingest(log, tmp_path / "events", mapping=tmp_path / "map.toml")
+    names = ("search_ctr", "abandonment_rate", "ctr_at_1", "revenue_per_search", "latency_p95")
+    here = online.kpi(tmp_path / "events", names, checks=False, despite=True)
+    there = kpi(str(tmp_path / "events"), names, spark=spark)
+    assert_frame_equal(here.values, there.values, rel_tol=1e-12)
+    assert (here.first, here.last, here.events) == (there.first, there.last, there.events)
+
+
+def test_a_table_of_something_else(spark, tmp_path):  # noqa: F811
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "a.parquet")
+    with raises("missing-column", InputError):
+        kpi(str(tmp_path / "a.parquet"), spark=spark)
