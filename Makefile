@@ -6,7 +6,7 @@ CORES := -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)') --
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test setup check engines lowest tensors explore mutate wording format docs bench oracle validity fuzz fuzz-api \
+.PHONY: demo test setup check engines lowest spark tensors explore mutate wording format docs bench oracle validity fuzz fuzz-api \
     dist matrix types neighbours footprint changelog clean
 
 demo: setup            ## the main job on real input: search Python's own documentation
@@ -37,6 +37,9 @@ build/engines/opensearch/.ready: tests/engines/opensearch/pom.xml
 	rm -rf $(@D)
 	mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$(abspath $(@D))
 	touch $@
+
+spark: .venv/.dev      ## PySpark into .venv, for the tests that run Spark; they need Java 17
+	$(BIN)/python -m pip install -q 'pyspark>=4.0,<5'
 
 tensors:               ## tests of matrices with torch and JAX, in an environment of their own
 	$(PYTHON) -m venv build/tensors

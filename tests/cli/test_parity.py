@@ -27,7 +27,7 @@ FUNCTIONS = {
 NAMES = {"metrics_from": "extra", "begin": "from_", "end": "to"}
 """The parameters that have another name in Python than among the arguments of a command."""
 
-PRINTED = {"form", "output", "store", "project", "save_as", "strategy"}
+PRINTED = {"form", "output", "store", "project", "save_as", "strategy", "backend", "master"}
 """Options of what is printed or kept; a function takes tables of a `StoredProject`."""
 
 INSTEAD = {"on_progress", "context", "names", "name"}

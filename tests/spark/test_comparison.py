@@ -35,7 +35,7 @@ def test_figures_and_slices_are_those_of_one_machine(spark):  # noqa: F811
     )
     assert_frame_equal(here.metrics.drop("needed"), there.metrics.drop("needed"), rel_tol=1e-9)
     assert_frame_equal(here.only.slices, there.only.slices, rel_tol=1e-9)
-    assert rankgate.report(type(there).from_dict(there.to_dict()))
+    assert str(type(there).from_dict(there.to_dict())) == str(there)
 
 
 def test_slices_need_tags():

@@ -43,9 +43,9 @@ class Database:
 
     def text(self, expression: Any) -> str:  # noqa: ANN401 - of Ibis
         """An expression of Ibis as SQL of this database."""
-        from rankgate.online.indicators.tables import ibis
+        import ibis
 
-        return str(ibis().to_sql(expression, dialect=self.dialect))
+        return str(ibis.to_sql(expression, dialect=self.dialect))
 
     def keep(self, name: str, expression: Any) -> None:  # noqa: ANN401 - of Ibis
         """Make a temporary table of an expression of Ibis."""

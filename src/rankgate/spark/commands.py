@@ -79,4 +79,19 @@ def _eval(spark: SparkSession, given: Mapping[str, Any]) -> None:
     print_result(result.summary, given["form"], given["output"], per_query=False)
 
 
-_VERBS: dict[str, Callable[[SparkSession, Mapping[str, Any]], None]] = {"eval": _eval}
+def _kpi(spark: SparkSession, given: Mapping[str, Any]) -> None:
+    _refuse_others(given, ("events", "names", "by", "success", "memory", "form", "output"))
+    from rankgate.spark.indicators import kpi
+
+    events = given["events"]
+    table = kpi(
+        events if isinstance(events, str) else list(events),
+        given["names"],
+        by=given["by"],
+        success=given["success"],
+        spark=spark,
+    )
+    print_result(table, given["form"], given["output"])
+
+
+_VERBS: dict[str, Callable[[SparkSession, Mapping[str, Any]], None]] = {"eval": _eval, "kpi": _kpi}

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from rankgate.console import options
+from rankgate.console.backends import on_backend
 from rankgate.console.declared_options import options_of
 from rankgate.console.definitions import DefiningCommand
 from rankgate.console.output import print_result
@@ -50,6 +51,7 @@ from rankgate.present.write import FORMS
 )
 @options.form(*FORMS)
 @options.output
+@on_backend("kpi")
 def command(
     events: str | tuple[str, ...],
     names: tuple[str, ...],

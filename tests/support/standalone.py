@@ -1,0 +1,68 @@
+"""A Spark cluster of one master and two workers on loopback, for a test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def _free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+@contextmanager
+def cluster(folder):
+    """Start a master and two workers of one core each; yield the master's URL."""
+    import pyspark
+
+    home = Path(pyspark.__file__).parent
+    java = shutil.which("java") or str(Path(os.environ["JAVA_HOME"], "bin", "java"))
+    port, pages = _free_port(), _free_port()
+    settings = {
+        **os.environ,
+        "SPARK_HOME": str(home),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_NO_DAEMONIZE": "1",
+    }
+
+    def started(kind, *words):
+        command = [java, "-Xmx256m", "-cp", f"{home}/jars/*", f"org.apache.spark.deploy.{kind}"]
+        return subprocess.Popen(
+            [*command, *words], env=settings, cwd=folder,
+            stdout=subprocess.DEVNULL, stderr=(Path(folder) / f"{kind}.log").open("ab"),
+        )  # fmt: skip
+
+    where = ("--host", "127.0.0.1")
+    running = [started("master.Master", *where, "--port", str(port), "--webui-port", str(pages))]
+    url = f"spark://127.0.0.1:{port}"
+    try:
+        _wait(port)
+        for i in range(2):
+            room = ("--cores", "1", "--memory", "1g", "--webui-port", "0")
+            own = ("--work-dir", f"{folder}/worker-{i}")
+            running.append(started("worker.Worker", *where, *room, *own, url))
+        yield url
+    finally:
+        for each in reversed(running):
+            each.terminate()
+        for each in running:
+            each.wait(30)
+
+
+def _wait(port):
+    end = time.monotonic() + 90
+    while time.monotonic() < end:
+        with socket.socket() as found:
+            if found.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.2)
+    raise TimeoutError(port)
