@@ -81,6 +81,11 @@ if TYPE_CHECKING:
     from rankgate.recommenders.scorecard import Scorecard, scorecard
     from rankgate.recommenders.split import Split
     from rankgate.recommenders.splitting import split
+    from rankgate.records.annotate import annotate
+    from rankgate.records.follow import history
+    from rankgate.records.history import History
+    from rankgate.records.record import record
+    from rankgate.records.recorded import Recorded
     from rankgate.reports.plot import plot
     from rankgate.scoring.chosen import chosen_convention as convention
     from rankgate.scoring.convention import Convention
@@ -109,6 +114,7 @@ __all__ = [
     "Finding",
     "Fusion",
     "GateCheck",
+    "History",
     "HoleAnalysis",
     "InputError",
     "Judge",
@@ -123,6 +129,7 @@ __all__ = [
     "RaterAgreement",
     "RatingAccuracy",
     "Reconciliation",
+    "Recorded",
     "ResolvedJudgments",
     "Reusability",
     "Scorecard",
@@ -139,6 +146,7 @@ __all__ = [
     "advise",
     "agree",
     "audit",
+    "annotate",
     "blindspots",
     "check_engine",
     "collect",
@@ -153,6 +161,7 @@ __all__ = [
     "from_arrays",
     "fuse",
     "gate",
+    "history",
     "holes",
     "metric",
     "plot",
@@ -163,6 +172,7 @@ __all__ = [
     "read_qrels",
     "read_run",
     "reconcile",
+    "record",
     "resolve",
     "reusability",
     "scorecard",
@@ -196,6 +206,7 @@ _HOMES = {
     "Finding": "rankgate.explanation.finding",
     "Fusion": "rankgate.fusion.fusion",
     "GateCheck": "rankgate.gating.gate_check",
+    "History": "rankgate.records.history",
     "HoleAnalysis": "rankgate.unjudged.holes",
     "InputError": "rankgate.errors",
     "Judge": "rankgate.judging.llm.judge",
@@ -209,6 +220,7 @@ _HOMES = {
     "RankgateError": "rankgate.errors",
     "RatingAccuracy": "rankgate.recommenders.rating_accuracy",
     "Reconciliation": "rankgate.explanation.reconciliation",
+    "Recorded": "rankgate.records.recorded",
     "ResolvedJudgments": "rankgate.judging.resolution.resolution",
     "Reusability": "rankgate.judging.pooling.reusability",
     "Scorecard": "rankgate.recommenders.scorecard",
@@ -224,6 +236,7 @@ _HOMES = {
     "advise": "rankgate.advice.advise",
     "agree": "rankgate.judging.agreement.agree",
     "audit": "rankgate.comparison.audit",
+    "annotate": "rankgate.records.annotate",
     "blindspots": "rankgate.blind_spots.verb",
     "check_engine": "rankgate.engines.engine_check",
     "collect": "rankgate.judging.sheets.collected",
@@ -238,6 +251,7 @@ _HOMES = {
     "from_arrays": "rankgate.data.memory.arrays",
     "fuse": "rankgate.fusion.fuse",
     "gate": "rankgate.gating.gate",
+    "history": "rankgate.records.follow",
     "holes": "rankgate.unjudged.holes",
     "metric": "rankgate.metrics.custom",
     "user_model": "rankgate.metrics.browsing.declare",
@@ -249,6 +263,7 @@ _HOMES = {
     "rating_accuracy": "rankgate.recommenders.rating_accuracy",
     "read_run": "rankgate.data",
     "reconcile": "rankgate.explanation.verb",
+    "record": "rankgate.records.record",
     "resolve": "rankgate.judging.resolution.resolve",
     "reusability": "rankgate.judging.pooling.reusability",
     "scorecard": "rankgate.recommenders.scorecard",

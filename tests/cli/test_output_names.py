@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+import rankgate
 from rankgate.cli import _HOMES, COMMANDS
 from rankgate.errors import UsageError
 from rankgate.present.suffixes import SUFFIXES, form_of
@@ -45,6 +46,7 @@ CALLS = {
     "rank-similarity": "old.run new.run",
     "audit": "table.md",
     "sweep": "sweep.toml",
+    "history": "nDCG@10 --from history",
 }
 """Each command that writes its result to a file, with what it needs."""
 
@@ -80,6 +82,9 @@ def folder(tmp_path, monkeypatch):
     Path("sweep.toml").write_text(
         '[sweep]\nqrels = "qrels.txt"\n[fuse]\nruns = ["old.run", "new.run"]\n'
         'parameters = {k = "{{k}}"}\n[dials]\nk = [1, 60]\n[baseline]\nk = 60\n'
+    )
+    rankgate.record(
+        rankgate.evaluate("qrels.txt", "old.run", ["nDCG@10"]), "history", at="2026-03-01"
     )
     log = (f"u{u},i{(u + i) % 9},{u * 10 + i}\n" for u in range(12) for i in range(5))
     Path("log.csv").write_text("user_id,item_id,timestamp\n" + "".join(log))

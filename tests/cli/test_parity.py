@@ -35,16 +35,16 @@ INSTEAD = {"on_progress", "context", "names", "name"}
 
 COMMAND_ONLY = {
     "validate": {"listed"},  # how many problems are printed
-    "eval": {"per_query", "scale"},  # what is printed; grades of raters, resolved first
+    "eval": {"per_query", "scale", "record"},  # what is printed and recorded; grades of raters
     "explain": {"all_parameters"},  # what is printed
     "reconcile": {
         *("train", "items", "features", "category", "group", "obvious", "earlier", "drop_seen"),
         "judged_users_only",
     },  # one argument
-    "compare": {"query_id", "worst", "lists"},  # what is printed
+    "compare": {"query_id", "worst", "lists", "record"},  # what is printed and recorded
     "holes": {"count"},  # a method of the result
     "fuse": {"target", "to"},  # the file
-    "snapshot": {"target", "baseline", "baseline_output", "seed"},  # output; compare_engines
+    "snapshot": {"target", "baseline", "baseline_output", "seed", "record"},  # compare_engines
     "gate": {"also", "checked", "snapshots"},  # what is printed; self_check
     "pool": {"rest_to", "overrides"},  # a file; a convention is a value
     "rate": {
@@ -68,8 +68,9 @@ COMMAND_ONLY = {
     "agree": {"baseline", "candidate", "metrics", "convention", "overrides", "rule", "draws"},
     "admit": {"overrides", *fields_of(Demands)},  # one argument
     "reusability": {"overrides"},  # a convention is a value
+    "record": {"name", "notes"},  # named by a file elsewhere; annotate
     "split": {"from_", "same", "into", "to"},  # files
-    "scorecard": {"overrides"},  # a convention is a value
+    "scorecard": {"overrides", "record"},  # a convention is a value; record
     "plot": {
         *("name", "overrides", "theme", "scale", "train", "items", "features", "category"),
         *("group", "obvious", "earlier", "drop_seen", "judged_users_only"),
@@ -89,6 +90,8 @@ PYTHON_ONLY = {
     "rate": {"path", "judge"},
     "admit": {"demands"},
     "reusability": {"rel"},
+    "record": {"results", "store", "project"},
+    "history": {"store", "project"},
     "scorecard": {"catalogue"},
     "compare": {"catalogue"},
     "plot": {"kind"},

@@ -108,6 +108,8 @@ KINDS = (
     "event_log",
     "diagnosis",
     "kpi_table",
+    "recorded",
+    "history",
     "click_judgments",
     "shown_lists",
     "intent_diversity",
@@ -253,6 +255,8 @@ def made(folder, ratings):
         "table_audit": lambda: rankgate.audit(published(folder), queries=50),
         "event_log": lambda: online.ingest(user_log(folder), folder / "events"),
         "diagnosis": lambda: online.doctor(user_log(folder)),
+        "recorded": lambda: recorded(folder),
+        "history": lambda: rankgate.history("nDCG@10", recorded(folder).place),
         "kpi_table": lambda: online.kpi(user_log(folder)),
         "click_judgments": lambda: online.judgments(user_log(folder), min_examined=1),
         "ramp_verdict": lambda: online.watch(
@@ -341,6 +345,19 @@ def made(folder, ratings):
         "started_folder": lambda: init(folder / "started", "trec"),
         "format": lambda: format_details("trec"),
     }
+
+
+def recorded(folder):
+    """Three days: a change of the system, and other judgments on the last day."""
+    place = folder / "history"
+    for day, run in ((1, OLD), (2, NEW)):
+        runs = {"<script>": run}
+        made = rankgate.evaluate(QRELS, runs, ["nDCG@10"])
+        rankgate.record(made, place, at=f"2026-03-0{day}", qrels=QRELS, runs=runs, revision="ab")
+    other = {query: dict.fromkeys(grades, 1) for query, grades in QRELS.items()}
+    rankgate.annotate("judgments", "<b>new</b>", place, at="2026-03-03")
+    made = rankgate.evaluate(other, {"<script>": NEW}, ["nDCG@10"])
+    return rankgate.record(made, place, at="2026-03-03", qrels=other, revision="", branch="")
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -14,6 +14,7 @@ from support.serving import PASSWORD, Visitor
 ROLES = ("admin", "manager", "rater", "viewer")
 NAMES = {
     "kind": "run",
+    "sha256": "0" * 64,
     "project": "shop",
     "secret": "x",
     "name": "rankgate.css",

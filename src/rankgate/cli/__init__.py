@@ -73,6 +73,10 @@ SECTIONS = {
     "Users": {
         "online": "Read logs: faults, KPIs, judgments from clicks, simulations, interleaving.",
     },
+    "History": {
+        "record": "Keep results, so that their figures can be followed over time.",
+        "history": "Show how a metric moved: changes, breaks, annotations.",
+    },
     "Recommenders": {
         "split": "Split a log into training and test sets.",
         "scorecard": "Compare recommenders: accuracy, coverage, novelty, diversity, fairness.",
@@ -136,6 +140,8 @@ _HOMES = {
     "split": "rankgate.recommenders.commands.split",
     "scorecard": "rankgate.recommenders.commands.scorecard",
     "rating-accuracy": "rankgate.recommenders.commands.rating_accuracy",
+    "record": "rankgate.records.commands.record",
+    "history": "rankgate.records.commands.history",
     "report": "rankgate.reports.commands.report",
     "plot": "rankgate.reports.commands.plot",
     "plugins": "rankgate.cli.plugins.command",
@@ -157,6 +163,7 @@ _EXAMPLES = (
 _HOOKS = {
     "score_ratings": "rankgate.judging.resolution.from_ratings:score_ratings",
     "run_on_spark": "rankgate.spark.commands:run_on_spark",
+    "record": "rankgate.records.hooked:record_command",
 }
 
 

@@ -21,10 +21,12 @@ class Hooks:
         score_ratings: for ``eval``: scores runs by the ratings of single raters, as a tool does;
             None where the input holds judgments.
         run_on_spark: for ``--backend spark``: runs a command's verb on Spark and prints its result.
+        record: for ``--record``: records a result with the parameters of its command.
     """
 
     score_ratings: str
     run_on_spark: str
+    record: str
 
 
 def hook(name: str) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.console.places import deliver
+from rankgate.console.recording import record_chosen
 from rankgate.console.terminal import styled, width, without_commands
 from rankgate.present.forms.as_text import WIDTH
 from rankgate.present.forms.paragraphs import wrapped
@@ -30,6 +31,7 @@ def print_result(result: Result, form: str, output: str | None = None, **options
     Raises:
         UsageError: the file cannot be written.
     """
+    record_chosen(result)
     text = rendered(result, form, width(output), **options)
     deliver(styled(text, form, output), output)
 

@@ -60,7 +60,7 @@ def instead_of_files(**kinds: str) -> Callable[[Callable[..., Any]], Callable[..
                     problem = "--store needs --project: whose ratings, runs and judgments?"
                     raise UsageError(problem, code="missing-input")
                 return function(*args, stored=None, **given)
-            with _opened(store, project) as found:
+            with opened_project(store, project) as found:
                 tables = {name: _tables(found, kind, given[name]) for name, kind in kinds.items()}
                 return function(*args, stored=found, **{**given, **tables})
 
@@ -88,7 +88,12 @@ def is_server(store: str | None) -> bool:
     return words.startswith(("http://", "https://"))
 
 
-def _opened(store: str | None, project: str) -> StoredProject | RemoteProject:
+def opened_project(store: str | None, project: str) -> StoredProject | RemoteProject:
+    """A project of a store or of a server.
+
+    Raises:
+        UsageError: there is no such store or project.
+    """
     if is_server(store):
         from rankgate.client.remote_project import RemoteProject
 

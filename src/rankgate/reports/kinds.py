@@ -91,6 +91,7 @@ OF_RESULTS = tuple(
     PictureKind(name, title, "result")
     for name, title in (
         ("overlap-curve", "documents that two runs share by depth"),
+        ("history", "a metric over time"),
         ("kpi-days", "KPIs by day"),
         ("kpi-positions", "clicks by rank"),
         ("click-models", "which click model predicts best"),

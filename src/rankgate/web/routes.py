@@ -23,6 +23,7 @@ from rankgate.web.pages import (
     sign_in_oidc,
 )
 from rankgate.web.project_routes import FILES, STRATEGY, WORK
+from rankgate.web.record_routes import RECORDS
 from rankgate.web.remote_routes import REMOTE
 from rankgate.web.route import ADMIN, ANYONE, MANAGE, RATE, SIGNED_IN, VIEW, Field, Route
 from rankgate.web.watching_routes import WATCHING
@@ -224,6 +225,6 @@ def _described(asked: Asked) -> Sent:  # noqa: ARG001 - as every handler
 
 ROUTES: tuple[Route, ...] = (
     *_ACCOUNTS, *_ACCOUNT, *DASHBOARD, *_RATING, *_RESULTS, *_PROJECTS, *FILES, *WORK, *MODELS,
-    *REMOTE, *WATCHING,
+    *REMOTE, *RECORDS, *WATCHING,
     Route("openapi", "GET", "/openapi.json", SIGNED_IN, _described, "The REST API"),
 )  # fmt: skip

@@ -14,6 +14,7 @@ from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
 from rankgate.console.places import deliver
 from rankgate.console.progress import Progress
+from rankgate.console.recording import recordable
 from rankgate.console.terminal import styled, width
 from rankgate.errors import UsageError
 from rankgate.evaluation.commands.list_options import context, tasks
@@ -52,6 +53,7 @@ from rankgate.present.write import FORMS
 )
 @context
 @tasks
+@recordable
 @options.form(*FORMS)
 @options.output
 def command(

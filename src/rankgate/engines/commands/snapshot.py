@@ -11,6 +11,7 @@ from rankgate.console import options
 from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
 from rankgate.console.progress import Progress
+from rankgate.console.recording import recordable
 from rankgate.engines.snapshots.compare_engines import compare_engines
 from rankgate.engines.snapshots.queries import queries_of
 from rankgate.engines.snapshots.take import snapshot
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     "compared under the same load.",
 )
 @options_of(compare_engines, "baseline_output RUN", "seed N")
+@recordable
 @options.form(*FORMS)
 def command(
     engine: str,

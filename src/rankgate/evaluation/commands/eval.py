@@ -12,6 +12,7 @@ from rankgate.console.declared_options import options_of
 from rankgate.console.hooks import hook
 from rankgate.console.output import print_result
 from rankgate.console.progress import Progress
+from rankgate.console.recording import recordable
 from rankgate.data.column_map import ColumnMap, mapped
 from rankgate.errors import UsageError
 from rankgate.evaluation.commands.list_options import context, tasks
@@ -45,6 +46,7 @@ _OF_RUNS = ("columns", "tags", "slices", "sample")
 @tasks
 @store_options.instead_of_files(qrels="judgments", runs="run")
 @store_options.save_as("Keep the evaluation in the project under this name.")
+@recordable
 @options.form(*FORMS)
 @options.output
 @on_backend("eval")

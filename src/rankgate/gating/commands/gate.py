@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from rankgate.console import options, store_options
 from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
 from rankgate.console.places import deliver, inputs, refuse_clashes
 from rankgate.console.progress import Progress
+from rankgate.console.recording import record_now
 from rankgate.console.terminal import styled, width
 from rankgate.errors import UsageError
 from rankgate.evaluation.commands.list_options import context, tasks
@@ -45,7 +47,9 @@ if TYPE_CHECKING:
     "--record/--no-record",
     default=True,
     show_default=True,
-    help="Record this evaluation in the log next to the saved baseline.",
+    help="Record this evaluation in the log next to the saved baseline. Written out, --record also "
+    "records it for rankgate history: in the folder RANKGATE_HISTORY, or in the RANKGATE_PROJECT "
+    "of RANKGATE_STORE.",
 )
 @options_of(gate, "redraws")
 @click.option(
@@ -109,6 +113,8 @@ def command(
         refuse_clashes(inputs(), place)
     with Progress(3) as progress:
         result = gate(qrels, baseline, candidate, on_progress=progress, **chosen)
+    if ctx.get_parameter_source("record") is ParameterSource.COMMANDLINE and chosen["record"]:
+        record_now(result)
     for name, place in more:  # before any verdict is printed: a full disk is an error
         deliver(render(result, name), place)
     deliver(styled(render(result, form, width(output)), form, output), output)

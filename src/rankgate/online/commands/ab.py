@@ -9,6 +9,7 @@ import click
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
+from rankgate.console.recording import recordable
 from rankgate.online.commands.arguments import logs
 from rankgate.online.experiments.ab import ab
 from rankgate.present.write import FORMS
@@ -24,6 +25,7 @@ from rankgate.present.write import FORMS
     "correction", "prior", "halves N", "crossed SHARE", "mapping", "without_bots",
     "success ACTION", "despite", "seed", "memory SIZE",
 )  # fmt: skip
+@recordable
 @options.form(*FORMS)
 @options.output
 @click.pass_context

@@ -11,6 +11,7 @@ from rankgate.console.backends import on_backend
 from rankgate.console.declared_options import options_of
 from rankgate.console.definitions import DefiningCommand
 from rankgate.console.output import print_result
+from rankgate.console.recording import recordable
 from rankgate.online.commands.arguments import logs
 from rankgate.online.indicators.catalogue import KPIS, SLICES
 from rankgate.online.indicators.compute import kpi
@@ -49,6 +50,7 @@ from rankgate.present.write import FORMS
     "memory SIZE",
     "threads N",
 )
+@recordable
 @options.form(*FORMS)
 @options.output
 @on_backend("kpi")

@@ -13,6 +13,7 @@ from rankgate.console.output import print_result
 from rankgate.console.pairs import several
 from rankgate.console.places import inputs, refuse_clashes
 from rankgate.console.progress import Progress
+from rankgate.console.recording import recordable
 from rankgate.evaluation.commands.list_options import context
 from rankgate.present.write import FORMS
 from rankgate.recommenders.scorecard import ACCURACY, LISTS, scorecard
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 @options_of(scorecard, "candidates", "users", "slices BY --slice")
 @options_of(scorecard, "level", "resamples")
 @options.seed
+@recordable
 @options.form(*FORMS)
 @options.output
 def command(

@@ -12,6 +12,8 @@ from typing import Any
 
 import polars as pl
 
+from rankgate.errors import InputError
+
 
 @dataclass(frozen=True)
 class Value:
@@ -103,6 +105,70 @@ class NewRecord:
             for piece in _pieces(self.per_query):
                 found.update(piece)
         return found.hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, without the values per query."""
+        return {
+            "schema_version": 1,
+            "sha256": self.sha256,
+            "evaluated_at": self.evaluated_at.astimezone(UTC).isoformat(),
+            "dated": self.dated,
+            "kind": self.kind,
+            **{name: getattr(self, name) for name in _TEXTS},
+            **{name: dict(getattr(self, name)) for name in _OBJECTS},
+            "verdict": self.verdict,
+            "values": [vars(each) for each in self.values],
+            "result": dict(self.result),
+        }
+
+    @classmethod
+    def from_dict(
+        cls, values: Mapping[str, Any], per_query: pl.DataFrame | None, source: str
+    ) -> NewRecord:
+        """From ``to_dict``, and the values per query.
+
+        Args:
+            values: of ``to_dict``.
+            per_query: ``system``, ``query_id``, and a column for each metric.
+            source: where they are from.
+
+        Raises:
+            InputError: these are not the values of a record.
+        """
+        try:
+            found = cls(
+                result={**values["result"]},
+                evaluated_at=datetime.fromisoformat(values["evaluated_at"]),
+                **{name: _text(values[name]) for name in _TEXTS},
+                **{name: {**values[name]} for name in _OBJECTS},
+                verdict=None if values["verdict"] is None else _text(values["verdict"]),
+                values=tuple(Value(**each) for each in values["values"]),
+                per_query=per_query,
+                dated=bool(values["dated"]),
+            )
+            whole = found.evaluated_at.tzinfo is not None and bool(_text(found.result["kind"]))
+        except (KeyError, TypeError, ValueError):
+            raise _invalid(source) from None
+        numbers = (one for each in found.values for one in (each.value, each.low, each.high))
+        if not whole or not all(each is None or isinstance(each, int | float) for each in numbers):
+            raise _invalid(source)
+        return found
+
+
+_TEXTS = ("name", "system", "revision", "branch", "qrels_sha256", "queries_sha256", "convention",
+          "convention_hash")  # fmt: skip
+_OBJECTS = ("labels", "inputs", "summary")
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _invalid(source: str) -> InputError:
+    problem = "these are not the values of a record; write it with rankgate record."
+    return InputError(problem, source=source, code="invalid-record")
 
 
 def _pieces(table: pl.DataFrame) -> Iterator[bytes]:

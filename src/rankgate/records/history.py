@@ -1,0 +1,133 @@
+"""How a figure moved: the result of ``history``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import polars as pl
+
+from rankgate.present.result import Notice, Result
+
+SERIES = {
+    "system": pl.String,
+    "at": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n": pl.Int64,
+    "record": pl.Int64,
+    "sha256": pl.String,
+    "kind": pl.String,
+    "revision": pl.String,
+    "branch": pl.String,
+    "verdict": pl.String,
+    "segment": pl.Int64,
+}
+BREAKS = {
+    "system": pl.String,
+    "at": pl.String,
+    "record": pl.Int64,
+    "reasons": pl.String,
+    "before": pl.Float64,
+    "after": pl.Float64,
+    "delta": pl.Float64,
+    "judgments": pl.Float64,
+    "queries": pl.Float64,
+    "rest": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "why": pl.String,
+}
+CHANGES = {
+    "system": pl.String,
+    "at": pl.String,
+    "found_at": pl.String,
+    "record": pl.Int64,
+    "found_record": pl.Int64,
+    "revision": pl.String,
+    "before": pl.Float64,
+    "after": pl.Float64,
+    "delta": pl.Float64,
+    "gain": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "p_value": pl.Float64,
+    "queries": pl.Int64,
+}
+ANNOTATIONS = {
+    "at": pl.String,
+    "kind": pl.String,
+    "text": pl.String,
+    "revision": pl.String,
+    "actor": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class History(Result):
+    """A metric over time.
+
+    Attributes:
+        metric: which.
+        slice: of which queries; empty is all.
+        place: where the records are.
+        higher_is_better: the direction.
+        series: a row for each evaluation: ``system``, ``at``, ``value``, ``low``, ``high``, ``n``,
+            ``record`` (its number), ``sha256``, ``kind``, ``revision``, ``branch``, ``verdict``,
+            ``segment`` (values of one segment are comparable).
+        breaks: where values before and after are not comparable: ``reasons`` (judgments,
+            convention, queries), ``before``, ``after``, ``delta``, and where the run before is
+            kept its parts: ``judgments`` (the same run by the new judgments and convention less by
+            the old), ``queries`` (other queries), ``rest`` (what the system did, with ``low`` and
+            ``high``); ``why`` there are no parts.
+        changes: change-points between comparable evaluations: ``at`` (the first evaluation after
+            it), ``found_at``, ``before``, ``after``, ``delta``, ``gain`` (positive is better),
+            ``low``, ``high``, ``p_value``, ``queries``.
+        annotations: ``at``, ``kind``, ``text``, ``revision``, ``actor``.
+        rate: false alarms for each evaluation of a series, at most.
+    """
+
+    kind: ClassVar[str] = "history"
+    document_from: ClassVar[str] = "rankgate.records.documents.history:document"
+    charts: ClassVar[Mapping[str, str]] = {"history": "rankgate.records.charts.history:draw"}
+    order: ClassVar[int] = 3
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "series": SERIES,
+        "breaks": BREAKS,
+        "changes": CHANGES,
+        "annotations": ANNOTATIONS,
+    }
+
+    metric: str
+    slice: str
+    place: str
+    higher_is_better: bool
+    series: pl.DataFrame
+    breaks: pl.DataFrame
+    changes: pl.DataFrame
+    annotations: pl.DataFrame
+    rate: float
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, in the order of their first evaluation."""
+        return tuple(self.series["system"].unique(maintain_order=True).to_list())
+
+    @property
+    def heading(self) -> str:
+        """The metric."""
+        return f"{self.metric} over time"
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Breaks whose parts are not known."""
+        return tuple(
+            Notice("no-bridge", f"{row['system']}, {row['at'][:10]}: {row['why']}", row["system"])
+            for row in self.breaks.iter_rows(named=True)
+            if row["why"]
+        )
+
+    def _table(self) -> pl.DataFrame:
+        return self.series

@@ -1,0 +1,140 @@
+"""Histories: comparable stretches, breaks with their parts, change-points, annotations."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import rankgate
+from rankgate.cli import rankgate as program
+from rankgate.store.material import projects
+from rankgate.store.store import Store
+from support.wording import raises
+
+QUERIES = [f"q{i:02}" for i in range(40)]
+QRELS = {query: {"a": 1, "b": 0, "c": 0} for query in QUERIES}
+GOOD = {query: {"a": 3.0, "b": 2.0, "c": 1.0} for query in QUERIES}
+BAD = GOOD | {query: {"b": 3.0, "a": 2.0, "c": 1.0} for query in QUERIES[:25]}
+OTHER = {query: {"a": 1, "b": int(i % 2), "c": 0} for i, query in enumerate(QUERIES)}
+
+
+def evaluate(run, day, to, qrels=QRELS, metric="RR", convention="trec", **more):
+    result = rankgate.evaluate(qrels, {"run-7": run}, [metric], convention)
+    rankgate.record(result, at=f"2026-03-{day:02}", qrels=qrels, runs={"run-7": run}, system="app",
+                    revision=f"r{day}", branch="", **to, **more)  # fmt: skip
+
+
+@pytest.fixture(params=["folder", "store"])
+def place(request, tmp_path):
+    """How a place is named when recording, and when reading."""
+    if request.param == "folder":
+        return {"to": tmp_path / "h"}, {"from_": tmp_path / "h"}
+    url = f"{tmp_path}/s.db"
+    with Store.create(url) as made, made.write() as connection:
+        projects.add(connection, "shop")
+    named = {"store": url, "project": "shop"}
+    return named, named
+
+
+def test_a_regression_is_found_where_it_began(place):
+    to, read = place
+    for day in range(1, 11):
+        evaluate(GOOD if day < 6 else BAD, day, to)
+    rankgate.annotate("deploy", "new ranker", at="2026-03-06", revision="r6", **to)
+    found = rankgate.history("RR", **read)
+    assert found.series["value"].to_list() == [1.0] * 5 + [27.5 / 40] * 5
+    (change,) = found.changes.to_dicts()
+    assert (change["at"][:10], change["revision"]) == ("2026-03-06", "r6")
+    assert change["found_at"] == change["at"]
+    assert change["delta"] == change["gain"] == pytest.approx(-12.5 / 40)
+    assert change["low"] < change["delta"] < change["high"] < 0
+    assert found.breaks.is_empty()
+    assert [(e["kind"], e["revision"]) for e in found.annotations.to_dicts()] == [("deploy", "r6")]
+    since = rankgate.history("RR", since="2026-03-07", **read)
+    assert len(since.series) == 4
+    assert since.changes.is_empty()
+
+
+def test_new_judgments_are_a_break_with_its_parts(place):
+    to, read = place
+    for day in (1, 2):
+        evaluate(BAD, day, to)
+    evaluate(GOOD, 3, to, OTHER)
+    found = rankgate.history("RR", **read)
+    assert found.changes.is_empty()
+    (row,) = found.breaks.to_dicts()
+    bridged = rankgate.evaluate(OTHER, {"app": BAD}, ["RR"])["app", "RR"]
+    assert (row["reasons"], row["at"][:10]) == ("judgments", "2026-03-03")
+    assert row["judgments"] == pytest.approx(bridged - 27.5 / 40)
+    assert row["rest"] == pytest.approx(1.0 - bridged)
+    assert row["queries"] == pytest.approx(0)
+    assert row["low"] < row["rest"] < row["high"]
+    parts = row["judgments"] + row["queries"] + row["rest"]
+    assert parts == pytest.approx(row["delta"])
+    assert found.series["segment"].to_list() == [0, 0, 1]
+    (none,) = rankgate.history("RR", bridge=False, **read).breaks.to_dicts()
+    assert (none["judgments"], none["why"]) == (None, "")
+
+
+def test_other_queries_are_a_part_too(place):
+    to, read = place
+    evaluate({query: GOOD[query] for query in QUERIES[:20]}, 1, to,
+             {query: QRELS[query] for query in QUERIES[:20]})  # fmt: skip
+    evaluate(BAD, 2, to)
+    (row,) = rankgate.history("RR", **read).breaks.to_dicts()
+    assert row["judgments"] == pytest.approx(0)
+    assert row["rest"] == pytest.approx(-0.5)  # BAD on the 20 queries that both answer
+    assert row["queries"] == pytest.approx(27.5 / 40 - 0.5)
+
+
+def test_another_convention_is_a_break(place):
+    to, read = place
+    evaluate(BAD, 1, to, metric="nDCG@2")
+    evaluate(BAD, 2, to, metric="nDCG@2", convention="pytrec_eval")
+    found = rankgate.history("nDCG@2", **read)
+    reasons = [row["reasons"] for row in found.breaks.to_dicts()]
+    assert reasons == (["convention"] if found.series["segment"][-1] else [])
+
+
+def test_what_is_not_kept_has_no_parts(place):
+    to, read = place
+    evaluate(BAD, 1, to, keep=False)
+    evaluate(BAD, 2, to, OTHER, keep=False)
+    found = rankgate.history("RR", **read)
+    (row,) = found.breaks.to_dicts()
+    assert row["judgments"] is None
+    assert row["why"]
+    assert [each.code for each in found.notices] == ["no-bridge"]
+
+
+def test_of_two_values_of_one_moment_the_later_counts(place):
+    to, read = place
+    evaluate(BAD, 1, to)
+    evaluate(GOOD, 1, to)
+    assert rankgate.history("RR", **read).series["value"].to_list() == [1.0]
+
+
+def test_errors(place, tmp_path):
+    to, read = place
+    evaluate(BAD, 1, to)
+    for wrong in ({}, {"system": "other"}, {"slice": "a=b"}):
+        with raises("unknown-metric"):
+            rankgate.history("nDCG@10" if not wrong else "RR", **read, **wrong)
+    with raises("no-history"):
+        rankgate.history("RR", tmp_path / "nowhere")
+
+
+def test_the_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for day in range(1, 5):
+        evaluate(GOOD if day < 4 else BAD, day, {"to": "h"})
+    call = ["history", "RR", "--from", "h"]
+    done = CliRunner().invoke(program, [*call, "--format", "json"])
+    assert len(json.loads(done.stdout)["changes"]) == 1
+    text = CliRunner().invoke(program, call)
+    assert text.exit_code == 0
+    assert "2026-03-04 worse" in text.stdout
+    (tmp_path / "h.json").write_text(done.stdout)
+    drawn = CliRunner().invoke(program, ["plot", "history", "h.json", "-o", "h.svg"])
+    assert drawn.exit_code == 0, drawn.output
+    assert (tmp_path / "h.svg").read_text().startswith("<svg")

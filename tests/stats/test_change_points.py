@@ -1,0 +1,75 @@
+"""Changes of series: found at once where they are large, not found where nothing changed."""
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+from rankgate.stats.change_points import change_points
+
+
+def engine(rng, days, queries=50):
+    """The same values each day: an engine that does not change."""
+    return np.repeat(rng.uniform(size=(1, queries)), days, axis=0)
+
+
+def test_the_same_values_have_no_change():
+    rng = np.random.default_rng(0)
+    assert change_points(engine(rng, 60)) == ()
+    assert change_points(np.full((60, 7), 0.1)) == ()
+    assert change_points(np.full(60, 0.1)) == ()
+
+
+def test_a_change_of_an_engine_is_found_at_once_by_the_paired_test():
+    rng = np.random.default_rng(1)
+    table = engine(rng, 20)
+    table[12:] -= rng.uniform(0, 0.2, size=50)
+    (found,) = change_points(table)
+    assert (found.place, found.found, found.queries) == (12, 12, 50)
+    differences = table[12] - table[11]
+    error = differences.std(ddof=1) / 50**0.5
+    assert found.delta == pytest.approx(differences.mean())
+    p = 2 * student.sf(abs(found.delta) / error, 49)
+    assert found.p_value == pytest.approx(p * 4, rel=1e-6)  # windows 1, 2, 4 and 8
+    reach = student.ppf(0.975, 49) * error
+    assert (found.low, found.high) == pytest.approx((found.delta - reach, found.delta + reach))
+
+
+def test_days_that_differ_anyway_are_no_change():
+    rng = np.random.default_rng(2)
+    days = rng.normal(0, 0.05, size=(40, 1))
+    assert change_points(engine(rng, 40) + days) == ()
+    table = engine(rng, 40) + days
+    table[20:] += 0.3
+    (found,) = change_points(table)
+    assert found.place == 20
+    assert found.found - found.place <= 4
+
+
+def test_means_alone_need_a_longer_past():
+    rng = np.random.default_rng(3)
+    series = rng.normal(10, 1, size=60)
+    series[30:] += 6
+    (found,) = change_points(series)
+    assert (found.place, found.queries) == (30, 0)
+    assert change_points(np.r_[np.full(4, 1.0), np.full(3, 2.0)]) == ()
+
+
+def test_two_changes_are_two():
+    rng = np.random.default_rng(4)
+    table = engine(rng, 30)
+    table[10:] += rng.uniform(0, 0.2, size=50)
+    table[20:] -= rng.uniform(0, 0.3, size=50)
+    first, second = change_points(table)
+    assert (first.place, second.place) == (10, 20)
+    assert first.delta > 0 > second.delta
+    assert second.before == pytest.approx(first.after)
+
+
+def test_queries_without_a_value_are_left_out():
+    rng = np.random.default_rng(5)
+    table = engine(rng, 10)
+    table[5:] += rng.uniform(0, 0.2, size=50)
+    table[7, :10] = np.nan
+    (found,) = change_points(table)
+    assert (found.place, found.queries) == (5, 50)
+    assert change_points(np.full((10, 3), np.nan)) == ()

@@ -1,0 +1,118 @@
+"""Evaluations recorded over REST, with a token that can do nothing else."""
+
+import json
+
+import pytest
+
+import rankgate
+from rankgate.client.client import Client
+from rankgate.data.scales import GRADED
+from rankgate.records.places.remote import Remote
+from rankgate.store.check import check
+from rankgate.store.material import projects
+from rankgate.store.people import secrets, tokens, users
+from rankgate.store.store import Store
+from support.serving import PASSWORD, served
+from support.wording import raises
+
+QUERIES = [f"q{i}" for i in range(20)]
+QRELS = {query: {"a": 1, "b": 0} for query in QUERIES}
+OTHER = {query: {"a": 1, "b": i % 2} for i, query in enumerate(QUERIES)}
+GOOD = {query: {"a": 2.0, "b": 1.0} for query in QUERIES}
+BAD = GOOD | {query: {"b": 2.0, "a": 1.0} for query in QUERIES[:15]}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, quick_passwords):  # noqa: ARG001 - before the server
+    place = tmp_path_factory.mktemp("records") / "s.db"
+    secret = {}
+    with Store.create(str(place)) as store:
+        with store.write() as connection:
+            for name in ("shop", "other"):
+                made = projects.add(connection, name, scale=GRADED)
+            user = users.add(connection, "mia", secrets.password_hash(PASSWORD))
+            viewer = users.add(connection, "vic", secrets.password_hash(PASSWORD))
+            for each in projects.listed(connection):
+                users.grant(connection, each.id, user.id, "manager")
+            users.grant(connection, made.id, viewer.id, "viewer")
+            shop = projects.named(connection, "shop").id
+            for scope in ("record", "read", "manage"):
+                secret[scope] = tokens.issue(connection, user.id, "t", [scope], project=shop)[1]
+            secret["viewer"] = tokens.issue(connection, viewer.id, "t", ["record", "read"])[1]
+        with served(store, per_minute=1_000_000) as address:
+            yield store, address, str(place), secret
+
+
+def record(address, day, run, qrels=QRELS, **more):
+    made = rankgate.evaluate(qrels, {"app": run}, ["RR"])
+    return rankgate.record(made, store=address, project="shop", at=f"2026-03-{day:02}",
+                           qrels=qrels, runs={"app": run}, revision="ab", branch="main",
+                           labels={"nightly": "yes"}, **more)  # fmt: skip
+
+
+def test_a_server_has_the_history_of_its_store(server, monkeypatch):
+    store, address, place, secret = server
+    monkeypatch.setenv("RANKGATE_TOKEN", secret["record"])
+    for day in range(1, 6):
+        done = record(address, day, GOOD if day < 5 else BAD)
+        assert done.records["new"].to_list() == [True]
+    assert record(address, 5, BAD).records["new"].to_list() == [False]
+    record(address, 6, GOOD, OTHER)
+    rankgate.annotate("deploy", "v2", store=address, project="shop", at="2026-03-05", revision="c")
+    with raises("token-scope"):
+        rankgate.history("RR", store=address, project="shop")
+    monkeypatch.setenv("RANKGATE_TOKEN", secret["read"])
+    with raises("token-scope"):
+        record(address, 7, GOOD)
+    there = rankgate.history("RR", store=address, project="shop").to_dict()
+    here = rankgate.history("RR", store=place, project="shop").to_dict()
+    for one in (there, here):
+        del one["place"]
+        del one["annotations"][0]["actor"]
+    assert json.loads(json.dumps(there)) == json.loads(json.dumps(here))
+    assert (len(there["changes"]), len(there["breaks"])) == (1, 1)
+    assert there["breaks"][0]["judgments"] is not None
+    assert check(store) == ()
+
+
+def test_nobody_reads_or_writes_another_project(server, monkeypatch):
+    _, address, _, secret = server
+    with Client(address, "other", token=secret["read"]) as client:
+        for path in ("recorded/points", "recorded/1", "recorded/annotations"):
+            with raises("not-found"):
+                client.get(path)
+    monkeypatch.setenv("RANKGATE_TOKEN", secret["viewer"])
+    made = rankgate.evaluate(QRELS, {"app": GOOD}, ["RR"])
+    with raises("not-allowed"):
+        rankgate.record(made, store=address, project="other")
+    other = Remote.at(address, "other")
+    assert other.points(None, None, "", None) == []
+    with raises("not-found"):
+        other.client.get("recorded/1")
+    assert other.run("0" * 64) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"{", "invalid-json"),
+        (b"[]", "invalid-record"),
+        (b'{"result": {}}', "invalid-record"),
+        (b'{"result": {"kind": 3}, "evaluated_at": "2026-03-01"}', "invalid-record"),
+    ],
+)
+def test_what_is_no_record_is_refused(server, content, code):
+    _, address, _, secret = server
+    with Client(address, "shop", token=secret["record"]) as client, raises(code):
+        client.send("records", {"record": ("a.json", content)})
+
+
+def test_an_annotation_is_withdrawn(server):
+    _, address, _, secret = server
+    with Client(address, "shop", token=secret["manage"]) as client:
+        made = client.post("annotations", kind="incident", text="x", metric="P@1")
+        shown = client.get("recorded/annotations", metric="P@1")["annotations"]
+        assert "x" in {each["text"] for each in shown}
+        client.post(f"annotations/{made['annotation']}/withdraw")
+        shown = client.get("recorded/annotations", metric="P@1")["annotations"]
+        assert "x" not in {each["text"] for each in shown}
