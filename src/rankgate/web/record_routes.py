@@ -35,7 +35,7 @@ RECORDS = (
     Route("points", "GET", f"{_READ}/points.json", VIEW, recorded.points, "Recorded figures",
           (_METRIC, Field("system", "System", most=500), Field("slice", "Slice", most=500),
            _SINCE)),
-    Route("annotations", "GET", f"{_READ}/annotations.json", VIEW, recorded.annotations,
+    Route("annotations", "GET", f"{_READ}/annotations.json", VIEW, recorded.happened,
           "Annotations", (_METRIC, _SINCE)),
     Route("recorded", "GET", f"{_READ}/{{record:int}}.json", VIEW, recorded.details,
           "What is known of a record"),

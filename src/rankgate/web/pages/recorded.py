@@ -105,7 +105,7 @@ def points(asked: Asked) -> Sent:
     return _sent({"points": [vars(each) for each in found]})
 
 
-def annotations(asked: Asked) -> Sent:
+def happened(asked: Asked) -> Sent:
     """What happened."""
     given = asked.values
     with asked.store.read() as connection:
