@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankgate.advice.advice import Advice
     from rankgate.advice.advise import advise
+    from rankgate.advice.settling.settle import settle
+    from rankgate.advice.settling.settlement import Settlement
     from rankgate.blind_spots.blindspots import BlindSpots
     from rankgate.blind_spots.verb import blindspots
     from rankgate.client import Client
@@ -133,6 +135,7 @@ __all__ = [
     "ResolvedJudgments",
     "Reusability",
     "Scorecard",
+    "Settlement",
     "Sheets",
     "Snapshot",
     "Split",
@@ -177,6 +180,7 @@ __all__ = [
     "reusability",
     "scorecard",
     "self_check",
+    "settle",
     "sheets",
     "snapshot",
     "split",
@@ -228,6 +232,7 @@ _HOMES = {
     "Split": "rankgate.recommenders.split",
     "StoredProject": "rankgate.store.stored_project",
     "Sweep": "rankgate.sweeps.sweep",
+    "Settlement": "rankgate.advice.settling.settlement",
     "TotalError": "rankgate.uncertainty.total",
     "UsageError": "rankgate.errors",
     "Validation": "rankgate.files.validation",
@@ -269,6 +274,7 @@ _HOMES = {
     "scorecard": "rankgate.recommenders.scorecard",
     "Sheets": "rankgate.judging.sheets.sheets",
     "self_check": "rankgate.gating.self_check",
+    "settle": "rankgate.advice.settling.settle",
     "sheets": "rankgate.judging.sheets.sheets",
     "snapshot": "rankgate.engines.snapshots.take",
     "split": "rankgate.recommenders.splitting",

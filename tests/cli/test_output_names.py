@@ -31,6 +31,7 @@ CALLS = {
     "blindspots": COMPARING,
     "holes": f"{DATA} -m RR@10 --draws 2",
     "total-error": "j:1=qrels.txt j:2=qrels.txt --baseline old.run --candidate new.run -m RR",
+    "next": "old.run new.run --predicted qrels.txt",
     "gate": DATA,
     "policy": "",
     "pool": "old.run new.run",

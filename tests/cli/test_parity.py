@@ -21,6 +21,7 @@ FUNCTIONS = {
     "sheet": "sheets",
     "rating-accuracy": "rating_accuracy",
     "total-error": "total_error",
+    "next": "settle",
 }
 """The Python functions that have another name than the command."""
 
@@ -34,6 +35,7 @@ INSTEAD = {"on_progress", "context", "names", "name"}
 """What only a function takes: a function to call, arguments in one value, names of frames."""
 
 COMMAND_ONLY = {
+    "next": {"save_sample", "save_batch"},  # files
     "validate": {"listed"},  # how many problems are printed
     "eval": {"per_query", "scale", "record"},  # what is printed and recorded; grades of raters
     "explain": {"all_parameters"},  # what is printed

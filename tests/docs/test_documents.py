@@ -104,6 +104,7 @@ def test_the_public_names_are_these():
         "reusability",
         "scorecard",
         "self_check",
+        "settle",
         "sheets",
         "snapshot",
         "split",

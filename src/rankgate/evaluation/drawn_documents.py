@@ -80,6 +80,38 @@ def corrected(
     return [_of_run(scorer, own, both, run, each) for run, each in zip(ranked, found, strict=True)]
 
 
+def effects(
+    scorer: Scorer, model: Qrels, lists: pl.DataFrame, runs: Sequence[Run]
+) -> list[pl.DataFrame]:
+    """`PARTS` of each system for documents that had the opposite grade of the model's.
+
+    The opposite is the highest grade of the model for a document of the lower half of its scale,
+    the lowest for another. Inclusion is 1.
+
+    Args:
+        scorer: whose metrics are sums over documents.
+        model: judgments of all documents.
+        lists: ``query_id`` and ``doc_id`` of the documents that are asked for.
+        runs: the systems.
+
+    Raises:
+        UsageError: a metric that is no sum over documents.
+    """
+    _refuse_metrics(scorer)
+    own = model.table.select(*_PAIR, "grade")
+    low, high = own["grade"].min(), own["grade"].max()
+    opposite = pl.when(pl.col("grade") - low > high - pl.col("grade")).then(low).otherwise(high)
+    both = own.join(lists, on=_PAIR, how="semi").select(
+        *_PAIR, pl.lit(1.0).alias("inclusion"), opposite.cast(pl.Float64).alias("grade"),
+        pl.col("grade").alias("grade_model"),
+    )  # fmt: skip
+    found = []
+    for run in runs:
+        before = _values(scorer, own, run).rename({"value": "before"})
+        found.append(_parts(scorer, own, both, run, before))
+    return found
+
+
 def _of_run(
     scorer: Scorer, own: pl.DataFrame, both: pl.DataFrame, run: Run, mixed: ScoredRun
 ) -> Corrected:

@@ -80,17 +80,15 @@ class Sample:
             return given
         if isinstance(given, str) and given == RANDOM:
             return cls(RANDOM)
-        if isinstance(given, str | Path):
-            label, table = str(given), _from_file(given)
-        else:
-            label, table = "sample", polars_frame(given, "sample")
-        theirs = next((name for name in _DOCUMENT if name in table.columns), "doc_id")
-        table = table.rename({theirs: "doc_id"}, strict=False)
+        label, table = _read(given)
         documents = _documents(table, label)
+        if documents is not None:
+            if documents["doc_id"].null_count() == 0 and (documents["inclusion"] == 1).all():
+                documents = None  # all were drawn
+            if len(_queries(table).columns) == 1:
+                return cls(label, documents=documents)
         if "doc_id" in table.columns:
             table = _queries(table)
-            if documents is not None and len(table.columns) == 1:
-                return cls(label, documents=documents)
         return cls(label, _checked(table, label), _population(table, label), documents)
 
     def weights(
@@ -146,10 +144,25 @@ class Sample:
         return own
 
 
-def _from_file(path: str | Path) -> pl.DataFrame:
-    if {".jsonl", ".ndjson"} & {*Path(path).suffixes}:
-        return tags_from(path)
-    return table_of(source(path))
+def documents_drawn(given: TableLike) -> tuple[str, pl.DataFrame | None]:
+    """The name of a sample, and its documents, ``batch`` by batch; None where it has none.
+
+    Raises:
+        InputError: as `Sample.of`.
+    """
+    label, table = _read(given)
+    return label, _documents(table, label)
+
+
+def _read(given: TableLike) -> tuple[str, pl.DataFrame]:
+    if not isinstance(given, str | Path):
+        label, table = "sample", polars_frame(given, "sample")
+    elif {".jsonl", ".ndjson"} & {*Path(given).suffixes}:
+        label, table = str(given), tags_from(given)
+    else:
+        label, table = str(given), table_of(source(given))
+    theirs = next((name for name in _DOCUMENT if name in table.columns), "doc_id")
+    return label, table.rename({theirs: "doc_id"}, strict=False)
 
 
 def _queries(table: pl.DataFrame) -> pl.DataFrame:
@@ -162,7 +175,7 @@ def _queries(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _documents(table: pl.DataFrame, source: str) -> pl.DataFrame | None:
-    """The documents drawn; None where all were, or the table has no documents.
+    """The documents drawn; None where the table has no documents.
 
     Raises:
         InputError: a chance outside (0, 1], a document twice.
@@ -175,6 +188,7 @@ def _documents(table: pl.DataFrame, source: str) -> pl.DataFrame | None:
         pl.col("query_id").cast(pl.String),
         pl.when(text != "").then(text).alias("doc_id"),
         pl.col(chance).cast(pl.Float64, strict=False).alias("inclusion"),
+        *(pl.col(name).cast(pl.Int64, strict=False) for name in ("batch",) if name in table),
     )
     value = pl.col("inclusion").fill_null(float("nan"))
     row = own.with_row_index("row").filter(
@@ -192,8 +206,7 @@ def _documents(table: pl.DataFrame, source: str) -> pl.DataFrame | None:
         query, document = twice.row(0)[:2]
         problem = f"document {document!r} of query {query!r} has two rows; keep one."
         raise InputError(problem, source=source, code="duplicate-document")
-    certain = own["doc_id"].null_count() == 0 and (own["inclusion"] == 1).all()
-    return None if certain else own
+    return own
 
 
 def _checked(table: pl.DataFrame, source: str) -> pl.DataFrame:

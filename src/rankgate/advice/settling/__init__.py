@@ -1,0 +1,1 @@
+"""What to judge next, so that a comparison is settled for the least cost."""

@@ -1,0 +1,75 @@
+"""Whether a comparison is settled, and what would settle it at which cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.present.document import Document, PlainRows, Table, Warnings
+from rankgate.present.document import document as made
+from rankgate.present.figures import interval, number, signed, whole
+from rankgate.present.grid import Grid, printable
+
+if TYPE_CHECKING:
+    from rankgate.advice.settling.settlement import Settlement
+
+_ACTIONS = {
+    "documents": "more documents that people judge",
+    "queries": "more queries, judged as these",
+    "model": "documents that the model has to judge first",
+}
+
+
+def document(result: Settlement) -> Document:
+    """The state, the interval, the actions with their costs, and what was drawn."""
+    return made(
+        _headline(result),
+        Table("", _figures(result)),
+        Table("what would settle it", _actions(result)),
+        Warnings(tuple(notice.text for notice in result.notices)),
+        _next(result),
+        rows=PlainRows(tuple(result.sample.columns), list(result.sample.iter_rows())),
+    )
+
+
+def _headline(result: Settlement) -> str:
+    base, other = printable(result.baseline), printable(result.candidate)
+    words = {
+        "better": f"{other} is better than {base}",
+        "worse": f"{other} is worse than {base}",
+        "not-worse": f"{other} is not worse than {base}",
+        "open": f"{other} against {base} is not settled",
+    }[result.state]
+    by = f" by more than {number(result.margin, 4)}" if result.margin else ""
+    return f"{words}{by if result.state != 'open' else ''}: {result.metric}"
+
+
+def _figures(result: Settlement) -> Grid:
+    row = (
+        result.metric, signed(result.delta), interval(result.low, result.high),
+        f"{result.judged:,} of {result.documents:,}", f"{result.queries:,}",
+        f"{result.look} of {result.looks}",
+    )  # fmt: skip
+    head = ("metric", "delta", f"{result.level:.1%} interval", "documents\npeople judged",
+            "queries", "looks")  # fmt: skip
+    return Grid(head, (row,))
+
+
+def _actions(result: Settlement) -> Grid:
+    rows = tuple(
+        (_ACTIONS[row["action"]], whole(row["count"]), number(row["price"], 2),
+         number(row["cost"], 2), "next" if row["chosen"] else "")
+        for row in result.actions.iter_rows(named=True)
+    )  # fmt: skip
+    return Grid(("action", "count", "price", "cost", ""), rows, frozenset({0, 4}))
+
+
+def _next(result: Settlement) -> str:
+    if result.state != "open":
+        return "Nothing more has to be judged."
+    if not result.new:
+        return "No further documents were drawn."
+    return (
+        f"{result.new:,} documents were drawn, the last batch of the sample. A document's chance "
+        "is proportional to how much its grade can move the difference; compare, gate and next "
+        "take the sample with people's judgments of all documents that were drawn."
+    )

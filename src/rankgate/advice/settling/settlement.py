@@ -1,0 +1,98 @@
+"""Whether a comparison is settled, what would settle it, and the documents to judge next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import polars as pl
+
+from rankgate.present.result import Notice, Result
+
+State = Literal["better", "worse", "not-worse", "open"]
+
+ACTIONS = {"action": pl.String, "count": pl.Int64, "price": pl.Float64, "cost": pl.Float64,
+           "chosen": pl.Boolean}  # fmt: skip
+"""What would settle the comparison: how many documents that people judge, queries to add or
+documents that the model judges; null where no number would."""
+
+SAMPLE = {"query_id": pl.String, "doc_id": pl.String, "inclusion": pl.Float64,
+          "batch": pl.Int64}  # fmt: skip
+"""The documents drawn so far with their chances, ``batch`` by batch; a query of which none was
+drawn has one row without a document."""
+
+
+@dataclass(frozen=True)
+class Settlement(Result):
+    """What is known of a difference, and what to judge next.
+
+    Attributes:
+        baseline, candidate, metric: what is compared.
+        convention: name, axes and hash.
+        state: better, worse or not worse by more than the margin, as far as the interval shows;
+            else open.
+        delta, low, high: the estimated difference with its interval; null before people judged.
+        level: of the interval of this look.
+        margin: a loss that does not matter.
+        look, looks: how often the interval was looked at, and how often it may be.
+        judged, documents: how many documents people judged, of those that either system shows.
+        queries: how many there are.
+        actions: the columns of `ACTIONS`.
+        sample: the columns of `SAMPLE`; the last batch is to be judged next.
+        new: documents of the last batch, 0 where nothing is drawn.
+    """
+
+    kind: ClassVar[str] = "settlement"
+    label: ClassVar[str] = "What to judge next"
+    document_from: ClassVar[str] = "rankgate.advice.settling.document:document"
+    order: ClassVar[int] = 13
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"actions": ACTIONS, "sample": SAMPLE}
+
+    baseline: str
+    candidate: str
+    metric: str
+    convention: Mapping[str, Any]
+    state: State
+    delta: float | None
+    low: float | None
+    high: float | None
+    level: float
+    margin: float
+    look: int
+    looks: int
+    judged: int
+    documents: int
+    queries: int
+    actions: pl.DataFrame
+    sample: pl.DataFrame
+    new: int
+
+    @property
+    def batch(self) -> pl.DataFrame:
+        """The documents to be judged next: ``query_id``, ``doc_id``, ``inclusion``, ``batch``."""
+        drawn = self.sample.drop_nulls("doc_id")
+        return drawn.filter(pl.col("batch") == self.look + 1)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Documents that the model did not judge, and a last look."""
+        found = []
+        lacking = self.actions.filter(action="model")
+        if len(lacking):
+            text = (
+                f"the model has not judged {lacking['count'][0]:,} documents that the systems "
+                "show; let it judge them first: without its judgment they have no chance to be "
+                "drawn, and count as irrelevant"
+            )
+            found.append(Notice("model-lacks-documents", text))
+        if self.state == "open" and self.look >= self.looks:
+            text = (
+                f"this was look {self.look} of {self.looks}: another one would make false "
+                "verdicts more frequent than the level says"
+            )
+            found.append(Notice("last-look", text))
+        return tuple(found)
+
+    def _table(self) -> pl.DataFrame:
+        return self.sample

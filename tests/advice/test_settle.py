@@ -1,0 +1,170 @@
+"""What to judge next: samples that grow, verdicts, costs, and what is refused."""
+
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankgate import compare, settle
+from rankgate.advice.settling.prices import Prices
+from rankgate.stats.inclusion import inclusion, permanent_numbers
+from support.wording import raises
+
+RNG = np.random.default_rng(8)
+QUERIES, DOCS = 40, 12
+GRADES = RNG.choice(4, (QUERIES, DOCS), p=[0.5, 0.25, 0.15, 0.1])
+MODEL = np.clip(np.rint(GRADES + RNG.normal(0.3, 0.7, GRADES.shape)), 0, 3)
+
+
+def _table(grades):
+    return {f"q{q}": {f"d{d}": float(grades[q, d]) for d in range(DOCS)} for q in range(QUERIES)}
+
+
+OLD, NEW = (_table(GRADES + RNG.normal(0, noise, GRADES.shape)) for noise in (3.0, 0.7))
+PREDICTED, TRUTH = _table(MODEL), _table(GRADES)
+
+
+def people(sample):
+    found = {}
+    for query, doc in sample.drop_nulls("doc_id").select("query_id", "doc_id").iter_rows():
+        found.setdefault(query, {})[doc] = TRUTH[query][doc]
+    return found
+
+
+def steps(old=OLD, new=NEW, **options):
+    result = settle(old, new, PREDICTED, **options)
+    yield result
+    while result.new:
+        result = settle(old, new, PREDICTED, people(result.sample), result.sample, **options)
+        yield result
+
+
+def test_it_settles_what_all_judgments_decide_with_a_part_of_them():
+    *_, last = steps()
+    whole = compare(TRUTH, OLD, NEW, ["DCG@10"]).metrics.row(0, named=True)
+    assert whole["low"] > 0
+    assert last.state == "better"
+    assert last.judged < 0.5 * last.documents
+    assert last.low <= whole["delta"] <= last.high
+    assert last.new == 0
+
+
+def test_the_other_way_round_it_is_worse():
+    *_, last = steps(NEW, OLD)
+    assert last.state == "worse"
+
+
+def test_each_sample_holds_the_one_before_with_larger_chances():
+    close = _table(GRADES + RNG.normal(0, 3.0, GRADES.shape))
+    samples = [each.sample.drop_nulls("doc_id") for each in steps(OLD, close)]
+    assert len(samples) > 2
+    for one, two in pairwise(samples):
+        both = one.join(two, on=["query_id", "doc_id"])
+        assert len(both) == len(one)
+        assert (both["inclusion_right"] >= both["inclusion"] - 1e-12).all()
+        assert (both["batch_right"] == both["batch"]).all()
+
+
+def test_compare_takes_the_sample():
+    first, second = list(steps(looks=3))[:2]
+    row = compare(people(first.sample), OLD, NEW, ["DCG@10"], predicted=PREDICTED,
+                  sample=first.sample).metrics.row(0, named=True)  # fmt: skip
+    assert row["delta"] == pytest.approx(second.delta)
+
+
+def test_the_last_look_has_all_documents_and_the_whole_level():
+    close = _table(GRADES + np.random.default_rng(3).normal(0, 3.0, GRADES.shape))
+    *_, last = steps(OLD, close, looks=2)
+    assert (last.judged, last.level, last.look) == (last.documents, 0.95, 2)
+
+
+def test_a_margin_asks_whether_it_is_not_worse():
+    *_, last = steps(margin=0.3)
+    assert last.state == "not-worse"
+
+
+def test_prices_decide_what_is_next():
+    def chosen(*prices):
+        first = settle(OLD, NEW, PREDICTED, budget=60)
+        result = settle(OLD, NEW, PREDICTED, people(first.sample), first.sample, prices=prices,
+                        level=0.999, looks=4)  # fmt: skip
+        return result.actions.filter("chosen")["action"].to_list()
+
+    assert chosen("document=1", "query=100") == ["documents"]
+
+
+def test_what_the_model_has_not_judged_is_named():
+    some = {q: {d: g for d, g in docs.items() if d != "d3"} for q, docs in PREDICTED.items()}
+    result = settle(OLD, NEW, some)
+    assert result.actions.filter(action="model")["count"][0] > 0
+    assert [notice.code for notice in result.notices] == ["model-lacks-documents"]
+
+
+def test_a_budget_bounds_a_batch():
+    assert settle(OLD, NEW, PREDICTED, budget=30).actions["count"][0] == 30
+
+
+SAMPLE = settle(OLD, NEW, PREDICTED).sample
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"people": TRUTH}, "missing-input"),
+        ({"sample": SAMPLE}, "missing-input"),
+        ({"metric": "nDCG@10"}, "unsupported-metric"),
+        ({"candidate": OLD}, "nothing-to-rate"),
+        ({"people": people(SAMPLE), "sample": SAMPLE, "seed": 3}, "another-sample"),
+        ({"people": people(SAMPLE), "sample": SAMPLE.drop("batch")}, "another-sample"),
+        ({"people": people(SAMPLE.head(9)), "sample": SAMPLE}, "sample-not-judged"),
+        ({"prices": ["document=0"]}, "out-of-range"),
+        ({"prices": ["document=cheap"]}, "out-of-range"),
+        ({"prices": {"person": 1.0}}, "unknown-choice"),
+        ({"predicted": {q: PREDICTED[q] for q in list(PREDICTED)[:9]}}, "too-few-queries"),
+    ],
+)
+def test_refused(options, code):
+    given = {"baseline": OLD, "candidate": NEW, "predicted": PREDICTED} | options
+    with raises(code):
+        settle(**given)
+
+
+def test_a_query_may_cost_nothing():
+    assert Prices.of({"query": 0.0}).query == 0.0
+
+
+def test_chances_are_proportional_to_size_and_add_up():
+    sizes = RNG.exponential(1, 200)
+    chance = inclusion(sizes, 60)
+    assert chance.sum() == pytest.approx(60)
+    below = chance < 1
+    assert np.ptp(chance[below] / sizes[below]) == pytest.approx(0, abs=1e-9)
+    assert (inclusion(sizes, 300) == 1).all()
+
+
+def test_permanent_numbers_are_uniform_and_the_same_each_time():
+    members = [(f"q{i}", "d") for i in range(4000)]
+    one, other = (permanent_numbers(members, seed) for seed in (0, 1))
+    assert (one == permanent_numbers(members, 0)).all()
+    assert abs(np.corrcoef(one, other)[0, 1]) < 0.05
+    assert np.histogram(one, 4, (0, 1))[0] == pytest.approx([1000] * 4, rel=0.12)
+
+
+def test_at_the_command_line(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, table in (("old.run", OLD), ("new.run", NEW)):
+        rows = [f"{q} Q0 {d} 0 {x} r\n" for q, docs in table.items() for d, x in docs.items()]
+        (tmp_path / name).write_text("".join(rows))
+    rows = [f"{q} 0 {d} {int(x)}\n" for q, docs in PREDICTED.items() for d, x in docs.items()]
+    (tmp_path / "model.qrels").write_text("".join(rows))
+    files = ("old.run", "new.run", "--predicted", "model.qrels")
+    ended = run("next", *files, "--save-sample", "sample.csv", "--save-batch", "batch.csv")
+    assert ended.code == 0
+    sample = pl.read_csv(tmp_path / "sample.csv")
+    judged = people(sample)
+    rows = [f"{q} 0 {d} {int(x)}\n" for q, docs in judged.items() for d, x in docs.items()]
+    (tmp_path / "people.qrels").write_text("".join(rows))
+    again = run("next", *files, "--people", "people.qrels", "--sample", "sample.csv")
+    assert "1 of 5" in again.out
+    assert len(pl.read_csv(tmp_path / "batch.csv")) == sample["doc_id"].drop_nulls().len()
