@@ -62,8 +62,8 @@ def test_the_public_names_are_these():
     results += ["JudgeAdmission"]
     results += ["Lists", "Matrix", "ModelRatings"]
     results += ["Pipeline", "Pool", "Prices", "RankgateError", "RaterAgreement", "RatingAccuracy"]
-    results += ["Reconciliation", "ResolvedJudgments", "Reusability", "Scorecard", "Sheets"]
-    results += ["Snapshot", "Split", "StoredProject", "Sweep"]
+    results += ["Reconciliation", "ResolvedJudgments", "Reusability", "Scorecard"]
+    results += ["Settlement", "Sheets", "Snapshot", "Split", "StoredProject", "Sweep"]
     results += ["TotalError", "UsageError", "Validation", "Verdict"]
     verbs = [
         "admit",

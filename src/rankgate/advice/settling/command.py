@@ -18,15 +18,7 @@ from rankgate.present.write import FORMS
 @click.command("next")
 @click.argument("baseline", type=click.Path())
 @click.argument("candidate", type=click.Path())
-@click.option(
-    "--predicted", required=True, type=click.Path(), metavar="QRELS",
-    help="A model's judgments of all documents that either run shows.",
-)  # fmt: skip
-@click.option(
-    "--people", type=click.Path(), metavar="QRELS",
-    help="People's judgments of all documents drawn so far.",
-)  # fmt: skip
-@options_of(settle, "sample FILE")
+@options_of(settle, "predicted QRELS", "people QRELS", "sample FILE")
 @click.option(
     "-m", "--metric", default="DCG@10", show_default=True, metavar="METRIC",
     help="A metric that is a sum over documents: DCG@10, SDCG@10, P@10, RBP.",

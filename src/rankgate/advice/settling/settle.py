@@ -71,8 +71,8 @@ def settle(
         baseline: a run.
         candidate: a run.
         predicted: a model's judgments of all documents that either shows.
-        people: their judgments of all documents drawn so far; none for the first batch.
-        sample: what this function returned before; none for the first batch.
+        people: people's judgments of all documents drawn so far; none for the first batch.
+        sample: the sample that was drawn before, with its chances; none for the first batch.
         metric: one that is a sum over documents: DCG@10, SDCG@10, P@10, RBP.
         convention: whose rules the numbers follow.
         overrides: axes of the convention that are chosen otherwise.
@@ -83,7 +83,8 @@ def settle(
         power: the chance that a batch settles it if the difference is as it looks.
         looks: how often the interval may be looked at, the last time with all documents.
         budget: the most documents in a batch.
-        prices: of a document by people, a query and a call of the model, as document=1.
+        prices: what a document that people judge costs (document=1), a query (query=0) and a
+            document that the model judges (call=0.01).
         seed: of the drawing; the same for all batches.
         on_progress: called with the current step.
 
