@@ -13,6 +13,8 @@ import rankgate
 from online import arms
 from online.logs import event, honest, written
 from rankgate import online
+from rankgate.cli.configuration.project_settings import config
+from rankgate.cli.doctor.examine import doctor
 from rankgate.cli.plugins.installed_plugins import plugins
 from rankgate.cli.start.started_folder import init
 from rankgate.engines.engine_kinds import engines
@@ -162,6 +164,8 @@ KINDS = (
     "formats",
     "format",
     "installed_plugins",
+    "doctor_report",
+    "project_settings",
     "started_folder",
 )
 
@@ -344,6 +348,8 @@ def made(folder, ratings):
         "conversion": lambda: rankgate.convert(folder / "old.run", folder / "old.jsonl"),
         "formats": formats,
         "installed_plugins": plugins,
+        "doctor_report": lambda: doctor(folder, "startup"),
+        "project_settings": lambda: config(folder),
         "started_folder": lambda: init(folder / "started", "trec"),
         "format": lambda: format_details("trec"),
     }

@@ -6,8 +6,10 @@ import errno
 import io
 import os
 import sys
+import time
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -88,6 +90,9 @@ SECTIONS = {
         "plot": "Draw a chart of a result as SVG, PNG, HTML or text.",
     },
     "Installation": {
+        "doctor": "Look at the installation and the project: what would fail, how to fix it.",
+        "config": "Show what commands take from rankgate.toml, and where each value is.",
+        "completion": "Write the completion of commands, metrics and conventions for a shell.",
         "plugins": "List the plug-ins: from where, what they add, whether they work.",
     },
 }
@@ -146,6 +151,9 @@ _HOMES = {
     "history": "rankgate.records.commands.history",
     "report": "rankgate.reports.commands.report",
     "plot": "rankgate.reports.commands.plot",
+    "config": "rankgate.cli.configuration.command",
+    "doctor": "rankgate.cli.doctor.command",
+    "completion": "rankgate.cli.completion",
     "plugins": "rankgate.cli.plugins.command",
 }
 """The module of each command, which holds it as ``command``."""
@@ -174,7 +182,12 @@ class _Lazy(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options of all commands wherever they are, so that no order is needed."""
-        return super().parse_args(ctx, global_first(args))
+        words = global_first(args)
+        if any(word.startswith("@") for word in words):
+            from rankgate.cli.configuration.settings import settings
+
+            words = settings().named(words)
+        return super().parse_args(ctx, words)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
@@ -190,6 +203,7 @@ class _Lazy(click.Group):
 
         ctx.obj = Hooks(**_HOOKS)
         command: click.Command = import_module(_HOMES[cmd_name]).command
+        _take_defaults(ctx, cmd_name, command)
         return command
 
     def invoke(self, ctx: click.Context) -> object:
@@ -212,6 +226,28 @@ class _Lazy(click.Group):
             formatter.write("".join(f"  {each}\n" for each in _EXAMPLES))
 
 
+def _take_defaults(ctx: click.Context, name: str, command: click.Command) -> None:
+    """Let options without a value on the command line have that of the project's file."""
+    if not (Path("rankgate.toml").is_file() or Path("pyproject.toml").is_file()):
+        return
+    if name in _WITHOUT_DEFAULTS or ctx.resilient_parsing:
+        return
+    from rankgate.cli.configuration.settings import settings
+
+    found = settings()
+    values = found.for_command(name, command)
+    ctx.default_map = {name: values}
+    if ctx.params.get("verbose"):
+        for key, value in found.defaults.items():
+            if key in values:
+                words = f"rankgate: {key} = {value!r} from {found.place(key)}, without an option"
+                click.echo(words, err=True)
+
+
+_WITHOUT_DEFAULTS = frozenset({"config", "doctor", "init", "plugins"})
+"""Commands that take nothing from the file, so that one that is wrong does not stop them."""
+
+
 @click.group(
     cls=_Lazy,
     invoke_without_command=True,
@@ -226,14 +262,28 @@ class _Lazy(click.Group):
     help="Add the metrics, conventions, formats, engines, rules, report blocks and KPIs of "
     "FILE.py; before or behind any command. This runs the file: name only one that you trust.",
 )
+@click.option("--quiet", is_flag=True, help="No progress and no summaries, only results.")
+@click.option("--verbose", is_flag=True, help="Also what comes from rankgate.toml, and the time.")
+@click.option("--no-color", is_flag=True, help="No colours; NO_COLOR in the environment, too.")
 @click.version_option(package_name="rankgate")
 @click.pass_context
-def rankgate(ctx: click.Context, plugins: tuple[str, ...]) -> None:
+def rankgate(
+    ctx: click.Context,
+    plugins: tuple[str, ...],
+    quiet: bool,  # noqa: FBT001, ARG001 - click passes flags by name; `console.verbosity` asks
+    verbose: bool,  # noqa: FBT001 - as above
+    no_color: bool,  # noqa: FBT001, ARG001 - as above
+) -> None:
     """Say whether a ranking got better, with a number you can defend."""
     if plugins:
         from rankgate.declare.plugins import using
 
         ctx.with_resource(using(*plugins))
+    if verbose:
+        began = time.monotonic()
+        ctx.call_on_close(
+            lambda: click.echo(f"rankgate: {time.monotonic() - began:.2f} s", err=True)
+        )
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 WITH_VALUE = ("--plugin",)
-FLAGS: tuple[str, ...] = ()
+FLAGS = ("--quiet", "--verbose", "--no-color")
 
 
 def global_first(words: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from rankgate.console.completed import completed_conventions, completed_metrics
 from rankgate.console.places import inputs, refuse_clashes
 from rankgate.data.streams.target import suffix_of
 from rankgate.metrics.names import DEFAULT_METRICS
@@ -45,6 +46,7 @@ def metrics_option(
         metavar="METRIC",
         default=default,
         show_default=shown,
+        shell_complete=completed_metrics,
         help=help_text,
     )
 
@@ -55,7 +57,12 @@ metrics = metrics_option(
     DEFAULT_METRICS,
 )
 metric = click.option(
-    "-m", "--metric", required=True, metavar="METRIC", help="The metric, such as nDCG@10."
+    "-m",
+    "--metric",
+    required=True,
+    metavar="METRIC",
+    shell_complete=completed_metrics,
+    help="The metric, such as nDCG@10.",
 )
 override = click.option(
     "--override",
@@ -197,6 +204,7 @@ def convention(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="NAME",
         default="trec",
         show_default=True,
+        shell_complete=completed_conventions,
         help="Compute metrics as this tool does, such as trec9, or by your own FILE.toml.",
     )
     return named(override(chosen))

@@ -10,6 +10,7 @@ import click
 from rankgate.console.places import deliver
 from rankgate.console.recording import record_chosen
 from rankgate.console.terminal import styled, width, without_commands
+from rankgate.console.verbosity import quiet
 from rankgate.present.forms.as_text import WIDTH
 from rankgate.present.forms.paragraphs import wrapped
 from rankgate.present.grid import printable
@@ -42,6 +43,8 @@ def print_summary(lines: Iterable[str]) -> None:
     Args:
         lines: a paragraph each; the result itself goes to standard output or to a file.
     """
+    if quiet():
+        return
     for line in lines:
         print_report("\n".join(wrapped(printable(line), WIDTH)) + "\n")
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import sys
 
 import click
+
+from rankgate.console.verbosity import colours
 
 _LEAST, _NARROW, _WIDE = 40, 80, 160
 
@@ -38,7 +39,7 @@ def styled(text: str, form: str, output: str | None = None) -> str:
         return text
     text = without_commands(text)
     plain = output not in (None, "-") or not sys.stdout.isatty()
-    if plain or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+    if plain or not colours():
         return text
     return painted(text)
 

@@ -1,0 +1,27 @@
+"""The verb ``doctor``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rankgate.cli.doctor.doctor_report import DoctorReport
+from rankgate.cli.doctor.machine import machine
+from rankgate.cli.doctor.project import project
+from rankgate.cli.doctor.team import shortfalls
+
+
+def doctor(folder: Path, team: str | None = None) -> DoctorReport:
+    """Look at the installation and at the project of a folder.
+
+    Args:
+        folder: of the project.
+        team: startup, mid-sized or enterprise, to compare evaluation with what such a team can
+            afford; not compared if not given.
+
+    >>> from tempfile import mkdtemp
+    >>> [each.words for each in doctor(Path(mkdtemp())).findings if each.name == "policy"]
+    ['there is no rankgate.toml']
+    """
+    policy, findings = project(folder)
+    advice = tuple(shortfalls(team, folder, policy)) if team else ()
+    return DoctorReport((*machine(), *findings, *advice))

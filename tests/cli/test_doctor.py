@@ -1,0 +1,73 @@
+"""``rankgate doctor``: what is wrong, what is missing, what a team of a size lacks."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rankgate.cli.doctor import machine
+from rankgate.cli.doctor.team import PRACTICES, TEAMS
+
+
+def findings(run, *words):
+    done = run("doctor", *words, "--format", "json")
+    found = json.loads(done.out)["findings"]
+    return done.code, {(each["area"], each["name"]): each for each in found}
+
+
+def test_a_fresh_folder_has_nothing_wrong(run, tmp_path):
+    run("init", tmp_path, "--kind", "search")
+    code, found = findings(run, tmp_path)
+    assert code == 0
+    assert found["project", "policy"]["status"] == "works"
+    assert found["installation", "polars"]["status"] == "works"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("[[rules]]\nkind = 'nothing'\n", "policy"),
+        ("[defaults]\nmetrics = ['Nothing']\n[[rules]]\n", "metrics"),
+        ("[files]\nqrels = 'nothing.txt'\n[[rules]]\n", "@qrels"),
+    ],
+)
+def test_what_would_fail_is_named(run, tmp_path, monkeypatch, text, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rankgate.toml").write_text(text)
+    code, found = findings(run)
+    assert (code, found["project", name]["status"]) == (2, "wrong")
+    assert "rankgate.toml:" in found["project", name]["words"]
+    assert found["project", name]["mend"]
+
+
+def test_an_extra_that_is_missing_says_how_to_get_it(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "_installed", lambda package: package != "duckdb")
+    code, found = findings(run, tmp_path)
+    assert code == 0
+    online = found["extras", "online"]
+    assert (online["status"], online["mend"]) == ("missing", 'pip install "rankgate[online]"')
+    assert found["extras", "xlsx"]["status"] == "works"
+
+
+def test_each_size_has_what_smaller_ones_have(run, tmp_path):
+    run("init", tmp_path, "--kind", "search")
+    counts = []
+    for team in TEAMS:
+        _, found = findings(run, tmp_path, "--team", team)
+        of_team = [each for (area, _), each in found.items() if area == f"for {team}"]
+        counts.append(len(of_team))
+        by_name = {each["name"]: each["status"] for each in of_team}
+        assert by_name["evaluation on every change"] == "works"
+        assert by_name["feedback of users"] == "advice"
+    assert counts == sorted(counts)
+    assert counts[-1] == len(PRACTICES)
+
+
+def test_a_launch_in_steps_is_seen(run, tmp_path):
+    run("init", tmp_path, "--kind", "online")
+    with (tmp_path / "rankgate.toml").open("a") as file:
+        file.write("\n[[ramp]]\nshare = 0.5\n\n[[ramp]]\nshare = 0.9\n")
+    _, found = findings(run, tmp_path, "--team", "enterprise")
+    assert found["for enterprise", "launches in steps"]["status"] == "works"
+    assert found["for enterprise", "A/B tests next to offline metrics"]["status"] == "works"
