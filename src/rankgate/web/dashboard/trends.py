@@ -1,0 +1,212 @@
+"""Trends: every series, one over time with what changed it, and notes of what happened."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from rankgate.present.document import Chart, Document, PlainRows
+from rankgate.present.pages.page import content
+from rankgate.records.bridge import parts_of
+from rankgate.records.follow import history_of
+from rankgate.records.places.stored import Stored
+from rankgate.store.records import annotations as noted
+from rankgate.store.records import records, series
+from rankgate.store.rows import now
+from rankgate.store.stored_project import StoredProject
+from rankgate.web.dashboard import trend_chart
+from rankgate.web.dashboard.found import values_of
+from rankgate.web.dashboard.latest import Latest
+from rankgate.web.dashboard.lines import Line
+from rankgate.web.replies import Done, Page, Sent, not_found
+
+if TYPE_CHECKING:
+    import polars as pl
+    from sqlalchemy import Connection
+
+    from rankgate.records.history import History
+    from rankgate.store.records.annotations import Annotation
+    from rankgate.store.records.series import Point
+    from rankgate.web.asked import Asked
+
+_POINTS = 60
+"""The latest records that small lines show."""
+
+_HISTORIES: Latest[History] = Latest(64)
+_PAGES: Latest[tuple[str, str]] = Latest(64)
+
+
+def page(asked: Asked) -> Page:
+    """One series over time; all of them where none is named."""
+    return _one(asked) if asked.values["metric"] else _all(asked)
+
+
+def _all(asked: Asked) -> Page:
+    """Every series with its last value and a small line."""
+    project = asked.project.id
+    with asked.store.read() as connection:
+        names = series.names(connection, project)
+        latest = records.listed(connection, project, most=_POINTS)
+        since = latest[-1].evaluated_at if latest else None
+        points = series.points(connection, project, slice=None, since=since) if latest else []
+        events = noted.listed(connection, project)
+    own: dict[tuple[str, str, str], list[Point]] = {}
+    for each in points:
+        own.setdefault((each.metric, each.system, each.slice), []).append(each)
+    lines = []
+    rows = []
+    for name in names:
+        some = own.get((name.metric, name.system, name.slice), [])
+        line = Line.of(name.metric, [(each.evaluated_at, each.value) for each in some])
+        better = some[-1].higher_is_better if some else True
+        lines.append(replace(line, metric=name.metric, system=name.system, better=better))
+        rows.append(vars(name) | {"value": line.value, "change": line.change,
+                                  "higher_is_better": better})  # fmt: skip
+    data = {"project": asked.project.name, "series": rows, "annotations": _noted(events)}
+    head = ("metric", "system", "slice", "points", "first_at", "last_at", "value", "change")
+    sheet = PlainRows(head, [tuple(_cell(row[name]) for name in head) for row in rows])
+    return Page("trends.html", data, {"lines": lines, "now": now()}, rows=sheet)
+
+
+def _cell(value: Any) -> str | float | None:
+    return value if isinstance(value, str | float) or value is None else str(value)
+
+
+def _noted(events: list[Annotation]) -> list[dict[str, Any]]:
+    names = ("id", "at", "kind", "text", "metric", "revision", "actor")
+    return [{name: getattr(each, name) for name in names} for each in events[::-1]]
+
+
+def _one(asked: Asked) -> Page:
+    """A series: drawing, changes, breaks with their parts, annotations, evaluations."""
+    with asked.store.read() as connection:
+        points, events = _found(connection, asked)
+        names = series.names(connection, asked.project.id)
+    history, key = _history(asked, points, events)
+    drawing, html = _PAGES.get((key, asked.config.base), lambda: _drawn(asked, history))
+    given = asked.values
+    systems = sorted({each.system for each in names if each.metric == history.metric})
+    slices = sorted({each.slice for each in names if each.metric == history.metric})
+    data = {
+        "project": asked.project.name,
+        "history": history.to_dict(),
+        "annotations": _noted(events),
+        "systems": systems,
+        "slices": slices,
+    }
+    extra = {
+        "drawing": drawing,
+        "document": html,
+        "colours": trend_chart.colours(history),
+        "given": {name: given[name] for name in ("metric", "system", "slice", "branch")},
+        "rows": list(history.series.reverse().iter_rows(named=True)),
+        "now": now(),
+    }
+    sheet = PlainRows(tuple(history.series.columns), history.series.rows())
+    return Page("trend.html", data, extra, rows=sheet)
+
+
+def _found(connection: Connection, asked: Asked) -> tuple[list[Point], list[Annotation]]:
+    """The points that are asked for, and what happened.
+
+    Raises:
+        Refused: there are none.
+    """
+    given, project = asked.values, asked.project.id
+    points = series.points(
+        connection, project, given["metric"], system=given["system"],
+        slice=given["slice"] or "", branch=given["branch"], since=given["since"],
+    )  # fmt: skip
+    known = [each for each in points if each.value is not None]
+    if not known:
+        raise not_found("series")
+    events = noted.listed(connection, project, metric=given["metric"], since=given["since"])
+    return known, events
+
+
+def _history(
+    asked: Asked, points: list[Point], events: list[Annotation]
+) -> tuple[History, tuple[Any, ...]]:
+    """The history of points, and what it is kept by."""
+    key = (asked.store.name, asked.project.id, points[0].metric, points[0].slice,
+           tuple(each.record for each in points), tuple(each.system for each in points),
+           tuple(each.id for each in events))  # fmt: skip
+    place = Stored(StoredProject(asked.store, asked.project.name, asked.project.id))
+
+    def per_query(point: Point) -> pl.DataFrame | None:
+        with asked.store.read() as connection:
+            values = values_of(asked, records.get(connection, point.record))
+        return None if values is None else values.table
+
+    found = _HISTORIES.get(
+        key,
+        lambda: history_of(
+            points, events, per_query, name=asked.project.name, bridge=partial(parts_of, place)
+        ),
+    )
+    return found, key
+
+
+def _drawn(asked: Asked, history: History) -> tuple[str, str]:
+    """The drawing whose points lead to records, and the rest of the document."""
+    drawing = trend_chart.draw(history, lambda sha256: _place(asked, sha256))
+    document = history.document()
+    sections = tuple(
+        replace(each, blocks=tuple(b for b in each.blocks if not isinstance(b, Chart)))
+        for each in document.sections
+    )
+    rest = Document("", lead=(document.title,), sections=sections)
+    return drawing, content(rest)
+
+
+def _place(asked: Asked, sha256: str) -> str:
+    return f"{asked.config.base}{asked.at('records', sha256)}"
+
+
+def _asked_history(asked: Asked) -> History:
+    with asked.store.read() as connection:
+        points, events = _found(connection, asked)
+    return _history(asked, points, events)[0]
+
+
+def svg(asked: Asked) -> Sent:
+    """The picture of a series as SVG."""
+    return Sent(_asked_history(asked).plot().svg().encode(), "image/svg+xml")
+
+
+def png(asked: Asked) -> Sent:
+    """The picture of a series as PNG."""
+    return Sent(_asked_history(asked).plot().png(), "image/png")
+
+
+def annotate(asked: Asked) -> Done:
+    """Note what happened at a moment."""
+    given = asked.values
+    own = given["annotation_id"]
+    with asked.store.write() as connection:
+        made = noted.add(
+            connection, asked.project.id, at=given["at"] or now(), kind=given["kind"],
+            text=given["text"], metric=given["metric"], revision=given["revision"] or "",
+            user=asked.user.id, actor=asked.user.display,
+            annotation_id=f"{asked.project.id}-{asked.user.id}-{own}" if own else "",
+        )  # fmt: skip
+        asked.record(connection, "annotation.add", made.kind, id=made.id, text=made.text)
+    return Done(_trend(asked, given["metric"]), {"id": made.id})
+
+
+def withdraw(asked: Asked) -> Done:
+    """Take a note of what happened back."""
+    with asked.store.write() as connection:
+        found = noted.get(connection, asked.project.id, asked.path["annotation"])
+        noted.withdraw(
+            connection, asked.project.id, found.id, user=asked.user.id, actor=asked.user.display
+        )
+        asked.record(connection, "annotation.withdraw", found.kind, id=found.id)
+    return Done(_trend(asked, found.metric), {"id": found.id})
+
+
+def _trend(asked: Asked, metric: str | None) -> str:
+    words = f"?{urlencode({'metric': metric}, quote_via=quote)}" if metric else ""
+    return f"{asked.at('trends')}{words}"
