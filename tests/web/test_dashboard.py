@@ -242,3 +242,49 @@ def test_a_project_shows_nothing_of_another(team, made):
             for name in ("viewer", "manager"):
                 user = users.named(connection, name).id
                 users.grant(connection, users_project(connection), user, name)
+
+
+def test_a_trend_has_points_breaks_and_notes(team, viewer, made):
+    at = f"{SHOP}/trends"
+    series = viewer.get(f"{at}.json").json()["series"]
+    assert {(each["metric"], each["system"], each["points"]) for each in series} == {
+        (metric, "shop", 8) for metric in METRICS
+    }
+    found = viewer.get(f"{at}.json?metric=nDCG%4010").json()
+    points = found["history"]["series"]
+    assert [each["value"] for each in points][-1] == next(
+        each["value"] for each in series if each["metric"] == "nDCG@10"
+    )
+    assert [each["text"] for each in found["annotations"]] == ["new analyser"]
+    assert len(rows_of(viewer.get(f"{at}.csv?metric=nDCG%4010"))) == 8
+    page = viewer.get(f"{at}?metric=nDCG%4010").data.decode()
+    assert page.count("<circle") == 8
+    assert f'href="{SHOP}/records/{made["evaluation"].sha256}"' in page
+    assert viewer.get(f"{at}.svg?metric=nDCG%4010").data.startswith(b"<svg")
+    assert viewer.get(f"{at}.png?metric=nDCG%4010").data.startswith(b"\x89PNG")
+    assert viewer.get(f"{at}?metric=none").status == 404
+    assert viewer.get(f"{at}?metric=nDCG%4010&branch=none").status == 404
+    assert team.address
+
+
+def test_managers_note_what_happened(team, viewer, made):
+    assert made
+    manager = team.visitor("manager")
+    given = {"kind": "incident", "text": "the index <b> was empty", "metric": "RR",
+             "at": "2026-03-04T12:00", "annotation_id": "mine"}  # fmt: skip
+    assert viewer.post(f"{SHOP}/annotations", **given).status == 403
+    number = manager.post(f"{SHOP}/annotations", **given).json()["id"]
+    assert manager.post(f"{SHOP}/annotations", **given).json()["id"] == number
+    texts = [
+        [
+            each["text"]
+            for each in viewer.get(f"{SHOP}/trends.json?metric={m}").json()["annotations"]
+        ]
+        for m in ("RR", "P%405")
+    ]
+    assert texts == [["new analyser", given["text"]], ["new analyser"]]
+    assert "the index &lt;b&gt; was empty" in viewer.get(f"{SHOP}/trends?metric=RR").data.decode()
+    assert manager.post(f"{SHOP}/annotations/{number}/withdraw").status == 200
+    assert manager.post(f"{SHOP}/annotations/{number + 999}/withdraw").status == 404
+    found = viewer.get(f"{SHOP}/trends.json?metric=RR").json()["annotations"]
+    assert [each["text"] for each in found] == ["new analyser"]

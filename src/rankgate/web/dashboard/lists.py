@@ -141,10 +141,8 @@ def explanation_of(
     how = _convention(asked, record)
     if run is None or graded is None or how is None:
         return None
-    own = Qrels(graded.filter(pl.col("query_id") == query), name="judgments")
-    rows = run.filter(pl.col("query_id") == query)
-    one = Run(system, lambda: iter([rows]))
-    return explain(own, one, query, metric, how, depth=_DOCUMENTS)
+    one = Run(system, lambda: iter([run]))
+    return explain(Qrels(graded, name="judgments"), one, query, metric, how, depth=_DOCUMENTS)
 
 
 def systems_of(asked: Asked, record: Record) -> tuple[str, ...]:

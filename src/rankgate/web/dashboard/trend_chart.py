@@ -90,16 +90,18 @@ def _dots(history: History, place: Callable[[str], str]) -> list[Dot]:
 
 
 def _moments(history: History, *, many: bool) -> list[Mark]:
-    found = []
-    for row in history.breaks.iter_rows(named=True):
-        words = f"other {row['reasons']}"
-        found.append(Mark(datetime.fromisoformat(row["at"]), "break", words))
+    found = [
+        Mark(datetime.fromisoformat(row["at"]), "break", f"other {row['reasons']}")
+        for row in history.breaks.iter_rows(named=True)
+    ]
     for row in history.changes.iter_rows(named=True):
         who = f" {row['system']}" if many else ""
         words = f"{'▲' if row['gain'] > 0 else '▼'}{who} {row['delta']:+.3f}"
         found.append(Mark(datetime.fromisoformat(row["at"]), "change", words))
-    for row in history.annotations.iter_rows(named=True):
-        found.append(Mark(datetime.fromisoformat(row["at"]), row["kind"], row["text"]))
+    found += [
+        Mark(datetime.fromisoformat(row["at"]), row["kind"], row["text"])
+        for row in history.annotations.iter_rows(named=True)
+    ]
     return list(dict.fromkeys(found))
 
 
@@ -203,9 +205,7 @@ class _Drawing:
         for run in self._runs():
             if len(run) > 1:
                 path = "L".join(f"{self.x(d.at):.1f} {self.y(d.value):.1f}" for d in run)
-                yield (
-                    f'<path stroke="{run[0].colour}" stroke-width="2" fill="none" d="M{path}"/>'
-                )
+                yield (f'<path stroke="{run[0].colour}" stroke-width="2" fill="none" d="M{path}"/>')
 
     def _points(self) -> Iterator[str]:
         for dot in self.dots:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from rankgate.present.document import Chart, Document, PlainRows
+from rankgate.present.document import Chart, Document, PlainRows, Table
 from rankgate.present.pages.page import content
 from rankgate.records.bridge import parts_of
 from rankgate.records.follow import history_of
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
     from sqlalchemy import Connection
 
+    from rankgate.present.document import Block
     from rankgate.records.history import History
     from rankgate.store.records.annotations import Annotation
     from rankgate.store.records.series import Point
@@ -154,11 +155,17 @@ def _drawn(asked: Asked, history: History) -> tuple[str, str]:
     drawing = trend_chart.draw(history, lambda sha256: _place(asked, sha256))
     document = history.document()
     sections = tuple(
-        replace(each, blocks=tuple(b for b in each.blocks if not isinstance(b, Chart)))
+        replace(each, blocks=tuple(block for block in each.blocks if not _shown(block)))
         for each in document.sections
     )
     rest = Document("", lead=(document.title,), sections=sections)
     return drawing, content(rest)
+
+
+def _shown(block: Block) -> bool:
+    """Whether the page has a part as its own: the drawing, and tables with links."""
+    own = ("Evaluations", "Annotations")
+    return isinstance(block, Chart) or (isinstance(block, Table) and block.heading.startswith(own))
 
 
 def _place(asked: Asked, sha256: str) -> str:
