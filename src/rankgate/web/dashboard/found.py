@@ -76,7 +76,7 @@ class QueryValues:
         return [self.table.row(at, named=True) for at in self.rows.get(query, ())]
 
 
-_VALUES: Latest[QueryValues] = Latest(128)
+_VALUES: Latest[QueryValues] = Latest(64)
 
 
 def values_of(asked: Asked, record: Record) -> QueryValues | None:
