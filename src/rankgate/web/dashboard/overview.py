@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from rankgate.store.kept import judgments
@@ -88,7 +89,7 @@ def _rules(asked: Asked, gate: Record) -> list[dict[str, Any]]:
 
 
 def _trends(connection: Connection, project: int) -> list[Line]:
-    """The first metrics of the systems that were evaluated last, as small lines."""
+    """The series with most evaluations, of those that are still evaluated, as small lines."""
     latest = records.listed(connection, project, most=_POINTS)
     if not latest:
         return []
@@ -97,8 +98,8 @@ def _trends(connection: Connection, project: int) -> list[Line]:
     for each in points:
         by_name.setdefault((each.metric, each.system), []).append(each)
     order = sorted(by_name.items(), key=lambda item: (-len(item[1]), item[0]))
-    day = latest[0].evaluated_at.replace(hour=0, minute=0, second=0, microsecond=0)
-    moving = [item for item in order if item[1][-1].evaluated_at >= day]
+    month = latest[0].evaluated_at - timedelta(days=30)
+    moving = [item for item in order if item[1][-1].evaluated_at >= month]
     return [_line(metric, system, some) for (metric, system), some in (moving or order)[:_LINES]]
 
 

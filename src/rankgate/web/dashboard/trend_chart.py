@@ -117,7 +117,9 @@ class _Drawing:
             self.first, self.last = self.first - timedelta(days=1), self.last + timedelta(days=1)
         low, high = min(ends), max(ends)
         room = (high - low) * 0.05 or abs(high) * 0.05 or 0.5
-        self.ticks = marks(low - room, high + room)
+        low = max(0.0, low - room) if low >= 0 else low - room
+        high = min(1.0, high + room) if high <= 1 else high + room
+        self.ticks = marks(low, high)
 
     def x(self, at: datetime) -> float:
         """Where a moment is, across."""
