@@ -273,8 +273,8 @@ def test_managers_note_what_happened(team, viewer, made):
     given = {"kind": "incident", "text": "the index <b> was empty", "metric": "RR",
              "at": "2026-03-04T12:00", "annotation_id": "mine"}  # fmt: skip
     assert viewer.post(f"{SHOP}/annotations", **given).status == 403
-    number = manager.post(f"{SHOP}/annotations", **given).json()["id"]
-    assert manager.post(f"{SHOP}/annotations", **given).json()["id"] == number
+    number = manager.post(f"{SHOP}/annotations", **given).json()["annotation"]
+    assert manager.post(f"{SHOP}/annotations", **given).json()["annotation"] == number
     texts = [
         [
             each["text"]

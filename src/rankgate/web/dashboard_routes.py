@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rankgate.store.tables.records import ANNOTATIONS, SUBJECTS
+from rankgate.store.tables.records import SUBJECTS
 from rankgate.web.dashboard import comments, overview, query, record, records, trends
-from rankgate.web.route import MANAGE, MEMBER, RATE, SIGNED_IN, VIEW, Field, Route
+from rankgate.web.route import MEMBER, RATE, SIGNED_IN, VIEW, Field, Route
 
 _AFTER = Field("after", "After", "whole")
 _RECORD = "/projects/{project}/records/{record}"
@@ -54,19 +54,6 @@ DASHBOARD = (
           "Trend as SVG", (_METRIC, *_SERIES)),
     Route("trend-png", "GET", "/projects/{project}/trends.png", VIEW, trends.png,
           "Trend as PNG", (_METRIC, *_SERIES)),
-    Route("annotate", "POST", "/projects/{project}/annotations", MANAGE, trends.annotate,
-          "Note it",
-          (Field("at", "When (UTC)", "moment", help="Now, if it is left out."),
-           Field("kind", "Kind", "choice", required=True,
-                 choices=tuple((each, each) for each in ANNOTATIONS)),
-           Field("text", "What happened", required=True, most=2_000),
-           Field("metric", "Only for this metric", most=200, help="Empty is all."),
-           Field("revision", "Revision", most=200),
-           Field("annotation_id", most=100,
-                 help="Made by the client, and the same in every retry.")), scope="manage"),
-    Route("annotation-withdraw", "POST",
-          "/projects/{project}/annotations/{annotation:int}/withdraw", MANAGE, trends.withdraw,
-          "Take the note back", scope="manage"),
     Route("queries", "GET", "/projects/{project}/queries", VIEW, query.listed, "Queries",
           (Field("words", "Search", most=200), _AFTER), tabular=True),
     Route("query-values", "GET", "/projects/{project}/query", VIEW, query.page, "Query",

@@ -1,11 +1,10 @@
-"""Trends: every series, one over time with what changed it, and notes of what happened."""
+"""Trends: every series, and one over time with what changed it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode
 
 from rankgate.present.document import Chart, Document, PlainRows, Table
 from rankgate.present.pages.page import content
@@ -20,7 +19,7 @@ from rankgate.web.dashboard import trend_chart
 from rankgate.web.dashboard.found import values_of
 from rankgate.web.dashboard.latest import Latest
 from rankgate.web.dashboard.lines import Line
-from rankgate.web.replies import Done, Page, Sent, not_found
+from rankgate.web.replies import Page, Sent, not_found
 
 if TYPE_CHECKING:
     import polars as pl
@@ -186,34 +185,3 @@ def svg(asked: Asked) -> Sent:
 def png(asked: Asked) -> Sent:
     """The picture of a series as PNG."""
     return Sent(_asked_history(asked).plot().png(), "image/png")
-
-
-def annotate(asked: Asked) -> Done:
-    """Note what happened at a moment."""
-    given = asked.values
-    own = given["annotation_id"]
-    with asked.store.write() as connection:
-        made = noted.add(
-            connection, asked.project.id, at=given["at"] or now(), kind=given["kind"],
-            text=given["text"], metric=given["metric"], revision=given["revision"] or "",
-            user=asked.user.id, actor=asked.user.display,
-            annotation_id=f"{asked.project.id}-{asked.user.id}-{own}" if own else "",
-        )  # fmt: skip
-        asked.record(connection, "annotation.add", made.kind, id=made.id, text=made.text)
-    return Done(_trend(asked, given["metric"]), {"id": made.id})
-
-
-def withdraw(asked: Asked) -> Done:
-    """Take a note of what happened back."""
-    with asked.store.write() as connection:
-        found = noted.get(connection, asked.project.id, asked.path["annotation"])
-        noted.withdraw(
-            connection, asked.project.id, found.id, user=asked.user.id, actor=asked.user.display
-        )
-        asked.record(connection, "annotation.withdraw", found.kind, id=found.id)
-    return Done(_trend(asked, found.metric), {"id": found.id})
-
-
-def _trend(asked: Asked, metric: str | None) -> str:
-    words = f"?{urlencode({'metric': metric}, quote_via=quote)}" if metric else ""
-    return f"{asked.at('trends')}{words}"

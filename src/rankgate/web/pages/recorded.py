@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
 
 import polars as pl
 
@@ -74,14 +75,22 @@ def keep(asked: Asked) -> Done:
 def annotate(asked: Asked) -> Done:
     """Write down what happened at a moment."""
     given = asked.values
+    own = given["annotation_id"]
     with asked.store.write() as connection:
         made = noted.add(
             connection, asked.project.id, at=given["at"] or now(), kind=given["kind"],
             text=given["text"], metric=given["metric"], revision=given["revision"] or "",
-            user=asked.user.id, actor=asked.user.name, annotation_id=given["annotation_id"] or "",
+            user=asked.user.id, actor=asked.user.name,
+            annotation_id=f"{asked.project.id}-{asked.user.id}-{own}" if own else "",
         )  # fmt: skip
         asked.record(connection, "annotation.add", str(made.id), kind=made.kind)
-    return Done(asked.at("records"), {"annotation": made.id})
+    return Done(_trend(asked, made.metric), {"annotation": made.id})
+
+
+def _trend(asked: Asked, metric: str | None) -> str:
+    """The page on which a note is shown."""
+    words = f"?{urlencode({'metric': metric}, quote_via=quote)}" if metric else ""
+    return f"{asked.at('trends')}{words}"
 
 
 def withdraw(asked: Asked) -> Done:
@@ -89,9 +98,10 @@ def withdraw(asked: Asked) -> Done:
     number = int(asked.path["annotation"])
     with asked.store.write() as connection:
         user = asked.user
+        found = noted.get(connection, asked.project.id, number)
         noted.withdraw(connection, asked.project.id, number, user=user.id, actor=user.name)
         asked.record(connection, "annotation.withdraw", str(number))
-    return Done(asked.at("records"), {"annotation": number})
+    return Done(_trend(asked, found.metric), {"annotation": number})
 
 
 def points(asked: Asked) -> Sent:
