@@ -10,6 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import _llms  # noqa: E402
 import _pages  # noqa: E402
 from _navigation import Navigation  # noqa: E402
 from _pages import mirrored  # noqa: E402
@@ -113,6 +114,7 @@ def _texts(app, exception):  # noqa: ANN001, ANN202 - Sphinx's event
         pages[f"{name}.html"] = tree.astext()
     script = f"window.SEARCH_TEXTS = {json.dumps(pages, ensure_ascii=False)};\n"
     Path(app.outdir, "_static", "search-texts.js").write_text(script, "utf-8")
+    _llms.write(app)
 
 
 def setup(app):  # noqa: ANN001, ANN201 - Sphinx's hook

@@ -155,5 +155,8 @@ def test_it_builds_without_a_warning_and_fetches_nothing(tmp_path):
         links.feed(page.read_text())
         assert not [link for link in links.fetched if re.match(r"(https?:)?//", link)], page
         assert '<aside class="' not in page.read_text(), page  # each has an accessible name
+    listed = re.findall(r"\]\((.+?\.html)\)", (tmp_path / "html" / "llms.txt").read_text())
+    assert len(listed) > 60
+    assert all((tmp_path / "html" / each).exists() for each in listed)
     for style in (tmp_path / "html").rglob("*.css"):
         assert not re.search(r"url\([\"']?(https?:)?//|@import", style.read_text()), style

@@ -89,6 +89,9 @@ SECTIONS = {
         "report": "Write one HTML page from runs or results.",
         "plot": "Draw a chart of a result as SVG, PNG, HTML or text.",
     },
+    "Assistants": {
+        "mcp": "Serve the verbs to an assistant, by the Model Context Protocol.",
+    },
     "Installation": {
         "doctor": "Look at the installation and the project: what would fail, how to fix it.",
         "config": "Show what commands take from rankgate.toml, and where each value is.",
@@ -155,6 +158,7 @@ _HOMES = {
     "doctor": "rankgate.cli.doctor.command",
     "completion": "rankgate.cli.completion",
     "plugins": "rankgate.cli.plugins.command",
+    "mcp": "rankgate.mcp.command",
 }
 """The module of each command, which holds it as ``command``."""
 

@@ -1,0 +1,164 @@
+"""The server as an assistant meets it: a real client, over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from math import log2
+
+import pytest
+
+mcp = pytest.importorskip("mcp", reason="the server needs the extra mcp")
+from mcp import ClientSession, StdioServerParameters, stdio_client  # noqa: E402
+
+QRELS = "q1 0 a 1\nq1 0 b 1\nq2 0 c 1\n"
+OLD = "q1 Q0 x 1 3 old\nq1 Q0 a 2 2 old\nq1 Q0 b 3 1 old\nq2 Q0 x 1 2 old\nq2 Q0 c 2 1 old\n"
+NEW = "q1 Q0 a 1 3 new\nq1 Q0 b 2 2 new\nq2 Q0 c 1 2 new\n"
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A folder with judgments and runs; next to it, and by a link in it, a secret."""
+    folder = tmp_path / "evaluation"
+    folder.mkdir()
+    for name, text in (("qrels.txt", QRELS), ("old.run", OLD), ("new.run", NEW)):
+        (folder / name).write_text(text)
+    (tmp_path / "secret.txt").write_text(QRELS)
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    return folder
+
+
+def talk(place, calls, *options):
+    """Ask a server of its own; the names of its tools, and each call's (is it an error, answer)."""
+
+    async def all_of_it():
+        words = ["-m", "rankgate", "mcp", str(place), *options]
+        server = StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
+        async with stdio_client(server) as streams, ClientSession(*streams) as session:
+            await session.initialize()
+            tools = {each.name: each for each in (await session.list_tools()).tools}
+            answers = []
+            for name, arguments in calls:
+                found = await session.call_tool(name, arguments)
+                text = "".join(each.text for each in found.content)
+                answers.append((found.is_error, text if found.is_error else json.loads(text)))
+            return tools, answers
+
+    return asyncio.run(asyncio.wait_for(all_of_it(), 120))
+
+
+FILES = {"qrels": "qrels.txt", "baseline": "old.run", "candidate": "new.run"}
+
+
+def test_verbs_answer_with_figures_and_text(place):
+    calls = [
+        ("list_files", {}),
+        ("describe", {"files": ["qrels.txt", "old.run"]}),
+        ("evaluate", {"qrels": "qrels.txt", "runs": ["old.run"], "metrics": ["nDCG@10"]}),
+        ("compare", {"qrels": "qrels.txt", "baseline": "old.run", "candidates": ["new.run"]}),
+        ("gate", FILES),
+        ("explain", {"qrels": "qrels.txt", "run": "old.run", "query": "q1", "metric": "RR"}),
+        ("reconcile", {"qrels": "qrels.txt", "run": "old.run", "metric": "nDCG@10"}),
+        ("holes", FILES),
+        ("blindspots", FILES),
+        ("rank_similarity", {"first": "old.run", "second": "new.run"}),
+        ("validate", {"files": ["old.run"], "against": "qrels.txt"}),
+        ("advise", {"qrels": "qrels.txt", "runs": ["old.run"]}),
+        ("list_metrics", {"name": "nDCG"}),
+        ("list_conventions", {}),
+        ("list_formats", {}),
+        ("list_policy_keys", {}),
+    ]
+    tools, answers = talk(place, calls)
+    assert {name for name, _ in calls} == tools.keys()  # nothing that writes
+    assert all(each.annotations.read_only_hint for each in tools.values())
+    assert all(each.description for each in tools.values())
+    for (name, _), (wrong, answer) in zip(calls, answers, strict=True):
+        assert not wrong, (name, answer)
+    files = answers[0][1]
+    assert {each["file"] for each in files["files"]} == {"qrels.txt", "old.run", "new.run"}
+    ideal = 1 + 1 / log2(3)
+    expected = ((1 / log2(3) + 1 / 2) / ideal + 1 / log2(3)) / 2
+    scored = answers[2][1]["result"]["runs"][0]["mean"]["nDCG@10"]
+    assert scored == pytest.approx(expected, rel=1e-15)
+    verdict = answers[4][1]["result"]
+    assert verdict["verdict"] in {"pass", "inconclusive"}
+    assert all(rule["reason"] for rule in verdict["rules"])
+    assert answers[4][1]["text"].split(":")[0].lower() == verdict["verdict"]
+
+
+def test_nothing_outside_of_the_folder_is_read(place, tmp_path):
+    (place / "far.toml").write_text(
+        f'[lists]\nitems = "{tmp_path}/secret.txt"\n[[rules]]\nid="a"\nkind="noninferiority"\n'
+        'metric="RR"\nmargin=0.1\n'
+    )
+    (place / "up.toml").write_text('[lists]\nitems = "../secret.txt"\n')
+    (place / "sidecar.letor").write_text("1 qid:1 1:0.5\n")
+    (place / "sidecar.letor.query").symlink_to(tmp_path / "secret.txt")
+    secrets = [
+        "../secret.txt", str(tmp_path / "secret.txt"), "link.txt", "trec:../secret.txt",
+        "sub/../../secret.txt", "/etc/passwd", "-", "", "sidecar.letor", "a\0b",
+    ]  # fmt: skip
+    calls = [("describe", {"files": [name]}) for name in secrets]
+    calls += [("gate", {**FILES, "policy": name}) for name in ("far.toml", "up.toml")]
+    calls += [("gate", {**FILES, "baseline": "../secret.txt"})]
+    calls += [("evaluate", {"qrels": "qrels.txt", "runs": ["old.run"], "convention": "../a.toml"})]
+    _, answers = talk(place, calls)
+    for (name, asked), (wrong, answer) in zip(calls, answers, strict=True):
+        assert wrong, (name, asked)
+        assert "outside-folder" in answer or "invalid-path" in answer, (asked, answer)
+        assert "Traceback" not in answer
+
+
+def test_bad_input_is_one_sentence_with_its_place(place):
+    (place / "broken.run").write_text("q1 Q0 a\n")
+    calls = [
+        ("evaluate", {"qrels": "qrels.txt", "runs": ["broken.run"]}),
+        ("evaluate", {"qrels": "qrels.txt", "runs": ["none.run"]}),
+        ("evaluate", {"qrels": "qrels.txt", "runs": ["old.run"], "metrics": ["nDCQ"]}),
+        ("write_report", {"qrels": "qrels.txt", "runs": ["old.run"], "output": "a.html"}),
+    ]
+    _, answers = talk(place, calls)
+    assert [wrong for wrong, _ in answers] == [True] * 4
+    assert "broken.run:1" in answers[0][1]
+    assert "no-file" in answers[1][1]
+    assert "unknown-metric" in answers[2][1]
+
+
+def test_sizes_are_limited(place):
+    (place / "many.run").write_text(
+        "".join(f"q{i} Q0 a 1 1 many\n" for i in range(300)) + "q1 Q0 b 2 0 many\n"
+    )
+    (place / "wide.txt").write_text("".join(f"q{i} 0 a 1\n" for i in range(300)))
+    calls = [
+        ("describe", {"files": ["many.run"]}),
+        ("compare", {"qrels": "wide.txt", "baseline": "old.run", "candidates": ["new.run"]}),
+    ]
+    _, answers = talk(place, calls, "--max-bytes", "4000", "--rows", "5")
+    assert answers[0][0]
+    assert "file-too-large" in answers[0][1]
+    wrong, answer = answers[1]
+    assert not wrong
+    assert answer["shortened"]
+    assert json.dumps(answer["result"]).count('"query_id"') < 100
+
+
+def test_files_are_written_only_where_the_server_may_and_none_is_replaced(place, tmp_path):
+    page = {"qrels": "qrels.txt", "runs": ["old.run", "new.run"]}
+    calls = [
+        ("write_report", {**page, "output": "a.html"}),
+        ("write_report", {**page, "output": "a.html"}),
+        ("write_report", {**page, "output": "../a.html"}),
+        ("write_report", {**page, "output": "old.run"}),
+        ("convert", {"source": "qrels.txt", "output": "qrels.csv"}),
+        ("convert", {"source": "qrels.txt", "output": "old.run"}),
+    ]
+    tools, answers = talk(place, calls, "--write")
+    assert not tools["write_report"].annotations.read_only_hint
+    assert [wrong for wrong, _ in answers] == [False, True, True, True, False, True]
+    assert (place / "a.html").read_text().startswith("<!doctype html>")
+    assert (place / "qrels.csv").exists()
+    assert (place / "old.run").read_text() == OLD
+    assert not (tmp_path / "a.html").exists()
