@@ -19,6 +19,7 @@ NAMES = {
     "secret": "x",
     "name": "rankgate.css",
     "judgments": "none",
+    "job": "none",
     "record": "none",
     "table": "none",
     "chart": "none",

@@ -53,6 +53,7 @@ SECTIONS = {
     },
     "Watch": {
         "alerts": "Watch the history by rules; send messages when quality falls.",
+        "jobs": "Run evaluations, snapshots and KPIs by the clock, or by cron.",
     },
     "Judge": {
         "pool": "Select what to judge from the results of several systems.",
@@ -141,6 +142,7 @@ _HOMES = {
     "serve": "rankgate.web.command",
     "store": "rankgate.judging.commands.store",
     "alerts": "rankgate.records.commands.alerts",
+    "jobs": "rankgate.records.commands.jobs",
     "engines": "rankgate.engines.commands.engines",
     "snapshot": "rankgate.engines.commands.snapshot",
     "sweep": "rankgate.sweeps.command",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from rankgate.store.leases import PREFIX
 from rankgate.store.rows import PIECE
 
 if TYPE_CHECKING:
@@ -83,14 +84,18 @@ def tables_of(connection: Connection) -> list[Table]:
 def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Any]]:
     """The rows of a table as JSON can hold them, in the order of the primary key.
 
-    The place of the blobs is left empty, as each store has another one.
+    The place of the blobs is left empty, as each store has another one; leases of processes are
+    left out.
     """
     chosen = sa.select(table).order_by(*table.primary_key.columns)
     found = connection.execute(chosen, execution_options={"yield_per": PIECE})
     for row in found:
         values = {name: _plain(value) for name, value in row._mapping.items()}  # noqa: SLF001 - public there
-        if table.name == "settings" and values["name"] == "blobs":
-            values["value"] = ""
+        if table.name == "settings":
+            if values["name"].startswith(PREFIX):
+                continue
+            if values["name"] == "blobs":
+                values["value"] = ""
         yield values
 
 

@@ -10,6 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route as Mounted
 
 from rankgate.judging.models.queue import ModelQueue
+from rankgate.records.schedule.scheduler import Scheduler
 from rankgate.web.endpoint import Endpoint, Form, wants_json
 from rankgate.web.headers import secured
 from rankgate.web.limits import Buckets
@@ -73,6 +74,9 @@ def create(config: Config, shared: SharedBuckets | None = None) -> Starlette:
     if config.models:
         made.state.models = ModelQueue(config.store, config.models)
         made.state.models.start()
+    if config.schedule:
+        made.state.scheduler = Scheduler(config.store, config.jobs, config.link)
+        made.state.scheduler.start()
     return made
 
 

@@ -36,6 +36,12 @@ from rankgate.errors import MissingExtraError, UsageError
 @click.option("--log-format", default="text", type=click.Choice(("text", "json")),
               show_default=True,
               help="The log: warnings, or JSON lines with one for each request.")  # fmt: skip
+@click.option("--schedule/--no-schedule", default=True, show_default=True,
+              help="Whether it runs scheduled jobs, checks alerts and sends messages.")  # fmt: skip
+@click.option("--jobs", envvar="RANKGATE_JOBS", metavar="FOLDER",
+              type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="Files of scheduled jobs: in FOLDER/PROJECT their engines, queries, judgments "
+              "and policies.")  # fmt: skip
 def command(
     store: str | None,
     host: str,
@@ -50,6 +56,8 @@ def command(
     workers: int,
     llm: Path | None,
     log_format: str,
+    schedule: bool,
+    jobs: Path | None,
 ) -> None:
     """Serve the pages where people rate together, and the REST API.
 
@@ -75,6 +83,8 @@ def command(
             found, host, certificate=certificate, behind_proxy=behind_proxy, base=base, names=names,
             oidc=provider,
             llm=llm,
+            schedule=schedule,
+            jobs=None if jobs is None else jobs.resolve(),
         )  # fmt: skip
         place = listening(host, port)
         shown = f"[{host}]" if ":" in host else host

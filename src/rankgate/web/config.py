@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ class Config:
         per_minute: requests of one session, token or address.
         proxied: whether a proxy in front of it sends requests of others.
         metrics_token: what a client of ``/metrics`` sends; empty is clients on this machine only.
+        schedule: whether it runs jobs, checks alerts and sends messages by the clock.
+        jobs: the folder of scheduled jobs' files; None is jobs without files only.
+        link: the address by which people reach it, for links in messages; empty is unknown.
         models: endpoints of language models that projects may use, by name.
     """
 
@@ -46,4 +50,7 @@ class Config:
     per_minute: int = 1_200
     proxied: bool = False
     metrics_token: str = field(default="", repr=False)
+    schedule: bool = False
+    jobs: Path | None = None
+    link: str = ""
     models: Mapping[str, Endpoint] = field(default_factory=dict)

@@ -51,6 +51,8 @@ def configured(
     names: tuple[str, ...],
     oidc: Oidc | None = None,
     llm: Path | None = None,
+    schedule: bool = False,
+    jobs: Path | None = None,
 ) -> Config:
     """The settings of a server.
 
@@ -74,6 +76,9 @@ def configured(
     return Config(
         store, oidc, base, secure=secure, hosts=hosts, models=models, proxied=behind_proxy,
         metrics_token=os.environ.get(TOKEN, ""),
+        schedule=schedule,
+        jobs=jobs,
+        link=f"https://{names[0]}{base}" if names and secure else "",
     )  # fmt: skip
 
 

@@ -1,11 +1,12 @@
-"""Routes of alerts, as data."""
+"""Routes of alerts and of scheduled jobs, as data."""
 
 from __future__ import annotations
 
-from rankgate.web.pages import alerts
+from rankgate.web.pages import alerts, schedule
 from rankgate.web.route import MANAGE, VIEW, Field, Route
 
 _AT = "/projects/{project}/alerts"
+_PLAN = "/projects/{project}/schedule"
 _STATES = tuple((each, each) for each in ("open", "acknowledged", "resolved"))
 
 WATCHING = (
@@ -23,4 +24,13 @@ WATCHING = (
           scope="manage"),
     Route("alert-channel-test", "POST", f"{_AT}/test", MANAGE, alerts.test, "Send a test",
           (Field("channel", "Channel", required=True, most=100),), scope="manage"),
+    Route("schedule", "GET", _PLAN, VIEW, schedule.page, "Schedule"),
+    Route("schedule-run", "GET", f"{_PLAN}/runs/{{run:int}}", VIEW, schedule.run, "A run"),
+    Route("jobs-add", "POST", _PLAN, MANAGE, schedule.add, "Save the jobs",
+          (Field("jobs", "Jobs, as TOML", "long", required=True, most=50_000,
+                 help="Jobs of the same names are replaced."),), scope="manage"),
+    Route("job-change", "POST", f"{_PLAN}/jobs/{{job}}", MANAGE, schedule.change,
+          "Change the job", (Field("enabled", "It runs", "flag"),), scope="manage"),
+    Route("job-start", "POST", f"{_PLAN}/jobs/{{job}}/start", MANAGE, schedule.start, "Run now",
+          scope="manage"),
 )  # fmt: skip

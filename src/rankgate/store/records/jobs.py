@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.store.rows import all_of, insert, named, now, unknown, value_of
+from rankgate.store.rows import all_of, insert, named, now, numbered, unknown, value_of
 from rankgate.store.tables.watching import scheduled_jobs as jobs
 
 if TYPE_CHECKING:
@@ -79,6 +79,15 @@ def get(connection: Connection, project: int, name: str) -> Job:
     if found is None:
         raise unknown("job", name)
     return found
+
+
+def numbered_job(connection: Connection, job: int) -> Job:
+    """A job of any project by number, for who runs it.
+
+    Raises:
+        UsageError: there is none.
+    """
+    return numbered(connection, Job, jobs, job, "job")
 
 
 def listed(connection: Connection, project: int) -> list[Job]:

@@ -1,0 +1,1 @@
+"""Scheduled jobs: commands of rankgate that run by the clock, and record what they find."""
