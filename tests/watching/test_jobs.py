@@ -251,15 +251,14 @@ def test_jobs_that_a_file_no_longer_has_are_disabled(history):
 
 
 def test_the_program_runs_in_a_process_that_knows_its_store(history, tmp_path, commands):
-    home = tmp_path / "shop"
-    home.mkdir()
-    script = Path(home / "metric.py")
+    script = Path(tmp_path / "metric.py")
     script.write_text(
         "import os, pathlib\n"
         "names = ('RANKGATE_PROJECT', 'RANKGATE_LABELS')\n"
-        "pathlib.Path('seen').write_text(','.join(os.environ[each] for each in names))\n"
+        "seen = ','.join(os.environ[each] for each in names)\n"
+        "pathlib.Path(__file__).with_name('seen').write_text(seen)\n"
     )
-    commands[:] = [["metrics", "--metrics-from", "metric.py"]]
+    commands[:] = [["metrics", "--metrics-from", str(script)]]
     put(history, CHOSEN)
     run_now(history.store, "shop", "nightly", tmp_path)
-    assert (home / "seen").read_text() == "shop,job=nightly"
+    assert (tmp_path / "seen").read_text() == "shop,job=nightly"

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING
 from rankgate.errors import RankgateError, UsageError
 from rankgate.records.alerts.alert_check import check_alerts
 from rankgate.records.schedule.kinds import JOBS
+from rankgate.store.address import VARIABLE
 from rankgate.store.material import projects
 from rankgate.store.models.jobs import this_process
 from rankgate.store.records import job_runs, jobs, records
@@ -76,9 +77,8 @@ def execute(
     with store.read() as connection:
         project = projects.get(connection, job.project)
     try:
-        with tempfile.TemporaryDirectory() as empty:
-            home = Path(empty) if folder is None else folder / project.name
-            ended = _Work(store, job, run, project.name, home).done()
+        home = None if folder is None else folder.resolve() / project.name
+        ended = _Work(store, job, run, project.name, home).done()
     except RankgateError as error:
         ended = Ended("", str(error))
     with store.write() as connection:
@@ -89,8 +89,8 @@ def execute(
         else:
             made = _recorded(store, job, begin)
             job_runs.done(connection, run.id, owner, log=ended.log, record=made)
-    _LOG.log(logging.WARNING if ended.error else logging.INFO, "job %s of %s: %s", job.name,
-             project.name, ended.error or "done")  # fmt: skip
+    level = logging.WARNING if ended.error and retry else logging.INFO
+    _LOG.log(level, "job %s of %s: %s", job.name, project.name, ended.error or "done")
     if not ended.error and project.settings.get("alerts"):
         check_alerts(store, project.name)
     with store.read() as connection:
@@ -120,14 +120,14 @@ class _Work:
     job: Job
     run: JobRun
     project: str
-    folder: Path
+    folder: Path | None
 
     def done(self) -> Ended:
         """Run each command after the one before it has ended well."""
         kind = JOBS.named(self.job.kind)
         values = dict(self.job.settings.get("values", {}))
-        named = {name: values.get(name) for name in kind.files}
-        self._check_files({name: word for name, word in named.items() if word is not None})
+        named = {name: values[name] for name in kind.files if values.get(name) is not None}
+        values |= self._files(named)
         commands = kind.commands(self.project, values)
         limit = time.monotonic() + 60 * int(self.job.settings.get("timeout", 60))
         with tempfile.TemporaryFile() as log:
@@ -142,9 +142,11 @@ class _Work:
                     return Ended(text, f"{problem} {said}" if not said.startswith("$") else problem)
             return Ended(_tail(log), "")
 
-    def _check_files(self, named: dict[str, str]) -> None:
-        """Check that files are in the project's folder, wherever links lead."""
-        if named and not self.folder.is_dir():
+    def _files(self, named: dict[str, str]) -> dict[str, str]:
+        """The places of files, which are in the project's folder, wherever links lead."""
+        if not named:
+            return {}
+        if self.folder is None or not self.folder.is_dir():
             problem = f"there is no folder {self.project!r} in the folder of jobs."
             raise UsageError(problem, code="missing-input")
         home = self.folder.resolve()
@@ -152,17 +154,18 @@ class _Work:
             if not (home / word).resolve().is_relative_to(home):
                 problem = f"{name} is not in the folder of the project's jobs."
                 raise UsageError(problem, code="outside-folder")
+        return {name: str(home / word) for name, word in named.items()}
 
     def _command(self, words: list[str], log: IO[bytes], limit: float, good: frozenset[int]) -> str:
         """What is wrong with how a command ended; empty if nothing is."""
         environ = os.environ | {
-            "RANKGATE_STORE": self.store.url.render_as_string(hide_password=False),
+            VARIABLE: self.store.url.render_as_string(hide_password=False),
             "RANKGATE_PROJECT": self.project,
             "RANKGATE_LABELS": f"job={self.job.name}",
             "COLUMNS": "120",
         }
         process = subprocess.Popen(
-            [sys.executable, "-m", "rankgate", *words], cwd=self._home(), env=environ, stdout=log,
+            [sys.executable, "-m", "rankgate", *words], env=environ, stdout=log,
             stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         sign = time.monotonic() + _SIGN
@@ -181,9 +184,6 @@ class _Work:
                 process.wait()
         code = process.returncode
         return "" if code in good else f"rankgate {words[0]} ended with {code}:"
-
-    def _home(self) -> Path:
-        return self.folder if self.folder.is_dir() else Path(tempfile.gettempdir())
 
     def _alive(self, log: IO[bytes]) -> bool:
         with self.store.write() as connection:
