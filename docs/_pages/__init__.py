@@ -14,13 +14,24 @@ FOLDERS = ("reference", "mirrored")
 
 def pages() -> Iterator[tuple[str, str]]:
     """Every made page by its place below ``docs``."""
-    from _pages import commands, conventions, gallery, metrics, mirrored, online, python, when
+    from _pages import (
+        commands,
+        conventions,
+        errors,
+        gallery,
+        metrics,
+        mirrored,
+        online,
+        python,
+        when,
+    )
 
     for folder, room in (
         ("reference/metrics", metrics),
         ("reference", conventions),
         ("reference", when),
         ("reference", gallery),
+        ("reference", errors),
         ("reference", online),
         ("reference/commands", commands),
         ("reference/python", python),

@@ -305,7 +305,7 @@ def main() -> None:
         status = rankgate.main(prog_name="rankgate", standalone_mode=False)
         sys.stdout.flush()
     except RankgateError as error:
-        _end(f"rankgate: {error}", _INPUT)
+        _end(f"rankgate: {error}{_code(error)}", _INPUT)
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "rankgate"
         _end(f"rankgate: {error.format_message()} (see {where} --help)", _INPUT)
@@ -320,6 +320,11 @@ def main() -> None:
     if status == _CLOSED:
         _forget_output()
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _code(error: RankgateError) -> str:
+    """The code of an error, with ``--verbose``; its page in the manual has all of them."""
+    return f" [{error.code}]" if "--verbose" in sys.argv else ""
 
 
 def _failed(error: Exception) -> NoReturn:

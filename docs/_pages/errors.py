@@ -1,0 +1,111 @@
+"""The page of error codes, from the places in the code where errors are raised."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rankgate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path(rankgate.__file__).parent
+_CODE = re.compile(r"[a-z]+(-[a-z0-9]+)+")
+_SHOWN = 3
+_LONGEST = 160
+_NEAR = 8  # lines between a message and where it is raised
+
+_PAGE = """# Error codes
+
+Every deliberate error has a code, which stays when its message is worded better. Python has it as `code`
+of a `rankgate.RankgateError`, JSON of the server and of `rankgate mcp` as `code`, and the command line
+shows it with `--verbose`. Exit codes are 2 for all of them.
+
+An error is one of four classes: `InputError` (a file or table, with its place), `UsageError` (words of a call;
+a `ValueError` too), `MissingExtraError` (an optional dependency; an `ImportError` too) and `RankgateError`, of
+which they all are.
+
+The table has for each code the messages that it is raised with, `…` standing for what depends on the case.
+
+"""
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """The page by its place below ``reference``."""
+    yield "errors.md", page()
+
+
+def page() -> str:
+    """The page."""
+    rows = [
+        f"| `{code}` | {'<br>'.join(_cell(each) for each in messages[:_SHOWN])} |"
+        for code, messages in sorted(codes().items())
+    ]
+    return f"{_PAGE}| code | messages |\n| :-- | :-- |\n" + "\n".join(rows) + "\n"
+
+
+def codes() -> dict[str, list[str]]:
+    """The messages of each code, in the order of files."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(SOURCE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        texts = _assigned(tree)
+        for node in ast.walk(tree):
+            for code, message in _raised(node, texts):
+                if message not in found[code]:
+                    found[code].append(message)
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "default_code":
+                found.setdefault(ast.literal_eval(node.value), [])
+            elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "default_code":
+                found.setdefault(ast.literal_eval(node.value) if node.value else "", [])
+    return {code: messages for code, messages in found.items() if code}
+
+
+def _assigned(tree: ast.AST) -> list[tuple[int, str, str]]:
+    """Messages that have a name before they are raised, such as ``problem``, with their lines."""
+    return [
+        (node.lineno, node.targets[0].id, text)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and (text := _text(node.value)) is not None
+    ]
+
+
+def _raised(node: ast.AST, texts: list[tuple[int, str, str]]) -> Iterator[tuple[str, str]]:
+    """The code and the message of a call that makes an error."""
+    if not isinstance(node, ast.Call):
+        return
+    code = next((each.value for each in node.keywords if each.arg == "code"), None)
+    if not isinstance(code, ast.Constant) or not _CODE.fullmatch(str(code.value)):
+        return
+    first = node.args[0] if node.args else None
+    text = _text(first) if first is not None else None
+    if text is None and isinstance(first, ast.Name):
+        near = [each for each in texts if each[1] == first.id and each[0] <= node.lineno]
+        text = max(near)[2] if near and node.lineno - max(near)[0] < _NEAR else None
+    if text and len(text) > _SHOWN:
+        yield str(code.value), text
+
+
+def _text(node: ast.expr | None) -> str | None:
+    """A text, with an ellipsis for what is filled in; None for anything else."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if not isinstance(node, ast.JoinedStr):
+        return None
+    parts = [str(each.value) if isinstance(each, ast.Constant) else "…" for each in node.values]
+    return "".join(parts)
+
+
+def _cell(message: str) -> str:
+    """A message in a table of Markdown."""
+    line = " ".join(message.split())
+    cut = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    for sign in "|<>*_`[]":
+        cut = cut.replace(sign, f"\\{sign}")
+    return cut

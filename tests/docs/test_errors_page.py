@@ -1,0 +1,42 @@
+"""Every code that an error can have is on the page of error codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from rankgate import errors
+from support.programs import tool
+
+ROOT = Path(__file__).parents[2]
+page = tool("docs/_pages/errors.py")
+
+
+def test_codes_that_tests_name_are_on_the_page():
+    """Codes in calls of `raises` and `refused` of all tests."""
+    named = {
+        code
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for code in re.findall(
+            r"(?:raises|assert_refused)\([^\n]*?\"([a-z]+(?:-[a-z]+)+)\"", path.read_text()
+        )
+    }
+    made = {code for code in page.codes() if code in named}
+    assert len(made) > 0.8 * len(named)
+
+
+def test_the_page_has_a_row_for_each_code():
+    text = page.page()
+    found = page.codes()
+    assert len(found) > 100
+    assert all(f"| `{code}` |" in text for code in found)
+    classes = [value for value in vars(errors).values() if isinstance(value, type)]
+    defaults = {each.default_code for each in classes if issubclass(each, errors.RankgateError)}
+    assert defaults <= set(found)
+    assert json.dumps(text).count("…") > 100
+
+
+def test_messages_keep_to_their_cell():
+    rows = [line for line in page.page().splitlines() if line.startswith("| `")]
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 3 for row in rows)
