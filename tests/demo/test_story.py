@@ -3,10 +3,15 @@
 from collections import defaultdict
 from math import log2
 
+import polars as pl
 import pytest
 
+from rankgate import history
 from rankgate.demo.judgments import queries
 from rankgate.demo.story import tell
+from rankgate.records.alerts.manage import list_alerts
+from rankgate.store.check import check
+from rankgate.store.store import Store
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +90,23 @@ def test_it_tells_what_the_new_engine_wins_and_loses(result):
 
 def test_tables_fit_a_terminal_and_commands_can_be_pasted(result):
     folder, parts = result
-    ours = [part for part in parts[:-1] if not part.startswith("nDCG@10 = ")]
-    assert len(ours) == len(parts) - 2
+    ours = [part for part in parts[:-2] if not part.startswith("nDCG@10 = ")]
+    assert len(ours) == len(parts) - 3
     for part in ours:
         assert max(map(len, part.splitlines())) <= 80
-    assert f"rankgate eval '{folder}/qrels.txt'" in parts[-1]
+    assert f"rankgate eval '{folder}/qrels.txt'" in parts[-2]
+
+
+def test_the_past_has_a_regression_new_judgments_and_an_alert(result):
+    folder, parts = result
+    assert parts[-1].endswith(f"rankgate serve --store '{folder}/store.db'")
+    found = history("nDCG@10", store=str(folder / "store.db"), project="docs")
+    assert len(found.series.filter(pl.col("at").str.ends_with("06:00:00+00:00"))) == 36
+    (change,) = found.changes.to_dicts()
+    assert (change["system"], change["at"][:10]) == ("new", "2026-03-16")
+    assert change["gain"] < 0
+    assert {row["at"][:10] for row in found.breaks.to_dicts()} == {"2026-03-10"}
+    assert all(row["rest"] == pytest.approx(0) for row in found.breaks.to_dicts())
+    with Store.open(str(folder / "store.db")) as store:
+        assert check(store) == ()
+        assert len(list_alerts(store, "docs", "open").rows) == 1

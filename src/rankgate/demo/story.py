@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.demo.build import build
 from rankgate.demo.engines import ENGINES
+from rankgate.demo.history import record_past
 from rankgate.demo.judgments import judgments, queries
 from rankgate.evaluation.documents.evaluation import means, rules
 from rankgate.evaluation.evaluate import evaluate
@@ -22,6 +23,7 @@ from rankgate.present.numbers import column, grade
 
 if TYPE_CHECKING:
     from rankgate.demo.build import Demo
+    from rankgate.demo.history import Past
     from rankgate.evaluation.evaluation import Evaluation
 
 METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10", "Judged@10")
@@ -47,6 +49,7 @@ def tell(folder: str | Path, write: Callable[[str], None]) -> None:
     explanation_of_query = explain(demo.qrels, demo.new, query_id, SEEING, depth=10)
     write(str(explanation_of_query))
     write(_next(demo, query_id))
+    write(_past(record_past(demo)))
 
 
 def unseen(result: Evaluation) -> str:
@@ -101,6 +104,18 @@ def _lists(demo: Demo, query_id: str) -> Grid:
             columns.append([as_text.shortened(doc_id, _NAME) for doc_id in top])
             columns.append([grade(grades.get(doc_id)) for doc_id in top])
     return Grid(tuple(head), tuple(zip(*columns, strict=True)), frozenset({1, 3}))
+
+
+def _past(past: Past | None) -> str:
+    """What is recorded, and the command that shows it."""
+    if past is None:
+        return "The history of both engines needs a store: pip install 'rankgate[serve]'."
+    alerts = f"{past.alerts} open alert{'' if past.alerts == 1 else 's'}"
+    return (
+        f"{past.evaluations} recorded evaluations of 18 nights, with a regression, a change of the "
+        f"judgments\nand {alerts} to find. In a browser:\n"
+        f"rankgate serve --store {quote(str(past.path))}"
+    )
 
 
 def _next(demo: Demo, query_id: str) -> str:

@@ -17,7 +17,7 @@ from rankgate.present.result import Result
 from rankgate.records.figures import figures_of
 from rankgate.records.moment import moment_of
 from rankgate.records.places.place import place_at
-from rankgate.records.provenance import provenance
+from rankgate.records.provenance import Provenance, provenance
 from rankgate.records.recorded import RECORDS, Recorded
 from rankgate.store.records.new_record import NewRecord
 
@@ -75,10 +75,32 @@ def record(
     ...     done.records.select("new", "evaluated_at", "system", "figures").rows()
     [(True, '2026-03-01T00:00:00+00:00', 'run1', 1)]
     """
+    with closing(place_at(None if to is None else str(to), store, project)) as place:
+        return record_in(
+            place, results, at=at, system=system, name=name, labels=labels, revision=revision,
+            branch=branch, qrels=qrels, runs=runs, keep=keep,
+        )  # fmt: skip
+
+
+def record_in(
+    place: Place,
+    results: Result | Mapping[str, Any] | str | Path | Sequence[Result | str | Path],
+    *,
+    at: str | datetime | None = None,
+    system: str = "",
+    name: str = "",
+    labels: Mapping[str, str] | None = None,
+    revision: str | None = None,
+    branch: str | None = None,
+    qrels: QrelsLike | None = None,
+    runs: Mapping[str, RunLike] | None = None,
+    keep: bool = True,
+) -> Recorded:
+    """Record results in an open place; arguments as of `record`."""
     given = [results] if isinstance(results, Result | Mapping | str | Path) else list(results)
     found = [each for one in given for each in _days(_result(one))]
     judged, ranked = _inputs(qrels, runs or {})
-    where = provenance()
+    where = Provenance() if None not in (revision, branch) else provenance()
     chosen = {
         "name": name,
         "labels": dict(labels or {}),
@@ -87,10 +109,9 @@ def record(
     }
     moment = None if at is None else moment_of(at)
     made = [_new(each, moment, system, (judged, ranked), chosen) for each in found]
-    with closing(place_at(None if to is None else str(to), store, project)) as place:
-        if keep and (judged is not None or ranked):
-            place.keep(judged, list(ranked.values()))
-        return _recorded(place, made)
+    if keep and (judged is not None or ranked):
+        place.keep(judged, list(ranked.values()))
+    return _recorded(place, made)
 
 
 def _recorded(place: Place, made: Sequence[NewRecord]) -> Recorded:

@@ -70,8 +70,10 @@ def _rules(result: History) -> list[Any]:
         if own:
             base = alt.Chart(table(own)).encode(x="at:T")
             found.append(base.mark_rule(color=GREY, strokeDash=dashes))
-            words = base.mark_text(color=INK, angle=270, align="right", dx=-4, dy=-5, fontSize=9)
-            found.append(words.encode(text="words:N", y=alt.value(0)))
+            below = kind == "break"  # so that the words of both are read
+            words = base.mark_text(color=INK, angle=270, align="left" if below else "right",
+                                   dx=4 if below else -4, dy=-5, fontSize=9, limit=170)  # fmt: skip
+            found.append(words.encode(text="words:N", y=alt.value(_SIZE["height"] * below)))
     return found
 
 
