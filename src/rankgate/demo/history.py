@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -98,7 +98,7 @@ def _evaluate(demo: Demo, place: Stored, night: Night, runs: tuple[Run, ...]) ->
     from rankgate.records.record import record_in
 
     qrels = _qrels(demo, strict=night.strict)
-    about = {"revision": night.commit.revision, "branch": "main", "qrels": qrels}
+    about: dict[str, Any] = {"revision": night.commit.revision, "branch": "main", "qrels": qrels}
     for run in runs:
         record_in(
             place, evaluate(qrels, run, METRICS), at=night.at, runs={run.name: run},
