@@ -103,6 +103,25 @@ def test_shares_verdicts_and_days(history):
     assert [each[2:] for each in changes(history, late + timedelta(days=1))][2] == ("fail", "")
 
 
+def test_a_change_point_fires_and_is_over_with_new_judgments_or_the_way_back(history):
+    history.rules('[[rules]]\nid = "step"\nkind = "change"\nmetric = "nDCG@10"\ndays = 400\n')
+    steady = [0.6, 0.61, 0.59, 0.6, 0.605, 0.6, 0.595, 0.6]
+    history.add(*steady)
+    assert changes(history)[0][2] == "pass"
+    history.add(*(each - 0.2 for each in steady))
+    assert changes(history)[0][2:] == ("fail", "fired")
+    with history.store.read() as connection:
+        [alert] = alerts.listed(connection, history.project)
+    assert alert.evidence["value"] == pytest.approx(-0.2, abs=0.01)
+    history.add(*steady)
+    assert changes(history)[0][2:] == ("pass", "resolved")
+    history.add(*(each - 0.2 for each in steady))
+    assert changes(history)[0][2:] == ("fail", "fired")
+    assert changes(history, history.moment + timedelta(days=500))[0][2:] == ("pass", "resolved")
+    history.add(0.3, qrels="others")
+    assert changes(history)[0][2] == "pass"
+
+
 def test_quiet_hours_hold_messages_back_unless_a_rule_blocks(history):
     quiet = '[alerts]\ntimezone = "Europe/Warsaw"\nquiet = "22:00-07:00"\n'
     history.rules(quiet + HOOK + LOW + 'tier = "warn"\n')
@@ -162,7 +181,7 @@ def test_rules_that_cannot_be_name_their_line(text, line):
 
 
 def test_every_kind_is_declared_with_help():
-    assert set(ALERTS) >= {"absolute", "relative", "stale", "verdict"}
+    assert set(ALERTS) >= {"absolute", "change", "relative", "stale", "verdict"}
     for kind in ALERTS.values():
         assert kind.title
         assert all(each.help for each in kind.takes)

@@ -9,12 +9,15 @@ import sqlalchemy as sa
 from rankgate.store.tables.facts import ratings
 from rankgate.store.tables.material import documents, queries
 from rankgate.store.tables.people import projects, users
+from rankgate.store.tables.records import record_values, records
 from rankgate.store.tables.results import blobs, judgments, results, runs
+from rankgate.store.tables.watching import alerts, scheduled_jobs, scheduled_runs
 
 if TYPE_CHECKING:
     from rankgate.store.store import Store
 
-COUNTED = (projects, users, queries, documents, runs, judgments, results, ratings, blobs)
+COUNTED = (projects, users, queries, documents, runs, judgments, results, ratings, blobs, records,
+           record_values, alerts, scheduled_jobs, scheduled_runs)  # fmt: skip
 
 
 def counted(store: Store) -> dict[str, int]:

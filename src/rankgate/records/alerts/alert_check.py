@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import polars as pl
 
 from rankgate.present.result import Result
+from rankgate.records.alerts.kind import Watched
 from rankgate.records.alerts.kinds import ALERTS
 from rankgate.records.alerts.rules import AlertRules, read_rules
 from rankgate.store.material import projects
-from rankgate.store.records import alerts, notifications, series
+from rankgate.store.records import alerts, notifications, records, series
 from rankgate.store.rows import now
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def check_alerts(store: Store, project: str, moment: datetime | None = None) -> 
         found = projects.named(connection, project)
         projects.lock(connection, found.id)
         rules = read_rules(str(found.settings.get("alerts", "")), f"alerts of {project}")
-        watch = _Watch(connection, found.id, rules, at)
+        watch = _Watch(store, connection, found.id, rules, at)
         states = [state for rule in rules.rules for state in watch.states(rule)]
         watch.resolve_others()
     return AlertCheck(project, at.isoformat(timespec="seconds"), tuple(states))
@@ -105,10 +106,15 @@ class _Watch:
     """One check of a project, in a transaction."""
 
     def __init__(
-        self, connection: Connection, project: int, rules: AlertRules, moment: datetime
+        self,
+        store: Store,
+        connection: Connection,
+        project: int,
+        rules: AlertRules,
+        moment: datetime,
     ) -> None:
-        self._connection, self._project, self._moment = connection, project, moment
-        self._rules = rules
+        self._store, self._connection, self._project = store, connection, project
+        self._rules, self._moment = rules, moment
         self._seen: set[str] = set()
 
     def states(self, rule: Rule) -> list[RuleState]:
@@ -124,7 +130,8 @@ class _Watch:
     def _state(self, rule: Rule, system: str, points: list[Point]) -> RuleState:
         key = "|".join((rule.id, rule["metric"], system, rule.slice or ""))
         self._seen.add(key)
-        outcome = ALERTS[rule.kind].decide(rule, points, self._moment)
+        seen = Watched(points, self._moment, self._per_query)
+        outcome = ALERTS[rule.kind].decide(rule, seen)
         known = alerts.unresolved(self._connection, self._project, key)
         change: Change = ""
         if outcome.status == "fail":
@@ -134,6 +141,10 @@ class _Watch:
             change = "resolved"
         return RuleState(rule.id, rule["metric"], system, rule.slice or "", outcome.status, change,
                          outcome.reason, None if known is None else known.id)  # fmt: skip
+
+    def _per_query(self, point: Point) -> pl.DataFrame | None:
+        record = records.get(self._connection, point.record)
+        return records.per_query(record, self._store.blobs)
 
     def _fire(
         self,

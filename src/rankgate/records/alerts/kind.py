@@ -10,9 +10,26 @@ from typing import TYPE_CHECKING, Any
 from rankgate.declare import Declared
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankgate.declare import Parameter
     from rankgate.gating.rule import Outcome, Rule
     from rankgate.store.records.series import Point
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A series as a rule looks at it.
+
+    Attributes:
+        points: of one metric, system and slice, the oldest first.
+        moment: of the check.
+        per_query: gives the values per query of a point's record; None where it has none.
+    """
+
+    points: Sequence[Point]
+    moment: datetime
+    per_query: Callable[[Point], pl.DataFrame | None]
 
 
 @dataclass(frozen=True)
@@ -23,14 +40,14 @@ class AlertKind(Declared):
         name: how rules call it.
         title: what it demands, in a sentence.
         takes: its own parameters, in addition to those that every rule has.
-        decide: a rule, the points of one series (oldest first), and the moment, to its outcome: an
-            alert is there while it fails, and over when it passes.
+        decide: a rule and a series to its outcome: an alert is there while it fails, and over when
+            it passes.
         one_of: parameters of which exactly one must be given.
         any_of: parameters of which one or more must be given.
     """
 
     takes: tuple[Parameter, ...]
-    decide: Callable[[Rule, Sequence[Point], datetime], Outcome]
+    decide: Callable[[Rule, Watched], Outcome]
     one_of: tuple[str, ...] = ()
     any_of: tuple[str, ...] = ()
 

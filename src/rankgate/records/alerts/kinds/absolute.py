@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.declare import Parameter, Range
@@ -10,15 +9,14 @@ from rankgate.gating.rule import Outcome
 from rankgate.records.alerts.kind import AlertKind, figure
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from rankgate.gating.rule import Rule
+    from rankgate.records.alerts.kind import Watched
     from rankgate.store.records.series import Point
 
 
-def decide(rule: Rule, points: Sequence[Point], moment: datetime) -> Outcome:  # noqa: ARG001
-    """Fail where the last points lie beyond a bound; pass where the last one does not."""
-    known = [each for each in points if each.value is not None]
+def decide(rule: Rule, seen: Watched) -> Outcome:
+    """Fail where the last seen.points lie beyond a bound; pass where the last one does not."""
+    known = [each for each in seen.points if each.value is not None]
     count = int(rule["points"])
     if not known:
         return Outcome("inconclusive", "there is no value yet")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -11,19 +10,18 @@ from rankgate.gating.rule import Outcome
 from rankgate.records.alerts.kind import AlertKind, figure
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from rankgate.gating.rule import Rule
+    from rankgate.records.alerts.kind import Watched
     from rankgate.store.records.series import Point
 
 
-def decide(rule: Rule, points: Sequence[Point], moment: datetime) -> Outcome:  # noqa: ARG001
+def decide(rule: Rule, seen: Watched) -> Outcome:
     """Compare the last point with the median of those before it that are comparable.
 
     The loss is reference - value, or value - reference where lower is better. Points before the
     last change of judgments, queries or convention are not comparable.
     """
-    known = [each for each in points if each.value is not None]
+    known = [each for each in seen.points if each.value is not None]
     if not known:
         return Outcome("inconclusive", "there is no value yet")
     last = known[-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.declare import Parameter, Range
@@ -10,18 +9,18 @@ from rankgate.gating.rule import Outcome
 from rankgate.records.alerts.kind import AlertKind
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from rankgate.gating.rule import Rule
-    from rankgate.store.records.series import Point
+    from rankgate.records.alerts.kind import Watched
 
 
-def decide(rule: Rule, points: Sequence[Point], moment: datetime) -> Outcome:
+def decide(rule: Rule, seen: Watched) -> Outcome:
     """Fail where the last evaluation is older than so many days, or there is none."""
-    if not points:
+    if not seen.points:
         return Outcome("fail", "there is no evaluation at all")
-    days = (moment - points[-1].evaluated_at).total_seconds() / 86_400
-    words = f"the last evaluation is of {points[-1].evaluated_at:%Y-%m-%d}, {days:.1f} days ago"
+    days = (seen.moment - seen.points[-1].evaluated_at).total_seconds() / 86_400
+    words = (
+        f"the last evaluation is of {seen.points[-1].evaluated_at:%Y-%m-%d}, {days:.1f} days ago"
+    )
     return Outcome("fail" if days > rule["days"] else "pass", words, delta=days)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.declare import Parameter
@@ -10,15 +9,13 @@ from rankgate.gating.rule import Outcome
 from rankgate.records.alerts.kind import AlertKind
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from rankgate.gating.rule import Rule
-    from rankgate.store.records.series import Point
+    from rankgate.records.alerts.kind import Watched
 
 
-def decide(rule: Rule, points: Sequence[Point], moment: datetime) -> Outcome:  # noqa: ARG001
+def decide(rule: Rule, seen: Watched) -> Outcome:
     """Fail where the last recorded verdict is a failure, or inconclusive if that counts too."""
-    verdicts = [each.verdict for each in points if each.verdict]
+    verdicts = [each.verdict for each in seen.points if each.verdict]
     if not verdicts:
         return Outcome("inconclusive", "there is no verdict yet")
     wrong = {"fail", "inconclusive"} if rule["inconclusive"] else {"fail"}
