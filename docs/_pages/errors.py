@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,7 @@ def page() -> str:
     return f"{_PAGE}| code | messages |\n| :-- | :-- |\n" + "\n".join(rows) + "\n"
 
 
+@cache
 def codes() -> dict[str, list[str]]:
     """The messages of each code, in the order of files."""
     found: dict[str, list[str]] = defaultdict(list)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -34,7 +33,7 @@ def test_the_page_has_a_row_for_each_code():
     classes = [value for value in vars(errors).values() if isinstance(value, type)]
     defaults = {each.default_code for each in classes if issubclass(each, errors.RankgateError)}
     assert defaults <= set(found)
-    assert json.dumps(text).count("…") > 100
+    assert text.count("…") > 100
 
 
 def test_messages_keep_to_their_cell():
