@@ -99,7 +99,7 @@ def _trends(connection: Connection, project: int) -> list[Line]:
         by_name.setdefault((each.metric, each.system), []).append(each)
     order = sorted(by_name.items(), key=lambda item: (-len(item[1]), item[0]))
     month = latest[0].evaluated_at - timedelta(days=30)
-    moving = [item for item in order if item[1][-1].evaluated_at >= month]
+    moving = [item for item in order if len(item[1]) > 1 and item[1][-1].evaluated_at >= month]
     return [_line(metric, system, some) for (metric, system), some in (moving or order)[:_LINES]]
 
 

@@ -72,7 +72,7 @@ def page(asked: Asked) -> Page:
     }
     texts = {name: _words(each) for name, each in seen.items()}
     extra = {
-        "heading": (about or {}).get("text") or query,
+        "heading": (about or {}).get("text") or f"Query {query}",
         "lists_html": shown.html(texts) if shown else "",
         "missing": shown.missing if shown else "",
         "chosen": title(chosen) if chosen else "",

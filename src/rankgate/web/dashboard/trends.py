@@ -101,7 +101,7 @@ def _one(asked: Asked) -> Page:
         "document": html,
         "colours": trend_chart.colours(history),
         "given": {name: given[name] for name in ("metric", "system", "slice", "branch")},
-        "rows": list(history.series.reverse().iter_rows(named=True)),
+        "rows": list(history.series.sort("at", descending=True).iter_rows(named=True)),
         "now": now(),
     }
     sheet = PlainRows(tuple(history.series.columns), history.series.rows())
