@@ -12,13 +12,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ("hypothesis", "jsonschema", "pytest", "pytest-xdist", "statsmodels")
-FOR_DEVELOPERS = {"dev", "docs"}
+LEFT_OUT = {"dev", "docs", "spark"}
+"""Extras for developers; and PySpark, 400 MB for tests that are not among these."""
 
 
 def lowest(project: dict) -> list[str]:
     """Each dependency of users with ``==`` and its bound."""
     extras = project["optional-dependencies"]
-    groups = [project["dependencies"], *(extras[name] for name in extras.keys() - FOR_DEVELOPERS)]
+    groups = [project["dependencies"], *(extras[name] for name in extras.keys() - LEFT_OUT)]
     return sorted({each.replace(">=", "==") for group in groups for each in group})
 
 
