@@ -1,6 +1,7 @@
 """A cluster of two workers, one of whose executors is killed half-way: the same values."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -76,7 +77,10 @@ def test_values_survive_the_loss_of_an_executor(tmp_path):
     qrels.write_parquet(tmp_path / "qrels.parquet")
     with cluster(tmp_path) as master:
         command = [sys.executable, "-c", DRIVER, master, str(tmp_path), "yes"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
+        own = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=400, env=own
+        )
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["killed"] == 1

@@ -31,14 +31,15 @@ def cluster(folder):
         "SPARK_HOME": str(home),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_NO_DAEMONIZE": "1",
+        "SPARK_SCALA_VERSION": "2.13",
     }
 
     def started(kind, *words):
         command = [java, "-Xmx256m", "-cp", f"{home}/jars/*", f"org.apache.spark.deploy.{kind}"]
         return subprocess.Popen(
             [*command, *words], env=settings, cwd=folder,
-            stdout=subprocess.DEVNULL, stderr=(Path(folder) / f"{kind}.log").open("ab"),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )  # fmt: skip
 
     where = ("--host", "127.0.0.1")
