@@ -214,6 +214,25 @@ def test_a_job_is_stopped_at_its_limit(history, tmp_path, commands, monkeypatch)
     assert "longer than its limit" in done.error
 
 
+def test_a_server_that_ends_stops_its_job(history, scheduler, commands, tmp_path):
+    commands[:] = [["serve", "--port", "0", "--no-schedule", "--store", str(tmp_path / "y.db")]]
+    job = put(history, CHOSEN)["nightly"]
+    due = next_due(job.schedule, job.timezone, job.changed_at)
+    scheduler.look(due)
+    time.sleep(1)
+    scheduler.stop()
+    [run] = runs(history)
+    assert (run.state, run.tries) == ("waiting", 1)
+    assert "the server stopped" in run.error
+    commands[:] = [["metrics"]]
+    other = Scheduler(history.store, None, _owner="other:1")
+    other.look(due + timedelta(seconds=5))
+    other.wait()
+    [run] = runs(history)
+    assert (run.state, run.tries) == ("done", 2)
+    other.stop()
+
+
 def test_files_outside_of_the_folder_are_not_reached_by_links(history, tmp_path):
     (tmp_path / "jobs" / "shop").mkdir(parents=True)
     (tmp_path / "secret").mkdir()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, Response
@@ -70,14 +73,27 @@ def create(config: Config, shared: SharedBuckets | None = None) -> Starlette:
         routes=mounted,
         middleware=[observed, hosts],
         exception_handlers={404: missing, 405: other_method},
+        lifespan=_lifespan(config),
     )
     if config.models:
         made.state.models = ModelQueue(config.store, config.models)
         made.state.models.start()
-    if config.schedule:
-        made.state.scheduler = Scheduler(config.store, config.jobs, config.link)
-        made.state.scheduler.start()
     return made
+
+
+def _lifespan(config: Config) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    """What begins and ends with the server, where it asks for it (``lifespan`` of uvicorn)."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:  # noqa: ARG001
+        scheduler = Scheduler(config.store, config.jobs, config.link)
+        if config.schedule:
+            scheduler.start()
+        yield
+        if config.schedule:
+            await to_thread.run_sync(scheduler.stop)
+
+    return lifespan
 
 
 def _plain(request: Request, status: int, code: str, words: str, config: Config) -> Response:

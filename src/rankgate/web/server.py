@@ -184,7 +184,7 @@ def serve(
         h11_max_incomplete_event_size=32_768,
         http=PatientProtocol,
         ws="none",
-        lifespan="off",
+        lifespan="on",
     )
     if workers > 1:
         with TemporaryDirectory(prefix="rankgate-metrics-") as folder:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from datetime import timedelta
@@ -61,7 +62,13 @@ def run_now(store: Store, project: str, name: str, folder: Path | None) -> JobRu
 
 
 def execute(
-    store: Store, job: Job, run: JobRun, folder: Path | None, *, retry: bool = True
+    store: Store,
+    job: Job,
+    run: JobRun,
+    folder: Path | None,
+    *,
+    retry: bool = True,
+    stop: threading.Event | None = None,
 ) -> JobRun:
     """Do what a run that this process has taken is for, and note how it ended.
 
@@ -72,18 +79,21 @@ def execute(
         folder: with a folder for each project, by its name, in which the job's files are; nothing
             outside of that is read or written. None is without files.
         retry: whether it is tried again after a failure.
+        stop: set when this process ends: the commands are ended, too, and the run waits for another
+            server.
     """
     owner, begin = run.owner, now()
     with store.read() as connection:
         project = projects.get(connection, job.project)
     try:
         home = None if folder is None else folder.resolve() / project.name
-        ended = _Work(store, job, run, project.name, home).done()
+        ended = _Work(store, job, run, project.name, home, stop or threading.Event()).done()
     except RankgateError as error:
         ended = Ended("", str(error))
     with store.write() as connection:
         if ended.error:
-            again = _again(job, run) if retry else None
+            stopped = stop is not None and stop.is_set()
+            again = now() if stopped else _again(job, run) if retry else None
             job_runs.failed(connection, run.id, owner, log=ended.log, error=ended.error,
                             next_try_at=again)  # fmt: skip
         else:
@@ -121,6 +131,7 @@ class _Work:
     run: JobRun
     project: str
     folder: Path | None
+    stop: threading.Event
 
     def done(self) -> Ended:
         """Run each command after the one before it has ended well."""
@@ -171,7 +182,8 @@ class _Work:
         sign = time.monotonic() + _SIGN
         try:
             while process.poll() is None:
-                time.sleep(_LOOK)
+                if self.stop.wait(_LOOK):
+                    return "the server stopped;"
                 if time.monotonic() > limit:
                     return "it took longer than its limit;"
                 if time.monotonic() > sign:

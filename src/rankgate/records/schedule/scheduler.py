@@ -61,6 +61,7 @@ class Scheduler:
     _clock: BackgroundScheduler | None = None
     _pool: ThreadPoolExecutor | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock)
+    _stop: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
         """Begin to look, in a thread."""
@@ -73,11 +74,12 @@ class Scheduler:
         self._clock.start()
 
     def stop(self) -> None:
-        """Look no more, and let another process go on; commands under way end with this one."""
+        """Look no more, end the commands under way, and let another process go on."""
+        self._stop.set()
         if self._clock is not None:
             self._clock.shutdown(wait=False)
         if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool.shutdown(wait=True, cancel_futures=True)
         with self.store.write() as connection:
             leases.release(connection, _NAME, self._owner)
 
@@ -141,7 +143,7 @@ class Scheduler:
 
     def _execute(self, job: Job, run: JobRun) -> JobRun:
         try:
-            return execute(self.store, job, run, self.folder)
+            return execute(self.store, job, run, self.folder, stop=self._stop)
         except RankgateError as error:
             _LOG.warning("job %s: %s", job.name, error)
         except Exception:  # noqa: BLE001 - it is taken again when its lease has ended
