@@ -73,6 +73,7 @@ bench: .venv/.run      ## side by side with the peers; an hour
 	$(BIN)/python bench/splitting.py
 	$(BIN)/python bench/fusing.py
 	$(BIN)/python bench/snapshots.py
+	$(BIN)/python bench/recording.py
 
 oracle: .venv/.run     ## random collections against fourteen other tools, each by itself
 	$(BIN)/python oracle/run.py

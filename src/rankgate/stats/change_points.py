@@ -26,6 +26,7 @@ BEFORE_MEANS = 6
 """The same without values per query, where the spread over time is all that is known."""
 
 
+_FEW, _MOST = 8, 0.9  # evaluations for a correlation, and the largest one
 _TINY = 1e-12  # of a value: an error of rounding
 
 
@@ -63,11 +64,11 @@ def change_points(
     `WINDOWS`. A query's difference is the mean of its values after less that before; the mean of
     the differences has the variance
 
-        s²/n + τ² (1/w + 1/b),
+        s²/n + τ² (f(w)/w + f(b)/b),   f(m) = 1 + 2 Σ (1 − k/m) ρᵏ,
 
     s² that of the differences over the n queries, τ² that of the means of evaluations over time,
     around the mean of their side, and as large as half the mean square of successive differences
-    where that is more. So a change must be larger than what other queries, and what other days,
+    where that is more, and ρ the correlation of an evaluation with the next one. So a change must be larger than what other queries, and what other days,
     would show. The quantile is Student's with the degrees of freedom of Welch and Satterthwaite,
     at the level rate over the number of windows: by Bonferroni an evaluation of a series without
     changes gives a false alarm with a chance of at most ``rate``. When a change is found, the
@@ -136,8 +137,9 @@ def _test(
         parts.append((float(differences.var(ddof=1)) / count, count - 1))
     freedom = len(before) + len(after) - 2
     if freedom:
-        spread = _over_time(before.mean(axis=1), after.mean(axis=1), freedom)
-        parts.append((spread * (1 / len(before) + 1 / len(after)), freedom))
+        sides = before.mean(axis=1), after.mean(axis=1)
+        spread, again = _over_time(*sides, freedom), _correlation(sides[0])
+        parts.append((spread * sum(_share(len(side), again) for side in sides), freedom))
     variance = sum(each for each, _ in parts)
     if variance <= tiny**2:  # equal for every query and at every time, but for the change itself
         return None
@@ -147,6 +149,23 @@ def _test(
     reach = float(stdtrit(degrees, 0.975)) * error
     return (float(means[0]), float(means[1]), delta, delta - reach, delta + reach, p,
             count if per_query else 0)  # fmt: skip
+
+
+def _correlation(means: Floats) -> float:
+    """The correlation of evaluations with the next one, from 0 to 0.9; 0 where they are few."""
+    if len(means) < _FEW:
+        return 0.0
+    around = means - means.mean()
+    total = float((around**2).sum())
+    return min(max(0.0, float((around[1:] * around[:-1]).sum()) / total), _MOST) if total else 0.0
+
+
+def _share(count: int, again: float) -> float:
+    """The variance of the mean of values that follow each other (AR(1)), over that of one."""
+    if not again:
+        return 1 / count
+    steps = np.arange(1, count)
+    return float(1 + 2 * ((1 - steps / count) * again**steps).sum()) / count
 
 
 def _over_time(before: Floats, after: Floats, freedom: int) -> float:
