@@ -209,8 +209,8 @@ def _matrix(
     means = np.array([each.value for each in segment], np.float64)
     if len(segment) == 1 or any(each.per_query is None or each.slice for each in segment):
         return means
-    columns: list[pl.DataFrame] = []
-    for place, each in enumerate(segment):
+    tables: list[pl.DataFrame] = []
+    for each in segment:
         key = str(each.per_query)
         if key not in cache:
             cache[key] = per_query(each)
@@ -218,10 +218,20 @@ def _matrix(
         if table is None or each.metric not in table.columns:
             return means
         own = table.filter(pl.col("system") == each.system)
-        columns.append(own.select("query_id", pl.col(each.metric).alias(str(place))))
-    wide = columns[0]
-    for each_column in columns[1:]:
-        wide = wide.join(each_column, on="query_id", how="full", coalesce=True)
-    found = wide.drop("query_id").fill_null(float("nan")).to_numpy().T
-    whole = found[:, ~np.isnan(found).all(axis=0)]
+        tables.append(own.select("query_id", pl.col(each.metric).alias("value")))
+    whole = _side_by_side(tables)
     return whole if whole.shape[1] > 1 else means
+
+
+def _side_by_side(tables: Sequence[pl.DataFrame]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A row for each table, a column for each query that has a value in any; NaN without one."""
+    ids = tables[0]["query_id"]
+    same = all(each["query_id"].equals(ids) for each in tables[1:])
+    if not same:  # mostly they are
+        ids = pl.concat([each["query_id"] for each in tables]).unique(maintain_order=True)
+        order = ids.to_frame()
+        tables = [order.join(each, on="query_id", how="left", maintain_order="left")
+                  for each in tables]  # fmt: skip
+    rows = [each["value"].fill_null(float("nan")).to_numpy() for each in tables]
+    found = np.asarray(rows, np.float64)
+    return found[:, ~np.isnan(found).all(axis=0)]

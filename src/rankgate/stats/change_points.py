@@ -68,11 +68,12 @@ def change_points(
 
     s² that of the differences over the n queries, τ² that of the means of evaluations over time,
     around the mean of their side, and as large as half the mean square of successive differences
-    where that is more, and ρ the correlation of an evaluation with the next one. So a change must be larger than what other queries, and what other days,
-    would show. The quantile is Student's with the degrees of freedom of Welch and Satterthwaite,
-    at the level rate over the number of windows: by Bonferroni an evaluation of a series without
-    changes gives a false alarm with a chance of at most ``rate``. When a change is found, the
-    stretch before it ends and the next begins.
+    where that is more, and ρ the correlation of an evaluation with the next one. So a change must
+    be larger than what other queries, and what other days, would show. The quantile is Student's
+    with the degrees of freedom of Welch and Satterthwaite, at the level rate over the number of
+    windows: by Bonferroni an evaluation of a series without changes gives a false alarm with a
+    chance of at most ``rate``. When a change is found, the stretch before it ends and the next
+    begins.
 
     Args:
         values: (T, n) a row for each evaluation; NaN where a query has no value. Or (T,) means.
