@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from rankgate.files.convert import convert
     from rankgate.files.describe import describe
     from rankgate.files.description import Descriptions
+    from rankgate.files.reanchor import reanchor
     from rankgate.files.validate import validate
     from rankgate.files.validation import Validation
     from rankgate.fusion.fuse import fuse
@@ -174,6 +175,7 @@ __all__ = [
     "rating_accuracy",
     "read_qrels",
     "read_run",
+    "reanchor",
     "reconcile",
     "record",
     "resolve",
@@ -267,6 +269,7 @@ _HOMES = {
     "read_qrels": "rankgate.data",
     "rating_accuracy": "rankgate.recommenders.rating_accuracy",
     "read_run": "rankgate.data",
+    "reanchor": "rankgate.files.reanchor",
     "reconcile": "rankgate.explanation.verb",
     "record": "rankgate.records.record",
     "resolve": "rankgate.judging.resolution.resolve",

@@ -48,6 +48,7 @@ CALLS = {
     "audit": "table.md",
     "sweep": "sweep.toml",
     "history": "nDCG@10 --from history",
+    "reanchor": "qrels.txt docs.jsonl docs.jsonl",
 }
 """Each command that writes its result to a file, with what it needs."""
 
@@ -80,6 +81,8 @@ def folder(tmp_path, monkeypatch):
     Path("ratings.csv").write_text("query_id,doc_id,rater,grade\n" + "".join(rows))
     Path("sheet.csv").write_text("query,document,rater,grade\n" + "".join(rows[::2]))
     Path("table.md").write_text("| system | n | P@10 |\n|--|--|--|\n| a | 50 | 0.452 |\n")
+    docs = (f'{{"_id": "{d}", "text": "words of the document {d}"}}\n' for d in "abc")
+    Path("docs.jsonl").write_text("".join(docs))
     Path("sweep.toml").write_text(
         '[sweep]\nqrels = "qrels.txt"\n[fuse]\nruns = ["old.run", "new.run"]\n'
         'parameters = {k = "{{k}}"}\n[dials]\nk = [1, 60]\n[baseline]\nk = 60\n'

@@ -97,6 +97,7 @@ def test_the_public_names_are_these():
         "rating_accuracy",
         "read_qrels",
         "read_run",
+        "reanchor",
         "reconcile",
     ]
     verbs += [

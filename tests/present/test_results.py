@@ -108,6 +108,7 @@ KINDS = (
     "fusion",
     "rank_similarity",
     "table_audit",
+    "reanchored",
     "event_log",
     "diagnosis",
     "kpi_table",
@@ -200,6 +201,13 @@ def published(folder):
     return place
 
 
+def reanchored():
+    """Judgments of which one is moved and one is lost."""
+    pytest.importorskip("rapidfuzz", reason="the extra anchors is not installed")
+    old = {"a": "some words of one document", "b": "and other words of a second document"}
+    return rankgate.reanchor({"q": {"a": 1, "b": 2}}, old, {"n": old["a"]})
+
+
 def user_log(folder):
     """A log of clicks, with a faulty one."""
     pytest.importorskip("duckdb", reason="the extra online is not installed")
@@ -259,6 +267,7 @@ def made(folder, ratings):
         "fusion": lambda: rankgate.fuse(RUNS, "linear", train=QRELS, tune=True),
         "rank_similarity": lambda: rankgate.rank_similarity(OLD, NEW, depth=3, qrels=QRELS),
         "table_audit": lambda: rankgate.audit(published(folder), queries=50),
+        "reanchored": reanchored,
         "event_log": lambda: online.ingest(user_log(folder), folder / "events"),
         "diagnosis": lambda: online.doctor(user_log(folder)),
         "recorded": lambda: recorded(folder),

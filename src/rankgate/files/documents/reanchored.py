@@ -1,0 +1,56 @@
+"""Re-anchored judgments as a document: counts by status, and what is unjudged now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.present.document import Document, PlainRows, Table, Warnings
+from rankgate.present.document import document as made
+from rankgate.present.grid import Grid, printable
+
+if TYPE_CHECKING:
+    from rankgate.files.reanchored import Reanchored
+
+_SHOWN = 20
+_MEANS = {
+    "valid": "the same text under the same id",
+    "moved": "the text has another id",
+    "split": "the text is in several documents",
+    "merged": "the text is within a longer document",
+    "lost": "the text is nowhere",
+}
+
+
+def document(result: Reanchored) -> Document:
+    """How many judgments are kept, by what became of their documents."""
+    kept = sum(each for _, each in result.counts.values())
+    total = sum(each for each, _ in result.counts.values())
+    gone = result.labels.filter(~pl.col("kept")).sort("grade", descending=True, maintain_order=True)
+    words = f"the {_SHOWN} of the highest grade of {len(gone):,} that are unjudged now"
+    return made(
+        f"{kept:,} of {total:,} judgments hold for the new documents",
+        Table("what became of judged documents", _counts(result)),
+        Table(words if len(gone) > _SHOWN else "unjudged now", _gone(gone.head(_SHOWN))),
+        Warnings(tuple(each.text for each in result.notices)),
+        f"The new judgments are {len(result.judgments):,} grades. What is unjudged counts as "
+        "unjudged, not as irrelevant. Every decision is in the CSV and JSON of this result.",
+        rows=PlainRows(tuple(result.decisions.columns), list(result.decisions.iter_rows())),
+    )
+
+
+def _counts(result: Reanchored) -> Grid:
+    rows = tuple(
+        (status, f"{count:,}", f"{kept:,}", _MEANS[status])
+        for status, (count, kept) in result.counts.items()
+    )
+    return Grid(("status", "judgments", "kept", "meaning"), rows, frozenset({0, 3}))
+
+
+def _gone(labels: pl.DataFrame) -> Grid:
+    rows = tuple(
+        (printable(row["query_id"]), printable(row["old_doc"]), f"{row['grade']:g}", row["status"])
+        for row in labels.iter_rows(named=True)
+    )
+    return Grid(("query", "document", "grade", "status"), rows, frozenset({0, 1, 3}))

@@ -1,0 +1,82 @@
+"""Judgments of new versions of documents: the result of ``reanchor``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import polars as pl
+
+from rankgate.files.anchors import STATUSES
+from rankgate.present.result import Notice, Result
+
+DECISIONS = {
+    "query_id": pl.String, "old_doc": pl.String, "grade": pl.Float64, "status": pl.String,
+    "new_doc": pl.String, "new_grade": pl.Float64, "share_of_old": pl.Float64,
+    "share_of_new": pl.Float64, "why": pl.String,
+}  # fmt: skip
+JUDGMENTS = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
+
+
+@dataclass(frozen=True)
+class Reanchored(Result):
+    """What became of each judgment, and the judgments of the new documents.
+
+    Attributes:
+        name: of the judgments.
+        decisions: for each judgment (``query_id``, ``old_doc``, ``grade``) its ``status`` (valid,
+            moved, split, merged or lost), and for each new document that shares text with it
+            ``new_doc``, the grade that it has now (``new_grade``, null: unjudged), what share of
+            the words of each is in the other, and ``why`` it is unjudged.
+        judgments: ``query_id``, ``doc_id`` and ``grade`` of the new documents.
+        negative: judgments with a negative grade, which are left out: they mean unjudged.
+    """
+
+    kind: ClassVar[str] = "reanchored"
+    label: ClassVar[str] = "Judgments of new documents"
+    document_from: ClassVar[str] = "rankgate.files.documents.reanchored:document"
+    order: ClassVar[int] = 92
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "decisions": DECISIONS, "judgments": JUDGMENTS,
+    }  # fmt: skip
+
+    name: str
+    decisions: pl.DataFrame
+    judgments: pl.DataFrame
+    negative: int = 0
+
+    @property
+    def labels(self) -> pl.DataFrame:
+        """One row for each judgment: ``kept`` where a new document has a grade by it."""
+        return self.decisions.group_by("query_id", "old_doc", maintain_order=True).agg(
+            pl.col("grade", "status").first(), kept=pl.col("new_grade").is_not_null().any()
+        )
+
+    @property
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """By status the judgments, and how many of them are kept."""
+        rows = self.labels.group_by("status").agg(pl.len(), pl.col("kept").sum()).iter_rows()
+        found = {status: (count, kept) for status, count, kept in rows}
+        return {status: found.get(status, (0, 0)) for status in STATUSES}
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Relevant documents that are not judged any more, and negative grades."""
+        notices = []
+        gone = self.labels.filter(pl.col("grade") > 0, ~pl.col("kept"))
+        if len(gone):
+            queries = gone["query_id"].n_unique()
+            notices.append(Notice(
+                "relevant-unjudged",
+                f"{len(gone):,} relevant documents of {queries:,} queries are unjudged now: values "
+                "by the new judgments are too low or too high; see their bounds by rankgate holes, "
+                "or judge them anew",
+            ))  # fmt: skip
+        if self.negative:
+            words = f"{self.negative:,} negative grades are left out: they mean unjudged"
+            notices.append(Notice("negative-grades", words))
+        return tuple(notices)
+
+    def _table(self) -> pl.DataFrame:
+        return self.decisions

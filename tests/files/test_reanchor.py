@@ -1,0 +1,163 @@
+"""Judgments are carried over to documents that were cut and numbered anew, and none wrongly."""
+
+import gzip
+import json
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate.errors import InputError
+from rankgate.files.text_overlap import Texts
+from support.wording import raises
+
+pytest.importorskip("rapidfuzz", reason="the extra anchors is not installed")
+
+OLD = {
+    "p1": "To reset your password, open the settings, choose security and press reset.",
+    "p2": "A link is sent to your address; it is valid for one hour.",
+    "p3": "Invoices are sent by mail on the first of each month, as a file that can be printed.",
+    "p4": "The tax number is on the first page of each invoice, below the address.",
+    "p5": "We were founded in a garage by three friends who liked search.",
+}
+
+
+def carried(new, grades, old=OLD):
+    return rankgate.reanchor({"q": grades}, old, new)
+
+
+def graded(found):
+    return dict(found.judgments.select("doc_id", "grade").iter_rows())
+
+
+def statuses(found):
+    return dict(found.labels.select("old_doc", "status").iter_rows())
+
+
+def test_the_same_text_is_valid_or_moved():
+    found = carried({"p1": OLD["p1"].upper(), "x": OLD["p2"]}, {"p1": 2, "p2": 0, "p5": 1})
+    assert graded(found) == {"p1": 2, "x": 0}
+    assert statuses(found) == {"p1": "valid", "p2": "moved", "p5": "lost"}
+    assert [notice.code for notice in found.notices] == ["relevant-unjudged"]
+
+
+def test_an_id_that_is_used_again_is_not_the_same_document():
+    found = carried({"p1": OLD["p2"], "p2": OLD["p1"]}, {"p1": 2, "p2": 0})
+    assert graded(found) == {"p1": 0, "p2": 2}
+    assert set(statuses(found).values()) == {"moved"}
+
+
+def test_a_relevant_document_makes_a_longer_one_relevant():
+    longer = {"x": f"{OLD['p1']} {OLD['p2']}"}
+    assert graded(carried(longer, {"p1": 2, "p2": 0})) == {"x": 2}
+    assert graded(carried(longer, {"p1": 2})) == {"x": 2}
+    assert graded(carried(longer, {"p1": 0, "p2": 0})) == {"x": 0}
+    assert graded(carried(longer, {"p1": 0})) == {}  # nobody judged the rest
+    assert statuses(carried(longer, {"p1": 0})) == {"p1": "merged"}
+
+
+def test_parts_of_a_relevant_document_are_unjudged():
+    words = OLD["p3"].split()
+    parts = {"x": " ".join(words[:9]), "y": " ".join(words[9:])}
+    found = carried(parts, {"p3": 2})
+    assert statuses(found) == {"p3": "split"}
+    assert graded(found) == {}
+    assert set(found.decisions["new_doc"]) == {"x", "y"}
+    assert graded(carried(parts, {"p3": 0})) == {"x": 0, "y": 0}
+
+
+def test_part_of_a_more_relevant_document_makes_a_grade_unknown():
+    mixed = {"x": f"{OLD['p1']} {' '.join(OLD['p3'].split()[:9])}"}
+    assert graded(carried(mixed, {"p1": 1, "p3": 2})) == {}
+    assert graded(carried(mixed, {"p1": 2, "p3": 1})) == {"x": 2}
+
+
+def test_near_duplicates_must_be_clearly_the_nearest():
+    base = [f"w{number}" for number in range(60)]
+    old = {"a": " ".join(base), "b": " ".join([*base[:59], "other"])}
+    edited = " ".join([*base[:30], "changed", *base[31:]])
+    assert graded(carried({"x": edited}, {"a": 2}, {"a": old["a"]})) == {"x": 2}
+    found = carried({"x": edited}, {"a": 2}, old)
+    assert graded(found) == {}  # it may be an edited b
+    assert statuses(found) == {"a": "lost"}
+    assert graded(carried({"x": edited, "y": old["b"]}, {"b": 1}, old)) == {"y": 1}
+
+
+def cut(words, size, lap, random):
+    """All text as one stream, cut anew; the spans of old documents in each new one."""
+    stream = [(doc, at) for doc in words for at in range(len(words[doc]))]
+    new, spans = {}, {}
+    for number, begin in enumerate(random.permutation(np.arange(0, len(stream), size - lap))):
+        part = stream[begin : begin + size]
+        new[f"n{number}"] = " ".join(words[doc][at] for doc, at in part)
+        names, counts = np.unique([doc for doc, _ in part], return_counts=True)
+        shares = zip(names, counts.tolist(), strict=True)
+        spans[f"n{number}"] = {doc: (n / len(words[doc]), n / len(part)) for doc, n in shares}
+    return new, spans
+
+
+def known(grades, spans):
+    """What is known of new documents by the spans."""
+    found = {}
+    for name, parts in spans.items():
+        own = [(grades[doc], *shares) for doc, shares in parts.items() if doc in grades]
+        whole = max((grade for grade, share, _ in own if share >= 0.9), default=0)
+        partly = max((grade for grade, share, _ in own if share < 0.9), default=0)
+        if whole > 0 and partly <= whole:
+            found[name] = whole
+        elif max(whole, partly) == 0 and sum(share for *_, share in own) >= 0.9:
+            found[name] = 0
+    return found
+
+
+@pytest.mark.parametrize(("size", "lap"), [(80, 0), (250, 50)])
+def test_cranfield_cut_anew(shared, size, lap):
+    text = gzip.decompress((shared / "cranfield" / "cran.all.1400.xml.gz").read_bytes()).decode()
+    pages = re.findall(r"<docno>(\d+)</docno>.*?<text>(.*?)</text>", text, re.DOTALL)[:140]
+    docs = {doc: page for doc, page in pages if page.strip()}
+    random = np.random.default_rng(size)
+    qrels = {}
+    for line in (shared / "cranfield" / "cranqrel.graded.trec.txt").read_text().splitlines():
+        query, _, doc, grade = line.split()
+        if doc in docs and int(grade) >= 0:
+            qrels.setdefault(query, {})[doc] = int(grade)
+    for grades in qrels.values():
+        others = random.choice(list(docs), 20, replace=False)
+        grades.update({doc: grades.get(doc, 0) for doc in others.tolist()})
+    new, spans = cut(Texts.of(docs).words, size, lap, random)
+    found = rankgate.reanchor(qrels, docs, new).judgments
+    got = {(query, doc): grade for query, doc, grade in found.iter_rows()}
+    expected = {(query, name): grade for query, grades in qrels.items()
+                for name, grade in known(grades, spans).items()}  # fmt: skip
+    assert sum(got.get(pair) == grade for pair, grade in expected.items()) >= 0.95 * len(expected)
+    for (query, name), grade in got.items():
+        shares = {doc: share for doc, (share, _) in spans[name].items() if doc in qrels[query]}
+        if grade > 0:
+            assert any(share >= 0.8 and qrels[query][doc] == grade for doc, share in shares.items())
+        else:
+            assert all(share < 0.15 for doc, share in shares.items() if qrels[query][doc] > 0)
+
+
+def test_files_and_the_command(run, tmp_path):
+    pl.DataFrame({"doc_id": list(OLD), "text": list(OLD.values())}).write_csv(tmp_path / "old.csv")
+    new = [{"_id": "x", "title": "", "text": OLD["p1"]}]
+    (tmp_path / "new.jsonl").write_text("\n".join(map(json.dumps, new)) + "\n")
+    (tmp_path / "qrels.txt").write_text("q 0 p1 2\nq 0 p2 1\nq 0 p5 -1\n")
+    paths = [str(tmp_path / name) for name in ("qrels.txt", "old.csv", "new.jsonl", "new.txt")]
+    done = run("reanchor", *paths[:3], "--judgments", paths[3], "--format", "json")
+    assert done.code == 0, done.err
+    assert (tmp_path / "new.txt").read_text() == "q 0 x 2\n"
+    assert json.loads(done.out)["negative"] == 1
+
+
+def test_bad_input(tmp_path):
+    with raises("no-judged-texts", InputError):
+        carried({"x": "text"}, {"unknown": 1})
+    (tmp_path / "run.txt").write_text("q 0 p1 2\n")
+    with raises("no-texts", InputError):
+        rankgate.reanchor({"q": {"p1": 1}}, OLD, tmp_path / "run.txt")
+    assert statuses(carried({"x": OLD["p2"]}, {"p1": 1, "p2": 0}, OLD | {"p1": " … "})) == {
+        "p1": "lost", "p2": "moved",
+    }  # fmt: skip
