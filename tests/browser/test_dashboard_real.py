@@ -1,0 +1,106 @@
+"""The dashboard on real data: 16 TREC-COVID runs as dated evaluations, and a store of metrics."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate.data.scales import GRADED
+from rankgate.store.material import projects
+from rankgate.store.people import secrets, users
+from rankgate.store.records import records
+from rankgate.store.records.new_record import NewRecord, Value
+from rankgate.store.store import Store
+from support.serving import PASSWORD, Visitor, served
+
+pytestmark = pytest.mark.slow
+PICTURES = os.environ.get("RANKGATE_PICTURES")  # a folder, to look at every screen
+BEGIN = datetime(2026, 4, 1, 6, tzinfo=UTC)
+METRICS = ["nDCG@10", "P@5", "Judged@10"]
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory, shared, chromium):  # noqa: ARG001 - nothing is made where nothing is seen
+    path = str(tmp_path_factory.mktemp("real") / "history.db")
+    with Store.create(path) as store:
+        with store.write() as connection:
+            users.add(connection, "ann", secrets.password_hash(PASSWORD), admin=True)
+            for name in ("covid", "engine"):
+                projects.add(connection, name, title=name, scale=GRADED)
+        covid(path, shared / "trec-covid-r1")
+        engine(store, shared / "products" / "osqe" / "srw_metrics_sample_data.ndjson")
+        with served(store, per_minute=1_000_000) as address:
+            yield address
+
+
+def covid(path, place):
+    """Every run as the evaluation of a day, and a gate of the first two."""
+    qrels, runs = place / "qrels.covid-round1.txt", sorted((place / "runs").glob("*.gz"))
+    for day, run in enumerate(runs):
+        found = rankgate.evaluate(qrels, {"search": run}, METRICS)
+        at = (BEGIN + timedelta(days=day)).isoformat()
+        rankgate.record(found, store=path, project="covid", at=at, name=run.stem, qrels=qrels,
+                        runs={"search": run})  # fmt: skip
+    names = {run.stem: run for run in runs[:2]}
+    verdict = rankgate.gate(qrels, *runs[:2], record=False)
+    rankgate.record(verdict, store=path, project="covid", at="2026-05-01", qrels=qrels, runs=names)
+
+
+def engine(store, path):
+    """The values of each configuration and day, as another tool kept them."""
+    lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    table = pl.DataFrame([each for each in lines if "metric" in each])
+    key = ["timestamp", "search_config"]
+    with store.write() as connection:
+        project = projects.named(connection, "engine").id
+        for (at, system), own in table.group_by(key, maintain_order=True):
+            wide = own.pivot(on="metric", index="query", values="value", aggregate_function="mean")
+            wide = wide.rename({"query": "query_id"}).insert_column(
+                0, pl.lit(system).alias("system")
+            )
+            means = wide.drop("system", "query_id").mean().row(0, named=True)
+            figures = tuple(Value(name, system, mean, n=len(wide)) for name, mean in means.items())
+            moment = datetime.fromisoformat(at)
+            made = NewRecord({"kind": "metric_store", "schema_version": 1, "at": at}, moment,
+                             system=system, values=figures, per_query=wide)  # fmt: skip
+            records.add(connection, store.blobs, project, made)
+
+
+def test_real_histories_are_read(real, chromium, axe):
+    visitor = Visitor(real)
+    assert visitor.sign_in("ann").status == 303
+    covid_records = visitor.get("/projects/covid/records.json").json()["records"]
+    assert len(covid_records) == 17
+    series = visitor.get("/projects/engine/trends.json").json()["series"]
+    assert len({each["system"] for each in series}) == 4
+    assert {each["points"] for each in series} == {7}
+    metric = series[0]["metric"]
+    gate, run = covid_records[0]["sha256"], covid_records[1]["sha256"]
+    engine_record = visitor.get("/projects/engine/records.json").json()["records"][0]["sha256"]
+    chromium.open(f"{real}/sign-in")
+    chromium.ask("document.querySelector('[name=name]').value = 'ann'")
+    chromium.ask(f"document.querySelector('[name=password]').value = '{PASSWORD}'")
+    chromium.ask("document.querySelector('main form button').click()")
+    chromium.until("location.pathname !== '/sign-in'")
+    for at, width, dark in (
+        ("covid", 390, True), ("covid/trends?metric=nDCG%4010", 390, False),
+        (f"covid/records/{gate}", 1280, False), (f"covid/records/{run}", 390, True),
+        (f"covid/query?query=1&record={gate}", 1280, True),
+        (f"covid/explain?query=1&metric=nDCG%4010&record={gate}", 390, False),
+        ("engine", 1280, True), (f"engine/trends?metric={metric}", 1280, False),
+        (f"engine/records/{engine_record}", 390, False), ("engine/queries", 390, True),
+    ):  # fmt: skip
+        chromium.open(f"{real}/projects/{at}", width=width, dark=dark)
+        allowed = ("about:blank", "data:", real)
+        assert not [url for url in chromium.asked if not url.startswith(allowed)]
+        assert chromium.said == [], at
+        wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert chromium.ask(wider) == 0, at
+        assert chromium.faults(axe) == [], at
+        if PICTURES:
+            chromium.picture(f"{PICTURES}/real-{at.replace('/', '-')[:24]}-{width}.png")
