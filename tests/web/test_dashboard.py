@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import pytest
 
 from rankgate.store.people import audit, users
 from rankgate.store.records import records
+from rankgate.web.routes import ROUTES
 from support.recorded import METRICS, QRELS, history, new_record
+from support.serving import Visitor
 
 SHOP = "/projects/shop"
 
@@ -288,3 +291,19 @@ def test_managers_note_what_happened(team, viewer, made):
     assert manager.post(f"{SHOP}/annotations/{number + 999}/withdraw").status == 404
     found = viewer.get(f"{SHOP}/trends.json?metric=RR").json()["annotations"]
     assert [each["text"] for each in found] == ["new analyser"]
+
+
+TABLES = [each for each in ROUTES if each.tabular]
+
+
+def test_a_table_as_csv_has_the_rights_of_its_page(team, viewer, made):
+    stranger, rater, nobody = team.visitor("stranger"), team.visitor("rater"), Visitor(team.address)
+    names = {"project": "shop", "record": made["verdict"].sha256, "table": "evidence_0"}
+    for route in TABLES:
+        path = re.sub(r"\{(\w+)\}", lambda found: names[found[1]], route.path) + ".csv"
+        path += "?query=q03" if route.name == "query-values" else ""
+        assert viewer.get(path).status == 200, path
+        assert rater.get(path).status == 403
+        assert stranger.get(path).status == 404
+        assert nobody.get(path).status == 401
+    assert len(TABLES) >= 6

@@ -66,7 +66,7 @@ SECTIONS = {
         "reanchor": "Carry judgments over to documents that were cut or numbered anew.",
         "reusability": "Estimate how much a run loses if it was not pooled.",
         "store": "Keep ratings, runs and users in SQLite or PostgreSQL.",
-        "serve": "Serve the pages where people rate together, and the REST API.",
+        "serve": "Serve the dashboard, the pages where people rate, and the REST API.",
     },
     "Search engines and pipelines": {
         "engines": "List the kinds of search engines, or check the file of one.",

@@ -59,7 +59,7 @@ def command(
     schedule: bool,
     jobs: Path | None,
 ) -> None:
-    """Serve the pages where people rate together, and the REST API.
+    """Serve the dashboard, the pages where people rate, and the REST API.
 
     A store that is not there yet is made. At the first start a link is printed that makes the
     admin; it works once.

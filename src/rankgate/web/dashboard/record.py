@@ -92,7 +92,8 @@ def _made(asked: Asked, connection: Connection, record: Record) -> _Made | None:
     result = result_of(asked, record)
     if result is None:
         return None
-    key = (asked.store.name, asked.project.id, record.sha256, asked.config.base)
+    count = queries.count(connection, asked.project.id)  # their texts are on the page
+    key = (asked.store.name, asked.project.id, record.sha256, asked.config.base, count)
 
     def made() -> _Made:
         document = _document(asked, connection, record, result)
