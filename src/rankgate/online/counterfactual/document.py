@@ -48,6 +48,11 @@ def _title(result: CounterfactualReplay) -> str:
         return f"{name} would earn more clicks: {row['delta']:+.4f} a search {ends}"
     if row["most_high"] < 0:
         return f"{name} would earn fewer clicks: {row['delta']:+.4f} a search {ends}"
+    if row["delta_high"] < 0:
+        return (
+            f"fewer clicks on what was ever shown, {row['delta']:+.4f} a search {ends}; what never "
+            f"was could make it {row['most_high']:+.4f}"
+        )
     return f"no difference shown between {name} and the logged lists: {row['delta']:+.4f} {ends}"
 
 
