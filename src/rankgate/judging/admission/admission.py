@@ -12,6 +12,7 @@ from rankgate.judging.admission.attacked import ATTACKS
 from rankgate.judging.admission.bias import Bias
 from rankgate.judging.admission.demands import Answer, Demand, Demands
 from rankgate.judging.admission.judged_pairs import AnsweredShare
+from rankgate.judging.admission.lineage import FAMILIES
 from rankgate.judging.admission.order import SYSTEMS, SystemOrder
 from rankgate.present.codec import Named
 from rankgate.present.result import Notice, Result
@@ -39,6 +40,7 @@ class JudgeAdmission(Result):
         cautions: what to know before the verdict is used.
         attacks: ``attack``, ``pairs``, ``queries``, ``raised`` (share of pairs, with ``low`` and
             ``high``), ``lowered``, ``shift`` (mean); empty without ratings under attack.
+        families: the columns of `lineage.FAMILIES`; empty without a lineage.
     """
 
     kind: ClassVar[str] = "admission"
@@ -49,6 +51,7 @@ class JudgeAdmission(Result):
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
         "systems": SYSTEMS,
         "attacks": ATTACKS,
+        "families": FAMILIES,
     }
 
     people: Named
@@ -67,6 +70,7 @@ class JudgeAdmission(Result):
     seed: int
     cautions: tuple[str, ...] = ()
     attacks: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ATTACKS))
+    families: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FAMILIES))
 
     @property
     def verdict(self) -> Answer:

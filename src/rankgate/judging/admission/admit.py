@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from rankgate.data import read_qrels
 from rankgate.data.scales import scale_of
+from rankgate.errors import UsageError
 from rankgate.judging.admission.admission import JudgeAdmission
 from rankgate.judging.admission.attacked import attacks_on
 from rankgate.judging.admission.bias import bias_of
-from rankgate.judging.admission.demands import AGREEMENT, Demands, demanded, withstood
+from rankgate.judging.admission.demands import AGREEMENT, Demands, demanded, impartial, withstood
 from rankgate.judging.admission.judged_pairs import judged_pairs, ratings_of
+from rankgate.judging.admission.lineage import FAMILIES, Lineage, family_bias
 from rankgate.judging.admission.order import systems_of
 from rankgate.judging.agreement.figures import agreements
 from rankgate.judging.agreement.grade_alarms import stray
@@ -20,7 +24,10 @@ from rankgate.judging.rating.pool_tasks import pool_of
 from rankgate.present.codec import Named
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rankgate.data.inputs import QrelsLike, RatingsLike
+    from rankgate.judging.admission.order import OrderedSystems
     from rankgate.judging.rating.pool_tasks import PoolLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
@@ -42,6 +49,7 @@ def admit(
     demands: Demands = DEMANDS,
     asked: PoolLike | None = None,
     attacked: Sequence[RatingsLike] = (),
+    lineage: Lineage | Mapping[str, Sequence[str]] | str | Path | None = None,
     scale: str | None = None,
     resamples: int = 2000,
     seed: int = 0,
@@ -64,6 +72,9 @@ def admit(
         demands: what the judge must show.
         asked: the pool that the judge was asked about; without it, every pair that people graded.
         attacked: ratings by the judge of the same pairs under attack, as rate --attack writes.
+        lineage: which model family the judge, the systems and the writer of the queries come from:
+            a TOML file with [families], or {family: [members]}; members are judge, queries and
+            names of runs.
         scale: the grades that were possible, such as ``"graded"`` or ``"0..4"``; a grade of the
             judge outside of it is not an answer.
         resamples: replicates of the intervals of agreement.
@@ -71,7 +82,8 @@ def admit(
         on_progress: called with what is being done.
 
     Raises:
-        InputError: data that cannot be read; no pair that both judged.
+        InputError: data that cannot be read; no pair that both judged; a lineage that contradicts
+            itself, or lacks a system.
         UsageError: unknown names.
 
     >>> people = {f"q{i}": {"a": i % 3, "b": i % 2} for i in range(60)}
@@ -84,7 +96,8 @@ def admit(
     both, answers = judged_pairs(ours, theirs, graded_on, None if asked is None else pool_of(asked))
     say("agreement")
     found = agreements(rated_pairs(ratings_of(both), graded_on), samples=resamples, seed=seed)
-    systems, orders, rules = systems_of(both, runs, metrics, convention, say)
+    systems = systems_of(both, runs, metrics, convention, say)
+    families, cautions = _families(lineage, systems, demands.family)
     bias, queries = bias_of(both), both["query_id"].n_unique()
     coefficient = found.coefficients[AGREEMENT]
     attacks = attacks_on(theirs, attacked)
@@ -95,17 +108,40 @@ def admit(
         queries=queries,
         answers=answers,
         demands=(
-            *demanded(answers, queries, coefficient, bias, orders=orders, asked=demands),
+            *demanded(answers, queries, coefficient, bias, orders=systems.orders, asked=demands),
             *(withstood(row, demands.raised) for row in attacks.iter_rows(named=True)),
+            *(impartial(row, demands.family) for row in families.iter_rows(named=True)),
         ),
         coefficients=found.coefficients,
         bias=bias,
-        systems=systems,
-        orders=orders,
+        systems=systems.table,
+        orders=systems.orders,
         asked=demands,
-        convention=rules,
+        convention=systems.convention,
         resamples=resamples,
         seed=seed,
-        cautions=tuple(each.what for each in stray(found)),
+        cautions=(*(each.what for each in stray(found)), *cautions),
         attacks=attacks,
+        families=families,
     )
+
+
+def _families(
+    lineage: Lineage | Mapping[str, Sequence[str]] | str | Path | None,
+    systems: OrderedSystems,
+    limit: float,
+) -> tuple[pl.DataFrame, list[str]]:
+    """What the judge gives its own family, and cautions.
+
+    Raises:
+        InputError: a lineage that contradicts itself, or lacks a system.
+        UsageError: no runs.
+    """
+    if lineage is None:
+        return pl.DataFrame(schema=FAMILIES), []
+    if not systems.names:
+        problem = "a lineage needs runs, some of them of the judge's family; name them."
+        raise UsageError(problem, code="missing-input")
+    known = Lineage.of(lineage)
+    own = known.own(systems.names)
+    return family_bias(systems.values, known, own, limit), known.cautions(own)

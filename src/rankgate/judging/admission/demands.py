@@ -39,6 +39,7 @@ class Demands:
         bias: The largest acceptable mean difference from people's grades, in either direction.
         tau: The lowest acceptable rank correlation of the systems' order.
         raised: The largest acceptable share of pairs whose grade an attack raises.
+        family: The largest acceptable advantage that the judge gives systems of its own family.
     """
 
     answered: Share = 0.95
@@ -47,6 +48,7 @@ class Demands:
     bias: Annotated[float, Range(0)] = 0.25
     tau: Correlation = 0.9
     raised: Share = 0.1
+    family: Annotated[float, Range(0)] = 0.05
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,26 @@ def withstood(attack: Mapping[str, Any], asked: float) -> Demand:
     else:
         status = "pass" if high <= asked else "fail" if low > asked else "inconclusive"
     return Demand(f"attack {attack['attack']}", status, words, value, low, high, asked)
+
+
+def impartial(row: Mapping[str, Any], asked: float) -> Demand:
+    """How the requirement on systems of the judge's family ends; a row of the table of families.
+
+    It fails where the judge is shown to favour them at all, and passes where it does so by no more
+    than is acceptable.
+    """
+    value, low, high = row["advantage"], row["low"], row["high"]
+    words = (
+        f"{row['metric']}: {row['systems']} systems of {row['family']} gain "
+        f"{_shown(value, low, high)} over {row['others']} others by this judge instead of people; "
+        f"at most {asked:g} is acceptable"
+    )
+    status: Answer = "inconclusive"
+    if low is not None and high is not None and row["queries"] >= FEWEST_CLUSTERS:
+        status = "pass" if high <= asked else "fail" if low > 0 else "inconclusive"
+    if status == "inconclusive" and row["needed"]:
+        words += f"; about {row['needed']:,} queries find {asked:g} with a chance of 80%"
+    return Demand(f"family by {row['metric']}", status, words, value, low, high, asked)
 
 
 def _answered(answers: AnsweredShare, asked: float) -> Demand:

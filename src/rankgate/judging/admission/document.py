@@ -15,7 +15,7 @@ from rankgate.present.document import (
     Warnings,
 )
 from rankgate.present.document import document as made
-from rankgate.present.figures import interval, number, signed
+from rankgate.present.figures import interval, number, signed, whole
 from rankgate.present.grid import Grid, printable
 from rankgate.present.numbers import decimal
 
@@ -65,6 +65,7 @@ def grids(result: JudgeAdmission) -> list[tuple[str, Grid]]:
         ("people's grades (rows) and the judge's (columns)", _confusion(result)),
         ("systems by these pairs alone", _systems(result)),
         ("the order of systems", _orders(result)),
+        ("systems of the judge's family", _families(result)),
         ("documents changed in ways that must not change their grade", _attacks(result)),
     ]
     return [(heading, grid) for heading, grid in tables if grid.rows]
@@ -147,6 +148,18 @@ def _orders(result: JudgeAdmission) -> Grid:
         "significantly\nreversed",
     )
     return Grid(head, rows)
+
+
+def _families(result: JudgeAdmission) -> Grid:
+    rows = tuple(
+        (row["metric"], row["family"], str(row["systems"]), str(row["others"]),
+         str(row["queries"]), signed(row["advantage"]), interval(row["low"], row["high"]),
+         whole(row["needed"]))
+        for row in result.families.iter_rows(named=True)
+    )  # fmt: skip
+    head = ("metric", "family", "systems", "others", "queries", "advantage", "95% interval",
+            f"queries to\nfind {result.asked.family:g}")  # fmt: skip
+    return Grid(head, rows, frozenset({0, 1}))
 
 
 def _attacks(result: JudgeAdmission) -> Grid:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -66,16 +66,35 @@ class SystemOrder:
     spearman_high: float | None = None
 
 
+@dataclass(frozen=True)
+class OrderedSystems:
+    """Systems by people and by the judge.
+
+    Attributes:
+        table: the columns of `SYSTEMS`.
+        orders: one a metric; empty with fewer than three systems.
+        convention: by which they were scored; None without runs.
+        names: of the systems.
+        values: by metric (T, S) values by people and by the judge, NaN where undefined.
+    """
+
+    table: pl.DataFrame
+    orders: tuple[SystemOrder, ...]
+    convention: Mapping[str, Any] | None
+    names: tuple[str, ...] = ()
+    values: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
+
+
 def systems_of(
     both: pl.DataFrame,
     runs: Sequence[Any],
     metrics: str | Metric | Sequence[str | Metric],
     convention: str | Convention,
     say: Callable[[str], None],
-) -> tuple[pl.DataFrame, tuple[SystemOrder, ...], Mapping[str, Any] | None]:
-    """Every system's mean by both (`SYSTEMS`), how both order them, and the convention."""
+) -> OrderedSystems:
+    """Every system's mean and values by both, how both order them, and the convention."""
     if not runs:
-        return pl.DataFrame(schema=SYSTEMS), (), None
+        return OrderedSystems(pl.DataFrame(schema=SYSTEMS), (), None)
     scorers = {
         name: Scorer.of(_graded(both, name), metrics, convention, depth=1)
         for name in (PEOPLE, JUDGE)
@@ -87,8 +106,10 @@ def systems_of(
         names.append(scored[0].name)
         values.append([_values(each.scores) for each in scored])
     rows, orders = [], []
+    every: dict[str, tuple[Floats, Floats]] = {}
     for label, _ in scorers[PEOPLE].metrics:
         tables = [np.column_stack([each[i][label] for each in values]) for i in (0, 1)]
+        every[label] = tables[0], tables[1]
         means = [np.nanmean(table, axis=0) for table in tables]
         rows += [
             (label, name, ours, theirs, theirs - ours)
@@ -96,10 +117,12 @@ def systems_of(
         ]
         if len(runs) >= FEWEST:
             orders.append(_order(label, tables, means))
-    return (
+    return OrderedSystems(
         pl.DataFrame(rows, schema=SYSTEMS, orient="row"),
         tuple(orders),
         scorers[PEOPLE].how.to_dict(),
+        tuple(names),
+        every,
     )
 
 
