@@ -207,7 +207,9 @@ def _advantage(
 
 def _within(means: Floats, own: NDArray[np.bool_]) -> Floats:
     """Deviations from the mean of the family, or of the others."""
-    return np.where(own, means - means[own].mean(), means - means[~own].mean())
+    return np.asarray(
+        np.where(own, means - means[own].mean(), means - means[~own].mean()), np.float64
+    )
 
 
 def _contrast(table: Floats, own: NDArray[np.bool_]) -> Floats:
