@@ -9,6 +9,7 @@ import pytest
 from rankgate.store.people import audit
 from rankgate.store.records import records
 from rankgate.store.records.new_record import NewRecord, Value
+from support.serving import Visitor
 
 RULES = (
     '[[channels]]\nname = "team"\nkind = "webhook"\nurl = "http://10.0.0.1/secret-path"\n'
@@ -86,3 +87,23 @@ def test_a_web_hook_of_a_private_network_is_refused(watched):
     manager = watched.visitor("manager")
     answer = manager.post("/projects/watched/alerts/test", channel="team")
     assert (answer.status, answer.json()["error"]["code"]) == (400, "private-address")
+
+
+def test_tokens_see_and_change_what_their_scope_says(watched):
+    manager = watched.visitor("manager")
+    secrets = {}
+    for scope in ("read", "record", "rate", "manage"):
+        asked = {"name": scope, "project": "watched", "read": False} | {scope: True}
+        secrets[scope] = manager.post("/account/tokens", **asked).json()["token"]
+    expected = {"read": (200, 200, 403), "record": (403, 403, 403), "rate": (403, 403, 403),
+                "manage": (200, 200, 200)}  # fmt: skip
+    for scope, statuses in expected.items():
+        visitor = Visitor(watched.address, secrets[scope])
+        found = (
+            visitor.get("/projects/watched/alerts.json").status,
+            visitor.get("/projects/watched/schedule.json").status,
+            visitor.post("/projects/watched/alerts/check").status,
+        )
+        assert found == statuses, scope
+        assert visitor.get("/projects/shop/alerts.json").status in {403, 404}
+        assert visitor.get("/metrics", headers={"x-forwarded-for": "10.0.0.1"}).status == 404
