@@ -23,6 +23,7 @@ def pages() -> Iterator[tuple[str, str]]:
         mirrored,
         online,
         python,
+        schemas,
         when,
     )
 
@@ -32,6 +33,7 @@ def pages() -> Iterator[tuple[str, str]]:
         ("reference", when),
         ("reference", gallery),
         ("reference", errors),
+        ("reference", schemas),
         ("reference", online),
         ("reference/commands", commands),
         ("reference/python", python),

@@ -1,11 +1,13 @@
 """Every result is written as JSON and read again; every form of it can be made."""
 
 import json
+import os
 import re
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import polars as pl
 import pytest
 
@@ -46,8 +48,11 @@ from rankgate.records.alerts.alert_check import AlertCheck, RuleState
 from rankgate.reports.compose import ReportPart, compose
 from rankgate.reports.kinds_of_results import modules, result_class
 from rankgate.unjudged.calibration import calibration
+from support.programs import tool
 from support.wording import raises
 
+schemas = tool("docs/_pages/schemas.py")
+SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 QRELS = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(24)}
 OLD = {query: {"c": 3.0, "b": 2.0, "a": 1.0, "u": 0.5} for query in QRELS}
 NEW = {query: {"a": 3.0, "c": 2.0, "b": 1.0} for query in QRELS} | {
@@ -391,6 +396,17 @@ def test_a_result_makes_the_round_trip(result):
     again = result_class(values["kind"]).from_dict(values)
     assert json.loads(rendered(again, "json")) == values
     assert forms.text(again.document()) == forms.text(result.document())
+
+
+def test_its_json_follows_its_schema(result):
+    """The published schema; RANKGATE_SCHEMAS=write writes it anew, for keys that are added."""
+    path = SCHEMAS / f"{result.kind}.json"
+    if os.environ.get("RANKGATE_SCHEMAS") == "write":
+        made = json.dumps(schemas.schema_of(result), indent=1, ensure_ascii=False)
+        path.write_text(made + "\n")
+    if not path.exists():
+        pytest.skip(f"{result.kind} has no schema yet: RANKGATE_SCHEMAS=write")
+    jsonschema.validate(json.loads(json.dumps(result.to_dict())), json.loads(path.read_text()))
 
 
 def test_its_repr_is_one_short_line(result):

@@ -1,0 +1,143 @@
+"""JSON schemas of results: from the types of their fields, and where they write their own JSON, from it.
+
+``RANKGATE_SCHEMAS=write pytest tests/present/test_results.py -k schema`` writes ``docs/schemas``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import polars as pl
+
+from rankgate.present.codec import Named, _hints
+from rankgate.present.result import Result
+
+FOLDER = Path(__file__).parents[1] / "schemas"
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+_OF_DATA = frozenset(
+    {"per_query", "mean", "means", "values", "parameters", "special", "axes", "forced"}
+)
+_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
+
+_PAGE = """# JSON of results
+
+Every command with `--format json` writes one result: `schema_version`, `kind`, and the keys of its kind. Keys
+are stable within a `schema_version`; more may be added. Numbers that are undefined are null, and
+numbers keep full precision. Each kind has a JSON schema (2020-12), against which the tests check what
+commands write.
+
+| kind | keys | schema |
+| :-- | :-- | :-- |
+"""
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """The page of kinds by its place below ``reference``."""
+    rows = []
+    for path in sorted(FOLDER.glob("*.json")):
+        schema = json.loads(path.read_text())
+        keys = [name for name in schema["properties"] if name not in {"schema_version", "kind"}]
+        link = f"[{path.name}](https://github.com/rankgate/rankgate/blob/main/docs/schemas/{path.name})"
+        rows.append(f"| `{path.stem}` | {', '.join(f'`{key}`' for key in keys)} | {link} |")
+    yield "results.md", _PAGE + "\n".join(rows) + "\n"
+
+
+def schema_of(result: Result) -> dict[str, Any]:
+    """The schema of a result's JSON."""
+    cls, values = type(result), json.loads(json.dumps(result.to_dict()))
+    own = cls.to_dict is not Result.to_dict
+    found = _learned(values) if own else _object(cls, result)
+    head = {"schema_version": {"const": cls.schema_version}, "kind": {"const": cls.kind}}
+    return {
+        "$schema": _DRAFT,
+        "title": cls.kind,
+        "description": " ".join((cls.__doc__ or "").split("\n\n")[0].split()),
+        "type": "object",
+        "properties": head
+        | {k: v for k, v in found.get("properties", {}).items() if k not in head},
+        "required": ["schema_version", "kind"],
+    }
+
+
+def _object(cls: type, value: Any) -> dict[str, Any]:
+    """A dataclass: a property for each field."""
+    keys: Mapping[str, str] = getattr(cls, "KEYS", {})
+    hints = _hints(cls)
+    return {
+        "type": "object",
+        "properties": {
+            keys.get(each.name, each.name): _typed(
+                hints[each.name], getattr(value, each.name, None)
+            )
+            for each in fields(cls)
+        },
+    }
+
+
+def _typed(hint: Any, value: Any) -> dict[str, Any]:
+    """The schema of a type; of one that writes its own JSON, that of a value."""
+    if hint in _TYPES:
+        return {"type": [_TYPES[hint], "null"]} if hint is float else {"type": _TYPES[hint]}
+    if hint is pl.DataFrame:
+        return {"type": "array", "items": {"type": "object"}}
+    if hint is Named:
+        return {"type": "object", "required": ["name", "sha256"]}
+    if isinstance(hint, type) and is_dataclass(hint):
+        return _of_class(hint, value)
+    return _generic(get_origin(hint), get_args(hint), value)
+
+
+def _of_class(cls: type, value: Any) -> dict[str, Any]:
+    """A dataclass, by its fields or by the JSON that it writes itself."""
+    if getattr(cls, "to_dict", Result.to_dict) is Result.to_dict:
+        return _object(cls, value)
+    return _learned(json.loads(json.dumps(value.to_dict()))) if value else {"type": "object"}
+
+
+def _generic(origin: Any, inside: Sequence[Any], value: Any) -> dict[str, Any]:
+    """A union, a choice, a list or a mapping."""
+    if origin is Literal:
+        return {"enum": list(inside)}
+    if origin in (Union, UnionType):
+        parts = [_typed(each, value) for each in inside if each is not NoneType]
+        return {"anyOf": [*parts, {"type": "null"}] if NoneType in inside else parts}
+    if origin in (tuple, list, Sequence, frozenset):
+        several = origin is not tuple or inside[1:] == (Ellipsis,)
+        first = next(iter(value), None) if isinstance(value, Iterable) else None
+        return {"type": "array", "items": _typed(inside[0], first) if several and inside else {}}
+    if origin in (Mapping, dict) and inside:
+        first = next(iter(value.values()), None) if isinstance(value, Mapping) else None
+        return {"type": "object", "additionalProperties": _typed(inside[1], first)}
+    return {}
+
+
+def _learned(value: Any) -> dict[str, Any]:
+    """The shape of JSON: its keys, and the types that values are sure to have."""
+    if isinstance(value, dict):
+        if not all(_NAME.fullmatch(key) for key in value):
+            return {"type": ["object", "null"]}
+        return {
+            "type": ["object", "null"],
+            "properties": {
+                key: {"type": ["object", "null"]}
+                if key in _OF_DATA and isinstance(each, dict)
+                else _learned(each)
+                for key, each in value.items()
+            },
+        }
+    if isinstance(value, list):
+        shapes = [_learned(each) for each in value]
+        same = bool(shapes) and all(shape == shapes[0] for shape in shapes)
+        return {"type": ["array", "null"]} | ({"items": shapes[0]} if same else {})
+    if isinstance(value, bool):
+        return {"type": ["boolean", "null"]}
+    if isinstance(value, int | float):
+        return {"type": ["number", "null"]}
+    return {"type": ["string", "null"]} if isinstance(value, str) else {}
