@@ -50,12 +50,13 @@ class Outcome:
 
 
 _PASSAGES, _SHUFFLED, _SMALL, _HUGE = "passages", "passages-shuffled", "small", "huge"
+_USERS = "users"
 _GIGABYTE = 1e9
 
 TARGETS = (
     Target(
         "6,980 x 1,000: wall time over pytrec_eval-terrier's",
-        1 / 6,
+        1 / 7,
         (_PASSAGES, _EVAL),
         (_PASSAGES, _PYTREC),
     ),
@@ -68,15 +69,22 @@ TARGETS = (
     ),
     Target(
         "6,980 x 1,000: wall time over a bare Polars scan's",
-        2.5,
+        1.6,
         (_PASSAGES, _EVAL),
         (_PASSAGES, who.SCAN.name),
     ),
     Target(
         "6,980 x 1,000: wall time shuffled over sorted",
-        2.5,
+        2,
         (_SHUFFLED, _EVAL),
         (_PASSAGES, _EVAL),
+    ),
+    Target(
+        "6,980 x 1,000: anonymous memory shuffled over sorted",
+        2,
+        (_SHUFFLED, _EVAL),
+        (_PASSAGES, _EVAL),
+        "memory",
     ),
     Target(
         "50 x 1,000: wall time over a bare interpreter's",
@@ -84,12 +92,30 @@ TARGETS = (
         (_SMALL, _EVAL),
         (_SMALL, who.BARE.name),
     ),
+    Target(
+        "50 x 1,000: wall time over ir_measures'",
+        1.6,
+        (_SMALL, _EVAL),
+        (_SMALL, who.IR_MEASURES.name),
+    ),
     Target("1,000,000 x 100: anonymous memory in GB", 3, (_HUGE, _EVAL), None, "memory"),
     Target(
         "1,000,000 x 100: wall time over a bare Polars scan's",
         2.5,
         (_HUGE, _EVAL),
         (_HUGE, who.SCAN.name),
+    ),
+    Target(
+        "1,000,000 x 100: wall time over a bare Polars scan's in batches",
+        2,
+        (_HUGE, _EVAL),
+        (_HUGE, who.BATCHES.name),
+    ),
+    Target(
+        "50,000 x 100: wall time from dicts over pytrec_eval-terrier's",
+        1,
+        (_USERS, who.OUR_DICTS.name),
+        (_USERS, who.THEIR_DICTS.name),
     ),
     Target(
         "6,980 x 1,000: wall time from dicts over pytrec_eval-terrier's",

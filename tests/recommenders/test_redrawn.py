@@ -43,7 +43,7 @@ def test_one_pass_gives_what_each_weighting_gives():
     listed = Listed(np.argsort(rng.random((30, 12)), axis=1)[:, :4], 12)
     result, count = redrawn([listed], METRICS, 20, 5)
     assert count == 20
-    weights = left_out(30, 5)
+    (weights,) = left_out(30, 5)
     for label, metric in METRICS.items():
         for at in range(30):
             own = Listed(listed.items[weights[:, at] > 0], 12)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from rankgate.metrics.lists.listed import Codes, Flags, Floats
 
 
-__all__ = ["Catalogue", "by_row", "grouped", "numbers", "one_hot", "places"]
+_BLOCK = 1 << 22  # codes that are counted at one time
+
+__all__ = ["Catalogue", "by_row", "counted", "grouped", "numbers", "one_hot", "places"]
 
 
 @dataclass(frozen=True)
@@ -74,17 +76,18 @@ class Catalogue:
             train: who met which item.
             history: whether what users had is wanted.
         """
-        code = places(train.items, self.items)[train.item]
-        known = code != NONE
-        seen = np.bincount(code[known], minlength=len(self.items)).astype(np.int64)
+        place = places(train.items, self.items).astype(np.int32)
+        known = place != NONE
+        seen = np.zeros(len(self.items), np.int64)
+        seen[place[known]] = counted(train.item, len(place))[known]
         result = replace(self, seen=seen, people=train.people)
         if not history:
             return result
-        row = places(train.users, self.queries)[train.owner]
-        known &= row != NONE
-        row, code = row[known], code[known]
-        by = np.argsort(row, kind="stable")
-        return replace(result, history=by_row(row[by], code[by], len(self.queries)))
+        code, owner = place[train.item], train.owner
+        if not known.all():
+            owner, code = owner[code != NONE], code[code != NONE]
+        by_user = by_row(owner, code, len(train.users))
+        return replace(result, history=rows_at(by_user, places(self.queries, train.users)))
 
     def listed(
         self,
@@ -107,18 +110,26 @@ class Catalogue:
         )  # fmt: skip
 
 
-def by_row(owner: Codes, codes: Codes, T: int) -> Codes:
-    """Codes by row, padded behind, ``(T, ·)``.
+def by_row(owner: NDArray[Any], codes: NDArray[Any], T: int) -> Codes:
+    """Codes by row, padded behind, ``(T, ·)``, in 32 bits: histories of many users are large.
 
     Args:
         owner: ``(n,)``, the row of each, rising.
         codes: ``(n,)``.
         T: rows.
     """
-    lengths = np.bincount(owner, minlength=T)
-    column = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    out = np.full((T, max(1, int(lengths.max(initial=0)))), NONE, np.int64)
-    out[owner, column] = codes
+    lengths = counted(owner, T)
+    width = max(1, int(lengths.max(initial=0)))
+    out: NDArray[Any] = np.full((T, width), NONE, np.int32)
+    out[np.arange(width) < lengths[:, None]] = codes
+    return out
+
+
+def counted(codes: NDArray[Any], size: int) -> Codes:
+    """How often each code appears, ``(size,)``; block by block, as counting copies to 64 bits."""
+    out = np.zeros(size, np.int64)
+    for begin in range(0, len(codes), _BLOCK):
+        out += np.bincount(codes[begin : begin + _BLOCK], minlength=size)
     return out
 
 
@@ -129,10 +140,15 @@ def rows_at(codes: NDArray[Any], row: Codes) -> Codes:
         codes: ``(T, ·)``.
         row: ``(t,)``, places among the rows.
     """
-    found = np.full((len(row), codes.shape[1]), NONE, codes.dtype)
-    known = row != NONE
-    found[known] = codes[row[known]]
+    if np.array_equal(row, np.arange(len(codes))):
+        return codes
+    found = codes.take(row, axis=0, mode="wrap") if len(codes) else _empty(len(row), codes)
+    found[row == NONE] = NONE
     return found
+
+
+def _empty(rows: int, codes: NDArray[Any]) -> NDArray[Any]:
+    return np.full((rows, codes.shape[1]), NONE, codes.dtype)
 
 
 def _stacked(matrices: list[Codes]) -> Codes | None:

@@ -43,9 +43,11 @@ def redrawn(
     ratios = {label: each for label, each in together.items() if each.merge == "ratio"}
     terms = [measured_lists(ratios, each).found for each in lists]
     parts = [_weighted(lists, together, terms, weights) for weights in draws(users, count, seed)]
-    apart = _weighted(lists, together, terms, left_out(users, seed))
+    apart = [_weighted(lists, together, terms, weights) for weights in left_out(users, seed)]
     return {
-        label: Redrawn(np.concatenate([part[label] for part in parts], axis=1), apart[label])
+        label: Redrawn(
+            *(np.concatenate([each[label] for each in them], axis=1) for them in (parts, apart))
+        )
         for label in together
     }, count
 

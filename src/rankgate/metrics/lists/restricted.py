@@ -7,6 +7,8 @@ import numpy as np
 
 from rankgate.metrics.lists.listed import NONE, Codes, Flags, Listed
 
+_BLOCK = 1 << 20  # codes that move at one time: histories of many users are large
+
 
 def restricted(listed: Listed, kept: Flags) -> Listed:
     """The same lists without the other items; those that are left move up.
@@ -24,9 +26,13 @@ def restricted(listed: Listed, kept: Flags) -> Listed:
     def moved(matrix: Codes | None) -> Codes | None:
         if matrix is None:
             return None
-        own = np.where(matrix != NONE, codes[np.where(matrix != NONE, matrix, 0)], NONE)
-        up = np.argsort(own == NONE, axis=-1, kind="stable")
-        found: Codes = np.take_along_axis(own, up, axis=-1)
+        found: Codes = np.empty_like(matrix)
+        step = max(1, _BLOCK // max(1, matrix[:1].size))
+        for begin in range(0, len(matrix), step):
+            part = matrix[begin : begin + step]
+            own = np.where(part != NONE, codes[part], NONE)
+            up = np.argsort(own == NONE, axis=-1, kind="stable")
+            found[begin : begin + step] = np.take_along_axis(own, up, axis=-1)
         return found
 
     matrices = ("items", "relevant", "history", "baseline", "earlier", "before", "drawn")

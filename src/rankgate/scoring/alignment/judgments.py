@@ -15,7 +15,6 @@ from rankgate.data.memory.arrays import graded
 from rankgate.data.memory.ids import NOWHERE, Ids, places
 from rankgate.data.memory.matrices import MatrixInput, is_source, source_of
 from rankgate.data.run import starts_of
-from rankgate.scoring.alignment.order import keys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int64]
     Flags = NDArray[np.bool_]
+
+_LOOKED_AT = 1 << 16  # grades among which all that there are is looked for
+_BITS = 64  # of a number, its sign among them
 
 _Ranked = TypeVar("_Ranked", bound="Run | MatrixInput")
 
@@ -110,7 +112,7 @@ class JudgmentIndex:
         codes = _find(heads, query_ids, *_by_hash(query_ids))
         owner = np.repeat(codes, np.diff(starts, append=len(table)))
         grades = table["grade"].to_numpy()
-        rows = np.lexsort((-grades, owner))
+        rows = _best_first(owner, grades, len(query_ids))
         return cls(qrels, query_ids, _offsets(owner, len(query_ids)), grades[rows], _rows=rows)
 
     @classmethod
@@ -228,13 +230,21 @@ def _offsets(owner: Codes, T: int) -> Codes:
 
 
 def _best_first(owner: Codes, grades: NDArray[np.float64], T: int) -> Codes:
-    """Rows by query, the best grade first."""
-    by = np.argsort(keys(owner, grades, T), kind="stable")
-    found, best = owner[by], grades[by]
-    wrong = (found[1:] == found[:-1]) & (best[1:] > best[:-1])
-    if wrong.any():  # grades that differ in their last bits
-        return np.lexsort((-grades, owner))
-    return by
+    """Rows by query, the best grade first; those of one grade in the order that they had."""
+    levels, low = np.unique(grades[:_LOOKED_AT]), len(grades).bit_length()
+    place = np.minimum(np.searchsorted(levels, grades), len(levels) - 1)
+    fits = (max(T, 1) * len(levels)).bit_length() + low < _BITS
+    if not fits or not np.array_equal(levels[place], grades):
+        return np.lexsort((-grades, owner))  # many different grades
+    # query, grade and row in one number: sorting such is several times faster than sorting rows
+    keys = owner * len(levels)
+    keys += len(levels) - 1
+    keys -= place
+    keys <<= low
+    keys |= np.arange(len(grades))
+    keys.sort()
+    keys &= (1 << low) - 1
+    return keys
 
 
 def _by_hash(query_ids: pl.Series) -> tuple[NDArray[np.uint64], Codes]:

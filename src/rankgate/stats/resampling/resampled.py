@@ -110,15 +110,19 @@ def draws(units: int, samples: int, seed: int = 0) -> Iterator[Floats]:
         yield np.stack(block, axis=1).astype(np.float64)
 
 
-def left_out(units: int, seed: int = 0) -> Floats:
-    """Weights without each of `GROUPS` groups of units, or each unit if they are few, ``(T, G)``.
+def left_out(units: int, seed: int = 0) -> Iterator[Floats]:
+    """Weights without each of `GROUPS` groups of units, block by block, ``(units, block)``.
 
-    >>> left_out(2).tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
+    Few units are left out one by one.
+
+    >>> [weights.tolist() for weights in left_out(2)]
+    [[[0.0, 1.0], [1.0, 0.0]]]
     """
     groups = min(units, GROUPS)
     own = np.random.default_rng(seed).permutation(units) % max(1, groups)
-    return np.asarray(own[:, None] != np.arange(groups), np.float64)
+    step = max(1, _BLOCK // max(1, units))
+    for begin in range(0, groups, step):
+        yield np.asarray(own[:, None] != np.arange(begin, min(begin + step, groups)), np.float64)
 
 
 def added(cells: Places, owner: Places, worth: Floats, weights: Floats, size: int) -> Floats:
