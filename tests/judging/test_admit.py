@@ -151,9 +151,24 @@ def test_the_order_of_systems_under_a_judge_who_turns_grades_round():
     result = admit(made(people), made(2 - people), runs, ["DCG@1"])
     (order,) = result.orders
     assert (order.tau, order.flips, order.lost, order.reversed, order.pairs) == (-1, 3, 0, 3, 3)
+    assert (order.significant, order.agreed, order.tau_top) == (3, 0, None)
     assert result.systems["people"].to_list() == [2, 1, 0]
     assert result.systems["judge"].to_list() == [0, 1, 2]
     assert ends(result)["order by DCG@1"] == "fail"
+
+
+def test_the_order_of_the_best_systems_is_its_own_figure():
+    """Seven systems, document i first in the i-th; the judge turns the two best round."""
+    people = np.tile([7, 6, 5, 4, 3, 2, 1], (40, 1))
+    judge = np.tile([6, 7, 5, 4, 3, 2, 1], (40, 1))
+    runs = [
+        {f"q{i:02}": {f"d{j:02}": 1.0 + (j == best) for j in range(7)} for i in range(40)}
+        for best in range(7)
+    ]
+    (order,) = admit(made(people), made(judge), runs, ["DCG@1"]).orders
+    assert (order.significant, order.agreed) == (21, 20)
+    assert order.tau_top == pytest.approx(1 - 2 / 10)
+    assert order.tau == pytest.approx(1 - 2 / 21)
 
 
 def test_people_and_a_language_model_at_trec(shared):

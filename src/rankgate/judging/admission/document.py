@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankgate.judging.admission.order import TOP
 from rankgate.present.document import (
     SIGNS,
     Chart,
@@ -134,6 +135,8 @@ def _orders(result: JudgeAdmission) -> Grid:
             str(each.flips),
             str(each.lost),
             str(each.reversed),
+            f"{each.agreed} of {each.significant}",
+            number(each.tau_top, 3),
         )
         for each in result.orders
     )
@@ -146,6 +149,8 @@ def _orders(result: JudgeAdmission) -> Grid:
         "swapped",
         "significance\nlost",
         "significantly\nreversed",
+        "significant by people,\nthe same by the judge",
+        f"tau of the\nbest {TOP}",
     )
     return Grid(head, rows)
 

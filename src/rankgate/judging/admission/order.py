@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 FEWEST = 3
 """Systems from which on their order is compared."""
 
+TOP = 5
+"""The best systems by people, whose order is compared too."""
+
 SYSTEMS = {
     "metric": pl.String,
     "system": pl.String,
@@ -50,6 +53,10 @@ class SystemOrder:
         spearman: Spearman's rho of the systems' means; None where all means are equal.
         tau_low, tau_high, spearman_low, spearman_high: 95 % of resampled queries; None where there
             are too few, or a resample ties all systems.
+        significant: pairs that people distinguish.
+        agreed: those of them that the judge puts the same way round.
+        tau_top: tau of the `TOP` best systems by people; None where there are no more, or all
+            means are equal.
     """
 
     metric: str
@@ -64,6 +71,9 @@ class SystemOrder:
     tau_high: float | None = None
     spearman_low: float | None = None
     spearman_high: float | None = None
+    significant: int = 0
+    agreed: int = 0
+    tau_top: float | None = None
 
 
 @dataclass(frozen=True)
@@ -107,7 +117,7 @@ def systems_of(
         values.append([_values(each.scores) for each in scored])
     rows, orders = [], []
     every: dict[str, tuple[Floats, Floats]] = {}
-    for label, _ in scorers[PEOPLE].metrics:
+    for label, metric in scorers[PEOPLE].metrics:
         tables = [np.column_stack([each[i][label] for each in values]) for i in (0, 1)]
         every[label] = tables[0], tables[1]
         means = [np.nanmean(table, axis=0) for table in tables]
@@ -116,7 +126,7 @@ def systems_of(
             for name, ours, theirs in zip(names, *means, strict=True)
         ]
         if len(runs) >= FEWEST:
-            orders.append(_order(label, tables, means))
+            orders.append(_order(label, tables, means, 1 if metric.higher_is_better else -1))
     return OrderedSystems(
         pl.DataFrame(rows, schema=SYSTEMS, orient="row"),
         tuple(orders),
@@ -138,17 +148,19 @@ def _values(scores: pl.DataFrame) -> dict[str, Floats]:
     }
 
 
-def _order(label: str, tables: list[Floats], means: list[Floats]) -> SystemOrder:
+def _order(label: str, tables: list[Floats], means: list[Floats], sign: int) -> SystemOrder:
     from rankgate.comparison.orders import redrawn_pair
     from rankgate.stats.ranks.correlation import rank_correlation
     from rankgate.stats.ranks.order import tau, tau_ap
 
-    flips = lost = turned = 0
+    flips = lost = turned = significant = agreed = 0
     pairs = list(combinations(range(tables[0].shape[1]), 2))
     for i, j in pairs:
         signs = [np.sign(mean[i] - mean[j]) for mean in means]
         sure = [_p(table[:, i] - table[:, j]) <= _ALPHA for table in tables]
         flips += bool(signs[0] * signs[1] < 0)
+        significant += sure[0]
+        agreed += bool(sure[0] and signs[0] * signs[1] > 0)
         lost += bool(sure[0] and not sure[1])
         turned += bool(all(sure) and signs[0] * signs[1] < 0)
     return SystemOrder(
@@ -164,7 +176,19 @@ def _order(label: str, tables: list[Floats], means: list[Floats]) -> SystemOrder
             name: known(end)
             for name, end in redrawn_pair(tables[0], tables[1], 1 - _ALPHA, 0).items()
         },
+        significant=significant,
+        agreed=agreed,
+        tau_top=_of_best([sign * each for each in means]),
     )
+
+
+def _of_best(means: list[Floats]) -> float | None:
+    from rankgate.stats.ranks.order import tau
+
+    if len(means[0]) <= TOP:
+        return None
+    best = np.argsort(-means[0], kind="stable")[:TOP]
+    return known(tau(means[0][best], means[1][best]))
 
 
 def _p(delta: Floats) -> float:
