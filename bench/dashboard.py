@@ -153,16 +153,18 @@ async def browsing(
     """Open pages until the end."""
     host, _, port = address.removeprefix("http://").partition(":")
     pick = random.Random(zlib.crc32(cookie.encode()))  # noqa: S311 - no secret
-    reader, writer = await asyncio.open_connection(host, int(port))
     await asyncio.sleep(pick.uniform(0, think))
     while (moment := time.perf_counter()) < end:
         name, place = page(pick, hashes)
+        # who reads for longer than the server keeps a connection opens another
+        reader, writer = await asyncio.open_connection(host, int(port))
         head = f"GET {place} HTTP/1.1\r\nhost: {host}:{port}\r\n"
         writer.write(f"{head}cookie: rankgate_session={cookie}\r\n\r\n".encode())
         found = await reader.readuntil(b"\r\n\r\n")
         size = re.search(rb"content-length: (\d+)", found)
         await reader.readexactly(int(size[1]))  # type: ignore[index]
         took = time.perf_counter() - moment
+        writer.close()
         times.setdefault(name if moment >= begin else FIRST, []).append(took)
         if not found.startswith(b"HTTP/1.1 200"):
             failed.append(f"{found[9:12].decode()} {place}")
