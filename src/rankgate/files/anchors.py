@@ -21,6 +21,8 @@ NEAR = 0.9
 
 _CLEARLY = 0.03  # how much nearer the nearest document is than the next one
 _HALF = 0.5  # of a document's words: with less it is lost, not split
+_ROW = 10  # words in a row that are not the same by chance
+_THIRD = 0.3  # of a short document's words in a row
 _SOME = 0.1  # of a document's words: less is chance
 
 
@@ -92,6 +94,7 @@ def _parts(doc: str, words: tuple[str, ...], old: Texts, new: Texts) -> dict[str
              if new.words[name] not in old.equal}  # fmt: skip
     return {name: each for name, each in found.items()
             if (each.of_first >= _SOME or each.of_second >= NEAR)
+            and each.longest >= min(_ROW, _THIRD * len(words), NEAR * len(new.words[name]))
             and not (holds(each) and _taken(doc, new.words[name], each, old))}  # fmt: skip
 
 

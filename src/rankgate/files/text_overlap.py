@@ -90,6 +90,12 @@ class Overlap:
         return float(self.second.mean())
 
     @cached_property
+    def longest(self) -> int:
+        """The most words in a row of the first document that the second one has."""
+        ends = np.flatnonzero(np.diff(np.concatenate([[False], self.first, [False]]).astype(int)))
+        return int((ends[1::2] - ends[::2]).max(initial=0))
+
+    @cached_property
     def together(self) -> tuple[float, int, int]:
         """The largest share of the first document that one part of the second has, and that part.
 
