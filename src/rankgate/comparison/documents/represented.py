@@ -8,6 +8,8 @@ from rankgate.present.figures import interval, number, signed, whole
 from rankgate.present.grid import Grid
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankgate.comparison.comparison import Comparison
 
 
@@ -20,14 +22,14 @@ def represented(result: Comparison) -> Grid:
             for row in table.iter_rows(named=True)
         ]
         return Grid(("metric", "queries", "effective\nqueries"), tuple(few))
-    drawn = table["documents"].drop_nulls().len() > 0
+    if table["documents"].drop_nulls().len():
+        return _of_documents(table)
     rows = [
         (
             row["metric"], f"{row['queries']:,} of {row['population']:,}",
             interval(row["people_low"], row["people_high"]), signed(row["people"]),
             signed(row["model"]), number(row["correlation"], 2), number(row["slope"], 2),
             f"{row['saving']:.0%}", whole(row["needed"]),
-            *((f"{row['documents']:,}", whole(row["more_documents"])) if drawn else ()),
         )
         for row in table.iter_rows(named=True)
         if row["population"] is not None
@@ -36,9 +38,22 @@ def represented(result: Comparison) -> Grid:
         "metric", "queries\npeople judged", f"{result.level:.0%} interval\nby people alone",
         "delta by\npeople", "delta by\nthe model", "correlation", "slope",
         "queries\nsaved", "people need\nfor this delta",
-        *(("documents\npeople judged", "more documents\nfor this delta") if drawn else ()),
     )  # fmt: skip
     return Grid(head, tuple(rows))
+
+
+def _of_documents(table: pl.DataFrame) -> Grid:
+    """One row a metric, where people judged a part of the documents."""
+    rows = tuple(
+        (row["metric"], f"{row['queries']:,} of {row['population']:,}", f"{row['documents']:,}",
+         signed(row["model"]), signed(row["people"]), whole(row["more_documents"]))
+        for row in table.iter_rows(named=True)
+        if row["population"] is not None
+    )  # fmt: skip
+    head = ("metric", "queries\npeople judged", "documents\npeople judged",
+            "delta by\nthe model", "delta of their queries,\ncorrected",
+            "more documents\nfor this delta")  # fmt: skip
+    return Grid(head, rows)
 
 
 def heading(result: Comparison) -> str:
