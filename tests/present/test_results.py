@@ -6,6 +6,7 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 import jsonschema
 import polars as pl
@@ -39,8 +40,9 @@ from rankgate.judging.store.store_listing import StoreListing
 from rankgate.pipelines.ranks import ranks
 from rankgate.present.codec import Named
 from rankgate.present.forms import documents as forms
+from rankgate.present.pages import links
 from rankgate.present.pages.notebook import html
-from rankgate.present.pages.page import page
+from rankgate.present.pages.page import content, page
 from rankgate.present.result import Result
 from rankgate.present.write import FORMS, rendered
 from rankgate.recommenders.tradeoff import tradeoff
@@ -429,6 +431,18 @@ def test_a_notebook_and_a_report_show_it(result):
     assert document.title
     assert len(document.sections) > 1
     assert page(document).count("<section") == len(document.sections)
+
+
+def test_a_server_shows_it_with_files_of_its_tables_and_charts(result):
+    again = type(result).from_dict(json.loads(json.dumps(result.to_dict())))
+    document = compose([ReportPart(again, "x.json", "0" * 64)])
+    shown = content(document, links.Links("/t/", "/c/", lambda query: f"/q?{query}"))
+    anchors = [anchor for anchor, _ in links.tables(document)]
+    assert len(anchors) == len(set(anchors))
+    assert shown.count('href="/t/') == 2 * len(anchors)
+    assert all(f'href="/t/{quote(anchor)}.csv"' in shown for anchor in anchors)
+    assert shown.count('href="/c/') <= 2 * len(list(links.charts(document)))
+    assert " style=" not in shown
 
 
 def test_looking_at_it_does_not_change_it(result):

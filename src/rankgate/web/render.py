@@ -61,7 +61,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
-    found.filters |= {"grade": _grade, "moment": _moment, "share": _share}
+    found.filters |= {"grade": _grade, "moment": _moment, "share": _share, "figure": _figure}
     found.globals["asset"] = versioned
     return found
 
@@ -101,6 +101,10 @@ def _moment(value: datetime | None) -> str:
     if value is None:
         return ""
     return Markup(f'<time datetime="{value.isoformat()}">{value:%Y-%m-%d %H:%M} UTC</time>')  # noqa: S704 - a time has no markup
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
 
 
 def _share(value: float) -> str:

@@ -19,6 +19,7 @@ from rankgate.web.dashboard import trend_chart
 from rankgate.web.dashboard.found import values_of
 from rankgate.web.dashboard.latest import Latest
 from rankgate.web.dashboard.lines import Line
+from rankgate.web.fresh import Fresh
 from rankgate.web.replies import Page, Sent, not_found
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _POINTS = 60
 """The latest records that small lines show."""
 
+_fresh: Fresh[tuple[list[dict[str, Any]], list[Line]]] = Fresh()
 _HISTORIES: Latest[History] = Latest(64)
 _PAGES: Latest[tuple[str, str]] = Latest(64)
 
@@ -45,29 +47,31 @@ def page(asked: Asked) -> Page:
 
 def _all(asked: Asked) -> Page:
     """Every series with its last value and a small line."""
-    project = asked.project.id
     with asked.store.read() as connection:
-        names = series.names(connection, project)
-        latest = records.listed(connection, project, most=_POINTS)
-        since = latest[-1].evaluated_at if latest else None
-        points = series.points(connection, project, slice=None, since=since) if latest else []
-        events = noted.listed(connection, project)
+        rows, lines = _fresh.get(asked, lambda: _series(connection, asked.project.id))
+        events = noted.listed(connection, asked.project.id)
+    data = {"project": asked.project.name, "series": rows, "annotations": _noted(events)}
+    head = ("metric", "system", "slice", "points", "first_at", "last_at", "value", "change")
+    sheet = PlainRows(head, [tuple(_cell(row[name]) for name in head) for row in rows])
+    return Page("trends.html", data, {"lines": lines, "now": now()}, rows=sheet)
+
+
+def _series(connection: Connection, project: int) -> tuple[list[dict[str, Any]], list[Line]]:
+    """What is shown of each series, and its line."""
+    latest = records.listed(connection, project, most=_POINTS)
+    since = latest[-1].evaluated_at if latest else None
     own: dict[tuple[str, str, str], list[Point]] = {}
-    for each in points:
+    for each in series.points(connection, project, slice=None, since=since) if latest else []:
         own.setdefault((each.metric, each.system, each.slice), []).append(each)
-    lines = []
-    rows = []
-    for name in names:
+    lines, rows = [], []
+    for name in series.names(connection, project):
         some = own.get((name.metric, name.system, name.slice), [])
         line = Line.of(name.metric, [(each.evaluated_at, each.value) for each in some])
         better = some[-1].higher_is_better if some else True
         lines.append(replace(line, metric=name.metric, system=name.system, better=better))
         rows.append(vars(name) | {"value": line.value, "change": line.change,
                                   "higher_is_better": better})  # fmt: skip
-    data = {"project": asked.project.name, "series": rows, "annotations": _noted(events)}
-    head = ("metric", "system", "slice", "points", "first_at", "last_at", "value", "change")
-    sheet = PlainRows(head, [tuple(_cell(row[name]) for name in head) for row in rows])
-    return Page("trends.html", data, {"lines": lines, "now": now()}, rows=sheet)
+    return rows, lines
 
 
 def _cell(value: Any) -> str | float | None:
