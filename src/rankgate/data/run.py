@@ -34,6 +34,7 @@ _DOCUMENTS = 16_000_000
 """Documents of one query at most: they are in memory together."""
 
 _PIECE = 1 << 18  # rows at once of a run in memory
+_NONE = np.zeros(0, np.uint64)
 
 
 class ScatteredError(Exception):
@@ -92,7 +93,7 @@ class Run:
             InputError: no rows, a missing id, a score that is not finite.
             DuplicateError: a document ranked twice for one query.
         """
-        frame = pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(self.pieces())], rechunk=False)
+        frame = self._rows()
         refuse_duplicates(frame, pairs_of(frame), word="ranked", place=self.place)
         self._refuse_nothing(len(frame))
         return frame
@@ -136,12 +137,14 @@ class Run:
         self._refuse_nothing(row)
 
     def whole(self, duplicates: Duplicates = "error") -> Batch:
-        """All rows as one batch, wherever the rows of a query are."""
-        if duplicates == "error":
-            return Batch(self.table, pairs_of(self.table), ordered=self.ordered)
-        frame = pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(self.pieces())])
+        """All rows as one batch, wherever the rows of a query are; they are not kept."""
+        known = self.__dict__.get("table")  # checked already
+        frame = self._rows() if known is None else known
         self._refuse_nothing(len(frame))
-        whole = Batch(frame, pairs_of(frame), ordered=self.ordered)
+        pairs = np.concatenate([pairs_of(part) for part in frame.iter_slices(_PIECE)] or [_NONE])
+        whole = Batch(frame, pairs, ordered=self.ordered)
+        if duplicates == "error" and known is not None:
+            return whole
         return self._checked(whole, duplicates, 0)
 
     def over_queries(self, use: Callable[[Batches], _Found]) -> _Found:
@@ -156,7 +159,7 @@ class Run:
         try:
             return use(self.batches)
         except ScatteredError:  # a query came back after others
-            return use(lambda rule: [self.whole(rule)])
+            return use(lambda rule: (self.whole(each) for each in [rule]))  # which keeps none
 
     def of_rows(self, judged: pl.DataFrame) -> Run:
         """The run with the ids of judgments, where it has one score for each of their rows.
@@ -199,6 +202,9 @@ class Run:
         same = replace(self, pieces=lambda: table.iter_slices(_PIECE))
         same.__dict__["table"] = table  # as the cached property would
         return same
+
+    def _rows(self) -> pl.DataFrame:
+        return pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(self.pieces())], rechunk=False)
 
     def _with_end(self) -> Iterator[pl.DataFrame | None]:
         yield from ahead(self.pieces())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,7 +122,7 @@ class RunSource:
     def met(self, rule: Duplicates) -> Iterator[Met]:
         """Batches and judgments brought together."""
         read = self.batches or self.run.batches
-        return (meet(batch, self.judgments) for batch in read(rule))
+        return map(partial(meet, index=self.judgments), read(rule))  # map keeps no batch
 
 
 def _plain(how: Alignment) -> bool:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rankgate.scoring.alignment.order import Documents, SortedRows
     from rankgate.scoring.convention import Alignment
 
+_PIECE = 1 << 20  # rows that are looked up at one time
+
 
 @dataclass(frozen=True)
 class Aligned:
@@ -253,14 +255,13 @@ def _owned(batch: Batch, index: JudgmentIndex) -> _Owned:
 
 def _row_by_row(frame: pl.DataFrame, index: JudgmentIndex) -> NDArray[np.int64]:
     """The place of each row's query in the index; -1 for one without judgments."""
-    known = pl.LazyFrame({"query_id": index.query_ids}).with_row_index("code")
-    found = (
-        frame.lazy()
-        .select("query_id")
-        .join(known, on="query_id", how="left", maintain_order="left")
-        .select(pl.col("code").cast(pl.Int64).fill_null(-1))
-    )
-    return found.collect().to_series().to_numpy()
+    known = pl.DataFrame({"query_id": index.query_ids}).with_row_index("code")
+    queries, out = frame.select("query_id"), np.empty(len(frame), np.int64)
+    for begin in range(0, len(out), _PIECE):
+        part = queries.slice(begin, _PIECE)
+        found = part.join(known, on="query_id", how="left", maintain_order="left")["code"]
+        out[begin : begin + _PIECE] = found.cast(pl.Int64).fill_null(-1).to_numpy()
+    return out
 
 
 def _judged(mine: _Owned, index: JudgmentIndex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -277,7 +278,10 @@ def _judged(mine: _Owned, index: JudgmentIndex) -> tuple[NDArray[np.int64], NDAr
     high = np.uint64(64 - min(max((32 * len(wanted)).bit_length(), 14), 26))
     flags = np.zeros(1 << (64 - int(high)), bool)
     flags[wanted >> high] = True
-    rows = np.flatnonzero(flags[mine.pairs >> high])
+    near = np.empty(len(mine.pairs), bool)
+    for begin in range(0, len(near), _PIECE):
+        near[begin : begin + _PIECE] = flags[mine.pairs[begin : begin + _PIECE] >> high]
+    rows = np.flatnonzero(near)
     pairs = mine.pairs[rows]
     places = np.minimum(np.searchsorted(wanted, pairs), max(len(wanted) - 1, 0))
     same = wanted[places] == pairs

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.scoring.alignment.align import laid_out
-from rankgate.scoring.alignment.order import ranks
+from rankgate.scoring.alignment.order import keys, ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,10 +68,10 @@ def _near(placed: SortedRows, owner: Codes, cutoff: int | None) -> Codes:
     some = lengths > 0
     last = placed.starts + lengths - 1
     if placed.keys is not None:  # they rise with the position
-        own, ordered = placed.keys
+        _, scores, ordered = placed.keys
         limit = np.zeros(len(counts), np.uint64)
         limit[some] = ordered[last[some]]
-        return np.flatnonzero(own <= limit[owner])
+        return np.flatnonzero(keys(owner, scores, len(counts)) <= limit[owner])
     if placed.heads is not None:  # equal scores are together: to the end of the last group
         ends = np.append(placed.heads[1:], placed.size)
         group = np.searchsorted(placed.heads, last[some], side="right") - 1

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rankgate.scoring.convention import Ties
 
 _SIGN = np.uint64(1 << 63)
+_BLOCK = 1 << 16  # queries of rows that are moved at one time: they fit the cache
 
 
 class Documents(Protocol):
@@ -32,21 +33,21 @@ class SortedRows:
         size: number of rows.
         heads: positions where a group of equal scores begins; None where no two are equal.
         rows: ``(n,)``, the row at each position; None where rows are in order, or by keys.
-        keys: ``(n,)``, a different number for each row that rises with its position, and
-            the same sorted; None where rows are in order, or are given by ``rows``.
+        keys: the query and score of all rows, and ``(n,)`` their `keys`, of which no two are
+            equal, sorted; None where rows are in order, or are given by ``rows``.
     """
 
     starts: NDArray[np.int64]
     size: int
     heads: NDArray[np.int64] | None = None
     rows: NDArray[np.int64] | None = None
-    keys: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None = None
+    keys: tuple[NDArray[np.int64], NDArray[np.floating], NDArray[np.uint64]] | None = None
 
     def position(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The position of some rows."""
         if self.keys is not None:
-            own, ordered = self.keys
-            return np.searchsorted(ordered, own[rows])
+            owner, scores, ordered = self.keys
+            return np.searchsorted(ordered, keys(owner[rows], scores[rows], len(self.starts)))
         if self.rows is None:
             return rows
         places = np.empty(self.size, np.int64)
@@ -80,11 +81,11 @@ def order(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> Sor
         return SortedRows(starts, size, _heads(owner, scores))
     # Sorting 64-bit keys is several times faster than sorting rows by two columns, and where no
     # two keys are equal a binary search finds any position: the order of rows is never made.
-    own = keys(owner, scores, T)
-    ordered = np.sort(own)
+    ordered = keys(owner, scores, T)
+    ordered.sort()
     if not (ordered[1:] == ordered[:-1]).any():
-        return SortedRows(starts, size, keys=(own, ordered))
-    rows = _sorted(own, scores)
+        return SortedRows(starts, size, keys=(owner, scores, ordered))
+    rows = _sorted(keys(owner, scores, T), scores)
     return SortedRows(starts, size, _heads(owner[rows], scores[rows]), rows)
 
 
@@ -116,9 +117,9 @@ def keys(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> NDAr
     positive = ~np.signbit(values)
     np.bitwise_xor(bits, ~_SIGN, out=bits, where=positive)  # the greater, the lower
     bits >>= high
-    queries = owner.astype(np.uint64)
-    queries <<= np.uint64(64) - high
-    bits |= queries
+    for begin in range(0, len(bits), _BLOCK):
+        queries = owner[begin : begin + _BLOCK].astype(np.uint64)
+        bits[begin : begin + _BLOCK] |= queries << (np.uint64(64) - high)
     return bits
 
 
