@@ -85,6 +85,8 @@ if TYPE_CHECKING:
     from rankgate.recommenders.split import Split
     from rankgate.recommenders.splitting import split
     from rankgate.records.annotate import annotate
+    from rankgate.records.attribute import attribute
+    from rankgate.records.attribution import Attribution
     from rankgate.records.follow import history
     from rankgate.records.history import History
     from rankgate.records.record import record
@@ -102,6 +104,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Accumulator",
     "Advice",
+    "Attribution",
     "BlindSpots",
     "Bridge",
     "Client",
@@ -150,6 +153,7 @@ __all__ = [
     "advise",
     "agree",
     "annotate",
+    "attribute",
     "audit",
     "blindspots",
     "check_engine",
@@ -242,6 +246,8 @@ _HOMES = {
     "admit": "rankgate.judging.admission.admit",
     "advise": "rankgate.advice.advise",
     "agree": "rankgate.judging.agreement.agree",
+    "Attribution": "rankgate.records.attribution",
+    "attribute": "rankgate.records.attribute",
     "audit": "rankgate.comparison.audit",
     "annotate": "rankgate.records.annotate",
     "blindspots": "rankgate.blind_spots.verb",

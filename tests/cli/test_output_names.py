@@ -49,6 +49,7 @@ CALLS = {
     "sweep": "sweep.toml",
     "history": "nDCG@10 --from history",
     "reanchor": "qrels.txt docs.jsonl docs.jsonl",
+    "attribute": "2026-03-01 2026-03-02 --from history",
 }
 """Each command that writes its result to a file, with what it needs."""
 
@@ -87,9 +88,9 @@ def folder(tmp_path, monkeypatch):
         '[sweep]\nqrels = "qrels.txt"\n[fuse]\nruns = ["old.run", "new.run"]\n'
         'parameters = {k = "{{k}}"}\n[dials]\nk = [1, 60]\n[baseline]\nk = 60\n'
     )
-    rankgate.record(
-        rankgate.evaluate("qrels.txt", "old.run", ["nDCG@10"]), "history", at="2026-03-01"
-    )
+    for day, run in ((1, "old"), (2, "new")):
+        made = rankgate.evaluate("qrels.txt", f"{run}.run", ["nDCG@10"])
+        rankgate.record(made, "history", at=f"2026-03-0{day}", system="app")
     log = (f"u{u},i{(u + i) % 9},{u * 10 + i}\n" for u in range(12) for i in range(5))
     Path("log.csv").write_text("user_id,item_id,timestamp\n" + "".join(log))
     return tmp_path

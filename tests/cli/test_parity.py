@@ -94,6 +94,7 @@ PYTHON_ONLY = {
     "reusability": {"rel"},
     "record": {"results", "store", "project"},
     "history": {"store", "project"},
+    "attribute": {"store", "project"},
     "scorecard": {"catalogue"},
     "compare": {"catalogue"},
     "plot": {"kind"},

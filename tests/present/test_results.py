@@ -121,6 +121,7 @@ KINDS = (
     "kpi_table",
     "recorded",
     "history",
+    "attribution",
     "click_judgments",
     "shown_lists",
     "intent_diversity",
@@ -278,6 +279,9 @@ def made(folder, ratings):
         "event_log": lambda: online.ingest(user_log(folder), folder / "events"),
         "diagnosis": lambda: online.doctor(user_log(folder)),
         "recorded": lambda: recorded(folder),
+        "attribution": lambda: rankgate.attribute(
+            "2026-03-01", "2026-03-03", recorded(folder).place
+        ),
         "history": lambda: rankgate.history("nDCG@10", recorded(folder).place),
         "kpi_table": lambda: online.kpi(user_log(folder)),
         "click_judgments": lambda: online.judgments(user_log(folder), min_examined=1),

@@ -81,6 +81,7 @@ SECTIONS = {
     "History": {
         "record": "Keep results, so that their figures can be followed over time.",
         "history": "Show how a metric moved: changes, breaks, annotations.",
+        "attribute": "Say what changed a value: system, judge, judgments, queries.",
     },
     "Recommenders": {
         "split": "Split a log into training and test sets.",
@@ -156,6 +157,7 @@ _HOMES = {
     "rating-accuracy": "rankgate.recommenders.commands.rating_accuracy",
     "record": "rankgate.records.commands.record",
     "history": "rankgate.records.commands.history",
+    "attribute": "rankgate.records.commands.attribute",
     "report": "rankgate.reports.commands.report",
     "plot": "rankgate.reports.commands.plot",
     "config": "rankgate.cli.configuration.command",

@@ -1,0 +1,132 @@
+"""Injected changes are attributed to what was changed; what is not known is said so."""
+
+import random
+
+import pytest
+from click.testing import CliRunner
+
+import rankgate
+from rankgate.cli import rankgate as program
+from support.wording import raises
+
+DOCS = [f"d{i}" for i in range(12)]
+CAUSES = ("system", "ids", "corpus", "judge", "judgments", "queries", "convention")
+
+
+def world(seed):
+    rng = random.Random(seed)
+    queries = [f"q{i:02}" for i in range(30)]
+    judged = {q: {d: rng.choice([0, 0, 1, 2, 3]) for d in DOCS[:8]} for q in queries}
+    run = {q: {d: rng.random() for d in rng.sample(DOCS, 10)} for q in queries}
+    return rng, judged, run
+
+
+def change(cause, rng, judged, run):
+    """The later judgments, run, labels and convention."""
+    labels, convention = {}, "trec"
+    if cause == "system":
+        run = {q: {d: s + rng.random() for d, s in docs.items()} for q, docs in run.items()}
+    elif cause == "corpus":
+        run = {q: {d: s for d, s in docs.items() if d != "d1"} for q, docs in run.items()}
+        labels = {"corpus": "v2"}
+    elif cause == "ids":
+        run = {q: {f"x-{d}": s for d, s in docs.items()} for q, docs in run.items()}
+    elif cause == "judge":
+        judged = {q: {d: max(0, g - rng.choice([0, 1])) for d, g in docs.items()}
+                  for q, docs in judged.items()}  # fmt: skip
+        labels = {"judge": "model-2"}
+    elif cause == "judgments":
+        judged = {q: docs | {"d9": 3, "d10": 2} for q, docs in judged.items()}
+    elif cause == "queries":
+        judged = {q: docs for q, docs in judged.items() if q > "q11"}
+    else:
+        convention = "gdeval"
+    return judged, run, labels, convention
+
+
+def recorded(place, day, judged, run, labels=None, convention="trec", **more):
+    made = rankgate.evaluate(judged, {"app": run}, ["nDCG@10"], convention)
+    given = {"qrels": judged, "runs": {"app": run}} | more
+    rankgate.record(made, place, at=f"2026-03-0{day}", labels=labels or {}, revision="r",
+                    branch="", **given)  # fmt: skip
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize("seed", range(3))
+def test_an_injected_change_is_attributed(tmp_path, cause, seed):
+    rng, judged, run = world(seed)
+    recorded(tmp_path, 1, judged, run)
+    recorded(tmp_path, 2, *change(cause, rng, judged, run))
+    found = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
+    assert found.answer == cause
+    parts = {row["cause"]: row["part"] for row in found.parts.to_dicts()}
+    assert sum(parts.values()) == pytest.approx(found.delta)
+    assert {name for name, part in parts.items() if part} == {cause}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_changes_are_divided_and_add_up(tmp_path, seed):
+    rng, judged, run = world(seed)
+    recorded(tmp_path, 1, judged, run)
+    graded, _, labels, _ = change("judge", rng, judged, run)
+    _, ranked, _, _ = change("system", rng, judged, run)
+    recorded(tmp_path, 2, graded, ranked, labels)
+    found = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
+    parts = {row["cause"]: row["part"] for row in found.parts.to_dicts()}
+    value = {
+        (j, r): rankgate.evaluate(j_, {"a": r_}, ["nDCG@10"])["a", "nDCG@10"]
+        for j, j_ in enumerate((judged, graded)) for r, r_ in enumerate((run, ranked))
+    }  # fmt: skip
+    judge = (value[1, 0] - value[0, 0] + value[1, 1] - value[0, 1]) / 2
+    assert parts["judge"] == pytest.approx(judge)
+    assert parts["system"] == pytest.approx(found.delta - judge)
+    assert {name for name, part in parts.items() if part} == {"judge", "system"}
+
+
+def test_what_is_not_kept_is_unknown_unless_nothing_else_changed(tmp_path):
+    rng, judged, run = world(0)
+    graded, ranked = {q: dict.fromkeys(d, 1) for q, d in judged.items()}, change(
+        "system", rng, judged, run)[1]  # fmt: skip
+    for day, inputs in ((1, (judged, run)), (2, (judged, ranked)), (3, (graded, run))):
+        recorded(tmp_path, day, *inputs, keep=False)
+    alone = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
+    assert (alone.answer, alone.notices) == ("system", ())
+    both = rankgate.attribute("2026-03-02", "2026-03-03", tmp_path)
+    assert both.answer == "unknown"
+    known = {row["cause"]: row["part"] for row in both.parts.to_dicts()}
+    assert (known["system"], known["judgments"], known["queries"]) == (None, None, 0.0)
+    assert len(both.notices) == 1
+
+
+def test_the_same_evaluation_has_no_cause(tmp_path):
+    _, judged, run = world(0)
+    for day in (1, 2):
+        recorded(tmp_path, day, judged, run)
+    assert rankgate.attribute("2026-03-01", "2026-03-02", tmp_path).answer == "none"
+
+
+def test_records_that_share_nothing_are_refused(tmp_path):
+    _, judged, run = world(0)
+    recorded(tmp_path, 1, judged, run)
+    made = rankgate.evaluate(judged, {"app": run}, ["RR"])
+    rankgate.record(made, tmp_path, at="2026-03-02")
+    with raises("not-comparable"):
+        rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
+    with raises("unknown-record"):
+        rankgate.attribute("2026-03-01", "2027", tmp_path)
+    two = rankgate.compare(judged, run, run, ["nDCG@10"])
+    for day in (3, 4):
+        rankgate.record(two, tmp_path, at=f"2026-03-0{day}")
+    with raises("missing-input"):
+        rankgate.attribute("2026-03-03", "2026-03-04", tmp_path)
+
+
+def test_the_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng, judged, run = world(1)
+    recorded("h", 1, judged, run)
+    recorded("h", 2, *change("judge", rng, judged, run))
+    call = ["attribute", "2026-03-01", "2026-03-02", "--from", "h", "-m", "nDCG@10"]
+    done = CliRunner().invoke(program, call)
+    assert done.exit_code == 0
+    assert "mostly the judge" in done.stdout
