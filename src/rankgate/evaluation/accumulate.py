@@ -158,6 +158,11 @@ class Accumulator:
         return tuple(label for label, _ in self._metrics)
 
     @property
+    def catalogue_size(self) -> int:
+        """How many items there are; 0 without metrics of lists."""
+        return 0 if self._catalogue is None else len(self._catalogue.items)
+
+    @property
     def counts(self) -> Counts:
         """The counts behind the numbers so far."""
         judged = {k: part.value for k, part in sorted(self._seen.judged_at.items())}

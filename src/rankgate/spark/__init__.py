@@ -14,15 +14,17 @@ if TYPE_CHECKING:
     from rankgate.spark.comparison import compare as compare
     from rankgate.spark.evaluation import evaluate as evaluate
     from rankgate.spark.indicators import kpi as kpi
+    from rankgate.spark.scorecards import scorecard as scorecard
     from rankgate.spark.sessions import session as session
 
 _HOMES = {
     "compare": "rankgate.spark.comparison",
     "evaluate": "rankgate.spark.evaluation",
     "kpi": "rankgate.spark.indicators",
+    "scorecard": "rankgate.spark.scorecards",
     "session": "rankgate.spark.sessions",
 }
-__all__ = ["compare", "evaluate", "kpi", "session"]
+__all__ = ["compare", "evaluate", "kpi", "scorecard", "session"]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a verb

@@ -79,6 +79,30 @@ def _eval(spark: SparkSession, given: Mapping[str, Any]) -> None:
     print_result(result.summary, given["form"], given["output"], per_query=False)
 
 
+def _scorecard(spark: SparkSession, given: Mapping[str, Any]) -> None:
+    context = given["context"]
+    named = ("train", "items", "features", "category", "group", "drop_seen")
+    inputs = {name: getattr(context, name) for name in named}
+    others = {name: each for name, each in vars(context).items() if name not in named}
+    chosen = ("qrels", "runs", "metrics", "convention", "level", "resamples", "seed")
+    _refuse_others({**given, "context": None, **others}, (*chosen, "form", "output"))
+    from rankgate.recommenders.scorecard import ACCURACY
+    from rankgate.spark.scorecards import scorecard
+
+    card = scorecard(
+        given["qrels"],
+        list(given["runs"]),
+        given["metrics"] or ACCURACY,
+        given["convention"],
+        level=given["level"],
+        resamples=min(given["resamples"], 200),
+        seed=given["seed"],
+        spark=spark,
+        **inputs,
+    )
+    print_result(card, given["form"], given["output"])
+
+
 def _kpi(spark: SparkSession, given: Mapping[str, Any]) -> None:
     _refuse_others(given, ("events", "names", "by", "success", "memory", "form", "output"))
     from rankgate.spark.indicators import kpi
@@ -94,4 +118,8 @@ def _kpi(spark: SparkSession, given: Mapping[str, Any]) -> None:
     print_result(table, given["form"], given["output"])
 
 
-_VERBS: dict[str, Callable[[SparkSession, Mapping[str, Any]], None]] = {"eval": _eval, "kpi": _kpi}
+_VERBS: dict[str, Callable[[SparkSession, Mapping[str, Any]], None]] = {
+    "eval": _eval,
+    "scorecard": _scorecard,
+    "kpi": _kpi,
+}

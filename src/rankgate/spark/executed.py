@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rankgate.errors import RankgateError
 from rankgate.spark.failures import translated
@@ -14,12 +14,27 @@ from rankgate.spark.worker import Shipped
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from rankgate.spark.partition import Scoring
+    from rankgate.scoring.plan import Plan
     from rankgate.spark.tables import Rows
 
 
+class Task(Protocol):
+    """What executors do with the rows of a partition."""
+
+    @property
+    def plan(self) -> Plan:
+        """What is measured."""
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The names of the runs."""
+
+    def over(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Frames, or columns, of what comes back, from record batches."""
+
+
 def measured(
-    whole: DataFrame, scoring: Scoring, tables: Sequence[Rows], *, keep: bool
+    whole: DataFrame, scoring: Task, tables: Sequence[Rows], *, keep: bool
 ) -> tuple[DataFrame | None, list[list[str]]]:
     """Values as a DataFrame if they are kept, and of each run the sums of all partitions.
 
@@ -56,7 +71,7 @@ def _ddl(columns: int) -> str:
     return f"query_id string, run int{values}{why}, totals string"
 
 
-def _shipped(task: Scoring, columns: int) -> Any:  # noqa: ANN401 - a function
+def _shipped(task: Task, columns: int) -> Any:  # noqa: ANN401 - a function
     """A function of record batches that executors can load.
 
     Args:
@@ -88,7 +103,7 @@ def _shipped(task: Scoring, columns: int) -> Any:  # noqa: ANN401 - a function
     return work
 
 
-def _own_modules(task: Scoring) -> list[Any]:
+def _own_modules(task: Task) -> list[Any]:
     """The modules of metrics that executors may lack: those that are not installed."""
     names = {getattr(job.metric.kernel, "__module__", "") for job in task.plan.jobs[0]}
     found = [sys.modules[name] for name in names if name in sys.modules]

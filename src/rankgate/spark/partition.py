@@ -92,7 +92,7 @@ class Scoring:
             rows = frame.filter(pl.col("part") == i + 1).select(
                 "query_id", "doc_id", pl.col("number").alias("score")
             )
-            with _located(rows, self.labels[i + 1]):
+            with located(rows, self.labels[i + 1]):
                 yield self._of_run(i, rows, index)
 
     def _of_run(
@@ -122,14 +122,14 @@ class Scoring:
         )
         if table.is_empty() and unjudged.is_empty():
             return None
-        with _located(table, label):
+        with located(table, label):
             qrels = Qrels(without_empty(table), label, unjudged=tuple(unjudged), place=Place(label))
         index = JudgmentIndex.of(qrels)
         return with_subtopics(index) if self.subtopics else index
 
 
 @contextmanager
-def _located(rows: pl.DataFrame, label: str) -> Iterator[None]:
+def located(rows: pl.DataFrame, label: str) -> Iterator[None]:
     """Errors say the query and document of the row that is wrong, for the driver to find it."""
     try:
         yield

@@ -96,8 +96,10 @@ def prepare(
     from_: str | None,
     partitions: int | None,
     spark: SparkSession | None,
+    *,
+    least: int = 1,
 ) -> Prepared:
-    """What is measured of which rows; arguments as of `evaluate`.
+    """What is measured of which rows; arguments as of `evaluate`, and the ``least`` partitions.
 
     Raises:
         InputError, UsageError: as of `evaluate`.
@@ -122,7 +124,7 @@ def prepare(
     )
     own = [name or each.name for (name, _), each in zip(several, ranked, strict=True)]
     distinct = tuple(names) or tuple(_distinct(own))
-    count = partitions or _partitions(active, (judged, *ranked))
+    count = partitions or max(least, _partitions(active, (judged, *ranked)))
     return Prepared(active, judged, ranked, distinct, tuple(chosen), plan, count)
 
 

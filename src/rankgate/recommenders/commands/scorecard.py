@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.console import options
+from rankgate.console.backends import on_backend
 from rankgate.console.declared_options import options_of
 from rankgate.console.output import print_result
 from rankgate.console.pairs import several
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 @recordable
 @options.form(*FORMS)
 @options.output
+@on_backend("scorecard")
 def command(
     qrels: str,
     runs: tuple[str, ...],
