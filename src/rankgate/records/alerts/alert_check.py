@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -92,101 +91,122 @@ def check_alerts(store: Store, project: str, moment: datetime | None = None) -> 
         InputError: its rules cannot be read.
     """
     at = moment or now()
-    with store.write() as connection:
+    with store.read() as connection:
         found = projects.named(connection, project)
-        projects.lock(connection, found.id)
         rules = read_rules(str(found.settings.get("alerts", "")), f"alerts of {project}")
-        watch = _Watch(store, connection, found.id, rules, at)
-        states = [state for rule in rules.rules for state in watch.states(rule)]
-        watch.resolve_others()
-    return AlertCheck(project, at.isoformat(timespec="seconds"), tuple(states))
+        look = _Look(store, connection, found.id, at)
+        seen = [each for rule in rules.rules for each in look.at(rule)]
+    with store.write() as connection:  # short, as nobody else writes meanwhile
+        projects.lock(connection, found.id)
+        notes = _Notes(connection, found.id, rules, at)
+        states = tuple(notes.state(each) for each in seen)
+        notes.resolve_others({each.key for each in seen})
+    return AlertCheck(project, at.isoformat(timespec="seconds"), states)
 
 
-class _Watch:
-    """One check of a project, in a transaction."""
+@dataclass(frozen=True)
+class _Seen:
+    """The outcome of a rule on one series.
 
-    def __init__(
-        self,
-        store: Store,
-        connection: Connection,
-        project: int,
-        rules: AlertRules,
-        moment: datetime,
-    ) -> None:
-        self._store, self._connection, self._project = store, connection, project
-        self._rules, self._moment = rules, moment
-        self._seen: set[str] = set()
+    Attributes:
+        rule: which.
+        system: of the series.
+        record: its last one; None where it has no points.
+        outcome: of the rule.
+    """
 
-    def states(self, rule: Rule) -> list[RuleState]:
+    rule: Rule
+    system: str
+    record: int | None
+    outcome: Outcome
+
+    @property
+    def key(self) -> str:
+        """What makes two alerts the same."""
+        return "|".join((self.rule.id, self.rule["metric"], self.system, self.rule.slice or ""))
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Looks at the series of a project, in a transaction that reads."""
+
+    store: Store
+    connection: Connection
+    project: int
+    moment: datetime
+
+    def at(self, rule: Rule) -> list[_Seen]:
         """A rule on each series that it looks at."""
         points = series.points(
-            self._connection, self._project, rule["metric"], system=rule["system"],
+            self.connection, self.project, rule["metric"], system=rule["system"],
             slice=rule.slice or "", branch=rule["branch"],
         )  # fmt: skip
         points.sort(key=lambda each: each.system)  # stable: the oldest first in each
         grouped = [(name, list(each)) for name, each in groupby(points, lambda each: each.system)]
-        return [self._state(rule, *each) for each in grouped or [(rule["system"] or "", [])]]
+        return [self._seen(rule, *each) for each in grouped or [(rule["system"] or "", [])]]
 
-    def _state(self, rule: Rule, system: str, points: list[Point]) -> RuleState:
-        key = "|".join((rule.id, rule["metric"], system, rule.slice or ""))
-        self._seen.add(key)
-        seen = Watched(points, self._moment, self._per_query)
-        outcome = ALERTS[rule.kind].decide(rule, seen)
-        known = alerts.unresolved(self._connection, self._project, key)
-        change: Change = ""
-        if outcome.status == "fail":
-            known, change = self._fire(rule, key, system, points, outcome, known)
-        elif outcome.status == "pass" and known is not None:
-            self._resolve(rule, known)
-            change = "resolved"
-        return RuleState(rule.id, rule["metric"], system, rule.slice or "", outcome.status, change,
-                         outcome.reason, None if known is None else known.id)  # fmt: skip
+    def _seen(self, rule: Rule, system: str, points: list[Point]) -> _Seen:
+        watched = Watched(points, self.moment, self._per_query)
+        outcome = ALERTS[rule.kind].decide(rule, watched)
+        return _Seen(rule, system, points[-1].record if points else None, outcome)
 
     def _per_query(self, point: Point) -> pl.DataFrame | None:
-        record = records.get(self._connection, point.record)
-        return records.per_query(record, self._store.blobs)
+        record = records.get(self.connection, point.record)
+        return records.per_query(record, self.store.blobs)
 
-    def _fire(
-        self,
-        rule: Rule,
-        key: str,
-        system: str,
-        points: Sequence[Point],
-        outcome: Outcome,
-        known: Alert | None,
-    ) -> tuple[Alert, Change]:
-        record = points[-1].record if points else None
-        if known is not None and known.record == record:  # the same figures, looked at again
+
+@dataclass(frozen=True)
+class _Notes:
+    """Notes what fired and what is over, in a transaction that writes."""
+
+    connection: Connection
+    project: int
+    rules: AlertRules
+    moment: datetime
+
+    def state(self, seen: _Seen) -> RuleState:
+        """The state of a rule on a series, after it was noted."""
+        known = alerts.unresolved(self.connection, self.project, seen.key)
+        change: Change = ""
+        rule, outcome = seen.rule, seen.outcome
+        if outcome.status == "fail":
+            known, change = self._fire(seen, known)
+        elif outcome.status == "pass" and known is not None:
+            alerts.resolve(self.connection, self.project, known.id)
+            self._announce(rule, known, "resolved")
+            change = "resolved"
+        return RuleState(rule.id, rule["metric"], seen.system, rule.slice or "", outcome.status,
+                         change, outcome.reason, None if known is None else known.id)  # fmt: skip
+
+    def _fire(self, seen: _Seen, known: Alert | None) -> tuple[Alert, Change]:
+        if known is not None and known.record == seen.record:  # the same figures, seen again
             return known, ""
-        of_what = " of ".join(filter(None, (rule["metric"], system)))
+        rule, outcome = seen.rule, seen.outcome
+        of_what = " of ".join(filter(None, (rule["metric"], seen.system)))
         evidence = {"kind": rule.kind, "tier": rule.tier, "reason": outcome.reason,
                     "value": outcome.delta, "bound": outcome.margin,
                     "rule": {name: each for name, each in rule.values.items()
                              if each is not None and name != "channels"}}  # fmt: skip
         fired = alerts.fire(
-            self._connection, self._project, key, rule=rule.id,
-            message=f"{rule.id}: {of_what}: {outcome.reason}", record=record,
-            metric=rule["metric"], system=system, slice=rule.slice or "", evidence=evidence,
-            at=self._moment,
+            self.connection, self.project, seen.key, rule=rule.id,
+            message=f"{rule.id}: {of_what}: {outcome.reason}", record=seen.record,
+            metric=rule["metric"], system=seen.system, slice=rule.slice or "", evidence=evidence,
+            at=self.moment,
         )  # fmt: skip
         if fired.new:
             self._announce(rule, fired.alert, "fired")
         return fired.alert, "fired" if fired.new else "again"
 
-    def _resolve(self, rule: Rule, alert: Alert) -> None:
-        alerts.resolve(self._connection, self._project, alert.id)
-        self._announce(rule, alert, "resolved")
-
     def _announce(self, rule: Rule, alert: Alert, event: str) -> None:
         """Let messages wait: rules that block do not wait for the end of quiet hours."""
-        quiet = self._rules.quiet if rule.tier != "block" else None
-        until = quiet.ends_after(self._moment) if quiet else None
-        for name in rule["channels"] or self._rules.channels:
-            notifications.add(self._connection, alert.id, event, name, not_before=until)
+        quiet = self.rules.quiet if rule.tier != "block" else None
+        until = quiet.ends_after(self.moment) if quiet else None
+        for name in rule["channels"] or self.rules.channels:
+            notifications.add(self.connection, alert.id, event, name, not_before=until)
 
-    def resolve_others(self) -> None:
+    def resolve_others(self, keys: set[str]) -> None:
         """End alerts whose rule or series is gone; nobody gets a message."""
         for state in ("open", "acknowledged"):
-            for each in alerts.listed(self._connection, self._project, state=state, most=10_000):
-                if each.key not in self._seen:
-                    alerts.resolve(self._connection, self._project, each.id)
+            for each in alerts.listed(self.connection, self.project, state=state, most=10_000):
+                if each.key not in keys:
+                    alerts.resolve(self.connection, self.project, each.id)
