@@ -134,6 +134,24 @@ def test_queries_chosen_by_their_results_are_refused():
         predicted({query: ALL[query] for query in best})
 
 
+def test_queries_chosen_by_their_results_are_refused_with_chances_too():
+    delta = compare(MODEL, OLD, NEW, ["nDCG@5"]).queries.sort("delta", descending=True)
+    best = delta["query_id"].head(PEOPLE).to_list()
+    sample = pl.DataFrame({"query_id": best, "query_inclusion": PEOPLE / QUERIES})
+    with raises("sample-not-random"):
+        predicted({query: ALL[query] for query in best}, sample=sample)
+
+
+def test_queries_drawn_with_unequal_chances_are_taken():
+    rng = np.random.default_rng(2)
+    chance = np.where(np.arange(QUERIES) % 3 == 0, 0.5, 0.15)
+    some = np.flatnonzero(rng.random(QUERIES) < chance)
+    sample = pl.DataFrame({"query_id": [f"q{q}" for q in some], "query_inclusion": chance[some]})
+    row = predicted(_judged(GRADES, some), sample=sample).metrics.row(0, named=True)
+    truth = compare(ALL, OLD, NEW, ["nDCG@5"]).metrics["delta"][0]
+    assert row["low"] <= truth <= row["high"]
+
+
 def test_a_model_that_judges_less_where_people_did_not_is_refused():
     easy = {
         q: docs if q in JUDGED else {d: g for d, g in docs.items() if g > 1}

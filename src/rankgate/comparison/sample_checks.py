@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 
 from rankgate.errors import InputError, UsageError
-from rankgate.stats.represented import chance_of_sample
+from rankgate.stats.represented import chance_of_sample, effective_size, represented
 
 if TYPE_CHECKING:
     from rankgate.comparison.design import Design
     from rankgate.comparison.values import PairedValues
+    from rankgate.evaluation.sample import Sample
 
 
 def refuse_unfit(people: PairedValues, design: Design) -> None:
@@ -43,9 +44,48 @@ def refuse_unfit(people: PairedValues, design: Design) -> None:
         )
     if sample.table is None:
         _refuse_chosen(people, predicted)
+    else:
+        _refuse_unlike(people, predicted, sample)
 
 
 _CHANCE = 0.001  # of a false alarm
+_FAR = 5.0  # standard errors; weighted means of few queries are not normal
+_FEW = 20
+
+
+def _refuse_unlike(people: PairedValues, predicted: pl.DataFrame, sample: Sample) -> None:
+    """Compare the model's mean of all queries with what the sample and its weights say of it.
+
+    Raises:
+        UsageError: they differ by more than 5 standard errors.
+    """
+    for metric in people.metrics:
+        table = predicted.filter(pl.col("metric") == metric)
+        mine = table.filter(pl.col("query_id").is_in(people.query_ids))
+        queries = mine["query_id"].to_list()
+        if len(queries) < _FEW or len(queries) == len(table):
+            continue
+        share = sample.sizes(table["query_id"].to_list())
+        share = share / share.sum()
+        weights, strata = sample.weights(queries)
+        size = len(queries) if weights is None else effective_size(weights)
+        for name, value in (
+            ("difference of the systems", pl.col("candidate") - pl.col("baseline")),
+            ("value of the baseline", pl.col("baseline")),
+        ):
+            known, every = (each.select(value).to_series().to_numpy() for each in (mine, table))
+            found = represented(known, weights, strata)
+            truth = float(share @ every)
+            # a sample of rare differences may show none, and no spread
+            error = max(found.sampled_error, float(np.sqrt(share @ (every - truth) ** 2 / size)))
+            if abs(found.mean - truth) > _FAR * error:
+                raise UsageError(
+                    f"{sample.source}: the queries that people judged were not drawn with these "
+                    f"chances: by the model the mean {name} in {metric} is {truth:.4f} over all "
+                    f"queries, and {found.mean:.4f} ± {error:.4f} by the weighted "
+                    "sample; give the chances that they were drawn with.",
+                    code="sample-not-random",
+                )
 
 
 def _refuse_chosen(people: PairedValues, predicted: pl.DataFrame) -> None:
