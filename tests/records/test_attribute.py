@@ -96,6 +96,10 @@ def test_what_is_not_kept_is_unknown_unless_nothing_else_changed(tmp_path):
     known = {row["cause"]: row["part"] for row in both.parts.to_dicts()}
     assert (known["system"], known["judgments"], known["queries"]) == (None, None, 0.0)
     assert len(both.notices) == 1
+    for day, cause in ((4, "queries"), (5, "ids")):
+        recorded(tmp_path, day, *change(cause, rng, judged, run), keep=False)
+        found = rankgate.attribute("2026-03-01", f"2026-03-0{day}", tmp_path)
+        assert found.answer == "unknown"
 
 
 def test_the_same_evaluation_has_no_cause(tmp_path):

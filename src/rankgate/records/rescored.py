@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _PAIR = ["query_id", "doc_id"]
 _SHARED = 0.05  # documents that runs of the same ids share at least
+_LOST = 0.1  # share of the value that is left where ids may have changed
 JUDGE, CORPUS = "judge", "corpus"
 """Labels that say who judged, and what was searched."""
 
@@ -71,13 +72,18 @@ def _of_runs(old: Inputs, new: Inputs) -> Mapping[str, str]:
     if mine.get(CORPUS) != theirs.get(CORPUS) and old.point.revision == new.point.revision:
         return {"corpus": f"{mine.get(CORPUS, '')} and {theirs.get(CORPUS, '')}, same revision"}
     words = [each.point.revision[:10] or each.run_sha256[:10] or "a run" for each in (old, new)]
-    return {"system": f"{words[0]} and {words[1]}"}
+    found = {"system": f"{words[0]} and {words[1]}"}
+    if None in (old.run, new.run) and (new.point.value or 0) < _LOST * (old.point.value or 0):
+        found["ids"] = "most of the value is lost, and the runs are not kept"
+    return found
 
 
 def _of_judgments(old: Inputs, new: Inputs) -> Mapping[str, str]:
     who = "judge" if old.point.labels.get(JUDGE) != new.point.labels.get(JUDGE) else "judgments"
     if old.qrels is None or new.qrels is None:
-        return {who: "other judgments, which are not kept"}
+        other = old.point.queries_sha256 != new.point.queries_sha256
+        lost = "other judgments, which are not kept"
+        return {who: lost, "queries": lost} if other else {who: lost}
     mine, theirs = old.qrels.table, new.qrels.table
     both = mine.join(theirs, on=_PAIR, suffix="_new")
     moved = both.filter(pl.col("grade") != pl.col("grade_new")).height
