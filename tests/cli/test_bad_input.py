@@ -183,7 +183,7 @@ def test_a_folder(run, good, tmp_path):
 
 
 def test_a_file_that_may_not_be_read(run, good, monkeypatch):
-    def denied(*_):
+    def denied(*_, **__):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(source.Path, "open", denied)
