@@ -138,3 +138,29 @@ def test_the_command(tmp_path, monkeypatch):
     drawn = CliRunner().invoke(program, ["plot", "history", "h.json", "-o", "h.svg"])
     assert drawn.exit_code == 0, drawn.output
     assert (tmp_path / "h.svg").read_text().startswith("<svg")
+
+
+def test_postgresql_has_the_same_history(postgresql_server, tmp_path):
+    with postgresql_server.connect(autocommit=True) as connection:
+        connection.execute("CREATE DATABASE history")
+    url = postgresql_server.url("history")
+    try:
+        with Store.create(url, blobs=f"{tmp_path}/blobs") as made, made.write() as connection:
+            projects.add(connection, "shop")
+        places = {"store": url, "project": "shop"}, {"to": tmp_path / "h"}
+        for to in places:
+            for day in range(1, 8):
+                evaluate(GOOD if day < 5 else BAD, day, to, OTHER if day > 6 else QRELS)
+        there = rankgate.history("RR", **places[0])
+        here = rankgate.history("RR", tmp_path / "h")
+        assert there.changes.drop("record", "found_record").equals(
+            here.changes.drop("record", "found_record")
+        )
+        assert there.breaks.drop("record").equals(here.breaks.drop("record"))
+        assert (len(there.changes), len(there.breaks)) == (1, 1)
+        parts = [rankgate.attribute("2026-03-06", "2026-03-07", **each).parts for each in
+                 (places[0], {"from_": tmp_path / "h"})]  # fmt: skip
+        assert parts[0].equals(parts[1])
+    finally:
+        with postgresql_server.connect(autocommit=True) as connection:
+            connection.execute("DROP DATABASE history WITH (FORCE)")
