@@ -11,6 +11,8 @@ import pytest
 import sqlalchemy as sa
 from prometheus_client.parser import text_string_to_metric_families
 
+from rankgate.store.material import projects
+from rankgate.store.records import alerts
 from rankgate.store.store import Store
 from rankgate.web import checks
 from support.serving import Visitor, served, started
@@ -57,6 +59,9 @@ def test_health_says_what_is_wrong(store, monkeypatch, tmp_path):
 
 
 def test_metrics_count_requests_and_rows(store):
+    with store.write() as connection:
+        project = projects.add(connection, "shop").id
+        alerts.fire(connection, project, "k", rule="low", message="low")
     with served(store) as address:
         visitor = Visitor(address)
         before = requests(visitor.get("/metrics").data.decode(), "/health")
@@ -68,6 +73,7 @@ def test_metrics_count_requests_and_rows(store):
     assert "secret-word" not in text
     found = samples(text)
     assert found["rankgate_store_rows", (("table", "users"),)] == 0
+    assert found["rankgate_store_states", (("state", "open"), ("table", "alerts"))] == 1
     assert found["rankgate_store_up", ()] == 1
     assert found["rankgate_disk_free_bytes", (("place", "database"),)] > 0
     assert found["rankgate_request_seconds_count", (("route", "/health"),)] >= 3

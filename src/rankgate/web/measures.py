@@ -14,7 +14,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from rankgate.errors import RankgateError
-from rankgate.store.counts import counted
+from rankgate.store.counts import by_state, counted
 from rankgate.web.checks import disk_free
 from rankgate.web.config import SHARED
 
@@ -85,14 +85,22 @@ class _StoreFigures(Collector):
 
     def _read(self) -> Iterator[Metric]:
         rows = GaugeMetricFamily("rankgate_store_rows", "Rows of the store.", labels=("table",))
+        states = GaugeMetricFamily(
+            "rankgate_store_states", "Alerts, notifications and runs of jobs by their state.",
+            labels=("table", "state"),
+        )  # fmt: skip
         up = 1
         try:
+            for name, found in by_state(self._store).items():
+                for state, count in found.items():
+                    states.add_metric((name, state), count)
             for name, count in counted(self._store).items():
                 rows.add_metric((name,), count)
         except RankgateError:
             up = 0
         yield GaugeMetricFamily("rankgate_store_up", "Whether the database answers.", value=up)
         yield rows
+        yield states
         free = GaugeMetricFamily("rankgate_disk_free_bytes", "Free space.", labels=("place",))
         for place, size in disk_free(self._store).items():
             free.add_metric((place,), size)
