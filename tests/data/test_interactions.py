@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from datetime import UTC, datetime
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -244,3 +245,19 @@ def test_wrong_rules_are_refused():
 
 def test_every_format_has_its_name():
     assert len({each.name for each in LOGS}) == len(LOGS)
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_equal_rows_count_once_and_the_others_keep_their_order(timed):
+    rng = np.random.default_rng(3)
+    columns = {"user": rng.integers(0, 9, 600), "item": rng.integers(0, 4, 600)}
+    columns |= {"time": 1_700_000_000 + rng.integers(0, 5, 600)} if timed else {}
+    log = pl.DataFrame(columns).with_columns(pl.col("user", "item").cast(pl.String))
+    found = read_interactions(log)
+    order = ["user", "time"] if timed else ["user"]
+    wanted = log.unique(maintain_order=True).sort(order, maintain_order=True)
+    assert found.table["query_id"].to_list() == wanted["user"].to_list()
+    assert found.table["doc_id"].to_list() == wanted["item"].to_list()
+    assert found.repeated == len(log) - len(wanted) > 0
+    every = read_interactions(log, same="each").table
+    assert every["doc_id"].to_list() == log.sort(order, maintain_order=True)["item"].to_list()
