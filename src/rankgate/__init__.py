@@ -66,6 +66,9 @@ if TYPE_CHECKING:
     from rankgate.judging.admission.admit import admit
     from rankgate.judging.agreement.agree import agree
     from rankgate.judging.agreement.agreement import RaterAgreement
+    from rankgate.judging.gold.check import check_gold
+    from rankgate.judging.gold.draw import draw_gold
+    from rankgate.judging.gold.gold_check import GoldCheck
     from rankgate.judging.llm.costs import Prices
     from rankgate.judging.llm.judge import Judge
     from rankgate.judging.llm.model_ratings import ModelRatings
@@ -120,6 +123,7 @@ __all__ = [
     "Finding",
     "Fusion",
     "GateCheck",
+    "GoldCheck",
     "History",
     "HoleAnalysis",
     "InputError",
@@ -157,6 +161,7 @@ __all__ = [
     "audit",
     "blindspots",
     "check_engine",
+    "check_gold",
     "collect",
     "compare",
     "compare_engines",
@@ -164,6 +169,7 @@ __all__ = [
     "conventions",
     "convert",
     "describe",
+    "draw_gold",
     "evaluate",
     "explain",
     "from_arrays",
@@ -216,6 +222,7 @@ _HOMES = {
     "Finding": "rankgate.explanation.finding",
     "Fusion": "rankgate.fusion.fusion",
     "GateCheck": "rankgate.gating.gate_check",
+    "GoldCheck": "rankgate.judging.gold.gold_check",
     "History": "rankgate.records.history",
     "HoleAnalysis": "rankgate.unjudged.holes",
     "InputError": "rankgate.errors",
@@ -252,6 +259,7 @@ _HOMES = {
     "annotate": "rankgate.records.annotate",
     "blindspots": "rankgate.blind_spots.verb",
     "check_engine": "rankgate.engines.engine_check",
+    "check_gold": "rankgate.judging.gold.check",
     "collect": "rankgate.judging.sheets.collected",
     "compare": "rankgate.comparison.compare",
     "compare_engines": "rankgate.engines.snapshots.compare_engines",
@@ -259,6 +267,7 @@ _HOMES = {
     "conventions": "rankgate.evaluation.conventions",
     "convert": "rankgate.files.convert",
     "describe": "rankgate.files.describe",
+    "draw_gold": "rankgate.judging.gold.draw",
     "evaluate": "rankgate.evaluation.evaluate",
     "explain": "rankgate.explanation.explain",
     "from_arrays": "rankgate.data.memory.arrays",

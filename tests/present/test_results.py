@@ -146,6 +146,7 @@ KINDS = (
     "agreement",
     "resolution",
     "admission",
+    "gold_check",
     "validation",
     "description",
     "checklist",
@@ -319,6 +320,9 @@ def made(folder, ratings):
         "agreement": lambda: rankgate.agree(ratings),
         "resolution": lambda: rankgate.resolve(ratings),
         "admission": lambda: rankgate.admit(QRELS, QRELS, [OLD, NEW]),
+        "gold_check": lambda: rankgate.check_gold(
+            QRELS, pl.DataFrame([each for each in RATINGS if each["doc_id"] == "a"]), [OLD]
+        ),
         "validation": lambda: rankgate.validate([folder / "qrels.txt", folder / "old.run"]),
         "description": lambda: rankgate.describe([folder / "qrels.txt", folder / "old.run"]),
         "checklist": checklist,

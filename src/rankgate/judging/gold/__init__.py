@@ -1,0 +1,1 @@
+"""Gold labels, checked by raters who have not seen them."""

@@ -1,0 +1,40 @@
+"""Draw gold labels for a blind check: pairs in random order, without their grades."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.data import read_qrels
+from rankgate.declare import Count
+from rankgate.errors import UsageError
+from rankgate.judging.standing import PAIR
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.data.inputs import QrelsLike
+
+
+def draw_gold(gold: QrelsLike, pairs: Count = 200, *, seed: int = 0) -> pl.DataFrame:
+    """Draw pairs of gold labels for raters; each pair has the same chance.
+
+    Args:
+        gold: the judgments.
+        pairs: How many are drawn; all where there are fewer.
+        seed: of the draw.
+
+    Returns:
+        ``query_id`` and ``doc_id`` in random order: a pool.
+
+    Raises:
+        InputError: judgments that cannot be read.
+        UsageError: judgments without a grade of 0 or more.
+    """
+    found = read_qrels(gold)
+    judged = found.table.filter(found.table["grade"] >= 0).select(PAIR)
+    if judged.is_empty():
+        raise UsageError(f"{found.name} has no grades to check.", code="nothing-judged")
+    order = np.random.default_rng(seed).permutation(len(judged))[:pairs]
+    return judged[order]
