@@ -45,79 +45,23 @@ def test_every_command_has_help_and_an_example_in_the_readme(name):
 
 
 def test_the_public_names_are_these():
-    results = ["Accumulator", "Advice", "BlindSpots", "Bridge"]
-    results += ["Client", "CollectedRatings"]
-    results += ["Comparisons", "Convention", "Conventions", "Conversion", "Descriptions"]
-    results += [
-        "EngineComparison",
-        "Evaluation",
-        "Explanation",
-        "Finding",
-        "Fusion",
-        "GateCheck",
-        "GoldCheck",
-        "HoleAnalysis",
-        "InputError",
-        "Judge",
-    ]
-    results += ["JudgeAdmission"]
-    results += ["Lists", "Matrix", "ModelRatings"]
-    results += ["Pipeline", "Pool", "Prices", "RankgateError", "RaterAgreement", "RatingAccuracy"]
-    results += ["Reconciliation", "ResolvedJudgments", "Reusability", "Scorecard"]
-    results += ["Settlement", "Sheets", "Snapshot", "Split", "StoredProject", "Sweep"]
-    results += ["TotalError", "UsageError", "Validation", "Verdict"]
-    verbs = [
-        "admit",
-        "advise",
-        "agree",
-        "audit",
-        "blindspots",
-        "check_engine",
-        "check_gold",
-        "collect",
-        "compare",
-        "compare_engines",
-        "convention",
-    ]
-    verbs += [
-        "conventions",
-        "convert",
-        "describe",
-        "draw_gold",
-        "evaluate",
-        "explain",
-        "from_arrays",
-        "fuse",
-        "gate",
-    ]
-    verbs += [
-        "holes",
-        "metric",
-        "plot",
-        "pool",
-        "rank_similarity",
-        "rate",
-        "rating_accuracy",
-        "read_qrels",
-        "read_run",
-        "reanchor",
-        "reconcile",
-    ]
-    verbs += [
-        "resolve",
-        "reusability",
-        "scorecard",
-        "self_check",
-        "settle",
-        "sheets",
-        "snapshot",
-        "split",
-        "stages",
-        "sweep",
-        "total_error",
-        "user_model",
-        "validate",
-    ]
+    results = ["Accumulator", "Advice", "Attribution", "BlindSpots", "Bridge", "Client"]
+    results += ["CollectedRatings", "Comparisons", "Convention", "Conventions", "Conversion"]
+    results += ["Descriptions", "EngineComparison", "Evaluation", "Explanation", "Finding"]
+    results += ["Fusion", "GateCheck", "GoldCheck", "History", "HoleAnalysis", "InputError"]
+    results += ["Judge", "JudgeAdmission", "Lists", "Matrix", "ModelRatings", "Pipeline", "Pool"]
+    results += ["Prices", "RankgateError", "RaterAgreement", "RatingAccuracy", "Reconciliation"]
+    results += ["Recorded", "ResolvedJudgments", "Reusability", "Scorecard", "Settlement", "Sheets"]
+    results += ["Snapshot", "Split", "StoredProject", "Sweep", "TotalError", "UsageError"]
+    results += ["Validation", "Verdict"]
+    verbs = ["admit", "advise", "agree", "annotate", "attribute", "audit", "blindspots"]
+    verbs += ["check_engine", "check_gold", "collect", "compare", "compare_engines", "convention"]
+    verbs += ["conventions", "convert", "describe", "draw_gold", "evaluate", "explain"]
+    verbs += ["from_arrays", "fuse", "gate", "history", "holes", "metric", "plot", "pool"]
+    verbs += ["rank_similarity", "rate", "rating_accuracy", "read_qrels", "read_run", "reanchor"]
+    verbs += ["reconcile", "record", "resolve", "reusability", "scorecard", "self_check", "settle"]
+    verbs += ["sheets", "snapshot", "split", "stages", "sweep", "total_error", "user_model"]
+    verbs += ["validate"]
     assert rankgate.__all__ == [*results, *verbs]
     assert all(getattr(rankgate, name) for name in rankgate.__all__)
 
