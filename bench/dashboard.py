@@ -19,6 +19,7 @@ import random
 import re
 import sys
 import tempfile
+import threading
 import time
 import zlib
 from collections.abc import Sequence
@@ -180,6 +181,8 @@ def measure(kind: str, how: argparse.Namespace) -> None:
         url, server = stack.enter_context(database(kind, folder))
         cookies, hashes = prepared(url, folder, how.people)
         process, address, _ = stack.enter_context(started(url, first=False))
+        # a pipe that nobody reads stops who writes logs
+        threading.Thread(target=process.stderr.read, daemon=True).start()
 
         async def all_of_them() -> None:
             begin = time.perf_counter() + how.first

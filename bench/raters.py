@@ -17,6 +17,7 @@ import random
 import re
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -224,6 +225,8 @@ def measure(kind: str, raters: int, how: argparse.Namespace) -> None:
         cookies = prepared(url, folder, raters, how.pairs)
         words = [] if how.workers is None else ["--workers", str(how.workers)]
         process, address, _ = stack.enter_context(started(url, *words, first=False))
+        # a pipe that nobody reads stops who writes logs
+        threading.Thread(target=process.stderr.read, daemon=True).start()
 
         def looked() -> tuple[float, float, float]:
             return cpu(process.pid), cpu(host) if host else 0.0, time.process_time()

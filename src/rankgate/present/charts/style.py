@@ -104,4 +104,4 @@ def swaps(scope: str) -> str:
         for light, dark in DARK.items()
         for part in ("fill", "stroke")
     )
-    return f"@media(prefers-color-scheme:dark){{{rules}}}"
+    return f"@media screen and (prefers-color-scheme:dark){{{rules}}}"
