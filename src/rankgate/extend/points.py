@@ -72,5 +72,7 @@ EXTENSION_POINTS = (
         "rankgate.off_policy_estimators",
         "rankgate.online.off_policy.estimator:Estimator",
     ),
+    ExtensionPoint("alert", "rankgate.alerts", "rankgate.records.alerts.kind:AlertKind"),
+    ExtensionPoint("scheduled job", "rankgate.jobs", "rankgate.records.schedule.kind:JobKind"),
 )
 """What plug-ins can add; those with a page are stable within a version."""
