@@ -14,6 +14,7 @@ from rankgate.cli.start.started_folder import detected
 COMMANDS = re.compile(r"^ {7}(rankgate .*)$", re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_five_commands_of_the_readme_end_with_a_pass(run, tmp_path, monkeypatch, kind):
     if kind == "online":

@@ -180,7 +180,7 @@ KINDS = {
             sample.judged_runs,
             (
                 (
-                    f"rankgate online simulate {_FILES} --searches 40000 -o events.parquet",
+                    f"rankgate online simulate {_FILES} --searches 10000 -o events.parquet",
                     "Simulate a log of clicks; yours comes from `rankgate online ingest`.",
                 ),
                 ("rankgate online doctor events.parquet", "Find faults of the log."),
