@@ -157,7 +157,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 def _partitions(spark: SparkSession, tables: Sequence[Rows]) -> int:
     """One partition for each core, and for much input one for `_BYTES` of it."""
-    cores = spark.sparkContext.defaultParallelism
+    cores = int(spark.sparkContext.defaultParallelism)
     sizes = (
         int(each.frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())  # noqa: SLF001 - no other way to ask
         for each in tables

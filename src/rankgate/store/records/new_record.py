@@ -136,11 +136,13 @@ class NewRecord:
             InputError: these are not the values of a record.
         """
         try:
+            texts: dict[str, Any] = {name: _text(values[name]) for name in _TEXTS}
+            objects: dict[str, Any] = {name: {**values[name]} for name in _OBJECTS}
             found = cls(
                 result={**values["result"]},
                 evaluated_at=datetime.fromisoformat(values["evaluated_at"]),
-                **{name: _text(values[name]) for name in _TEXTS},
-                **{name: {**values[name]} for name in _OBJECTS},
+                **texts,
+                **objects,
                 verdict=None if values["verdict"] is None else _text(values["verdict"]),
                 values=tuple(Value(**each) for each in values["values"]),
                 per_query=per_query,
