@@ -15,6 +15,7 @@ GROUPS = 100
 """Groups of units that are left out, one after the other."""
 
 _BLOCK = 1 << 22  # numbers of a block of weights
+_LARGE = 1 << 24  # of those without a group: few blocks, as each one costs a pass over all rows
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def left_out(units: int, seed: int = 0) -> Iterator[Floats]:
     """
     groups = min(units, GROUPS)
     own = np.random.default_rng(seed).permutation(units) % max(1, groups)
-    step = max(1, _BLOCK // max(1, units))
+    step = max(1, _LARGE // max(1, units))
     for begin in range(0, groups, step):
         yield np.asarray(own[:, None] != np.arange(begin, min(begin + step, groups)), np.float64)
 
