@@ -63,7 +63,9 @@ if TYPE_CHECKING:
     from rankgate.gating.self_check import self_check
     from rankgate.gating.verdict import Verdict
     from rankgate.judging.admission.admission import JudgeAdmission
+    from rankgate.judging.admission.admission_plan import AdmissionPlan
     from rankgate.judging.admission.admit import admit
+    from rankgate.judging.admission.admit_plan import admit_plan
     from rankgate.judging.agreement.agree import agree
     from rankgate.judging.agreement.agreement import RaterAgreement
     from rankgate.judging.gold.check import check_gold
@@ -106,6 +108,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accumulator",
+    "AdmissionPlan",
     "Advice",
     "Attribution",
     "BlindSpots",
@@ -154,6 +157,7 @@ __all__ = [
     "Validation",
     "Verdict",
     "admit",
+    "admit_plan",
     "advise",
     "agree",
     "annotate",
@@ -205,6 +209,7 @@ __all__ = [
 
 _HOMES = {
     "Accumulator": "rankgate.evaluation.accumulate",
+    "AdmissionPlan": "rankgate.judging.admission.admission_plan",
     "Advice": "rankgate.advice.advice",
     "RaterAgreement": "rankgate.judging.agreement.agreement",
     "BlindSpots": "rankgate.blind_spots.blindspots",
@@ -251,6 +256,7 @@ _HOMES = {
     "Validation": "rankgate.files.validation",
     "Verdict": "rankgate.gating.verdict",
     "admit": "rankgate.judging.admission.admit",
+    "admit_plan": "rankgate.judging.admission.admit_plan",
     "advise": "rankgate.advice.advise",
     "agree": "rankgate.judging.agreement.agree",
     "Attribution": "rankgate.records.attribution",

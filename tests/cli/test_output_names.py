@@ -38,6 +38,7 @@ CALLS = {
     "collect": "sheet.csv",
     "resolve": "ratings.csv",
     "agree": "ratings.csv --resamples 2",
+    "admit-plan": "qrels.txt",
     "admit": f"qrels.txt {DATA} --resamples 2",
     "reusability": f"{DATA} third.run",
     "stages": "qrels.txt old.run new.run -m nDCG@10",

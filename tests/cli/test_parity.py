@@ -21,6 +21,7 @@ FUNCTIONS = {
     "sheet": "sheets",
     "rating-accuracy": "rating_accuracy",
     "total-error": "total_error",
+    "admit-plan": "admit_plan",
     "next": "settle",
 }
 """The Python functions that have another name than the command."""

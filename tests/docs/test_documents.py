@@ -45,8 +45,15 @@ def test_every_command_has_help_and_an_example_in_the_readme(name):
 
 
 def test_the_public_names_are_these():
-    results = ["Accumulator", "Advice", "Attribution", "BlindSpots", "Bridge", "Client"]
-    results += ["CollectedRatings", "Comparisons", "Convention", "Conventions", "Conversion"]
+    results = ["Accumulator", "AdmissionPlan", "Advice", "Attribution", "BlindSpots", "Bridge"]
+    results += [
+        "Client",
+        "CollectedRatings",
+        "Comparisons",
+        "Convention",
+        "Conventions",
+        "Conversion",
+    ]
     results += ["Descriptions", "EngineComparison", "Evaluation", "Explanation", "Finding"]
     results += ["Fusion", "GateCheck", "GoldCheck", "History", "HoleAnalysis", "InputError"]
     results += ["Judge", "JudgeAdmission", "Lists", "Matrix", "ModelRatings", "Pipeline", "Pool"]
@@ -54,7 +61,16 @@ def test_the_public_names_are_these():
     results += ["Recorded", "ResolvedJudgments", "Reusability", "Scorecard", "Settlement", "Sheets"]
     results += ["Snapshot", "Split", "StoredProject", "Sweep", "TotalError", "UsageError"]
     results += ["Validation", "Verdict"]
-    verbs = ["admit", "advise", "agree", "annotate", "attribute", "audit", "blindspots"]
+    verbs = [
+        "admit",
+        "admit_plan",
+        "advise",
+        "agree",
+        "annotate",
+        "attribute",
+        "audit",
+        "blindspots",
+    ]
     verbs += ["check_engine", "check_gold", "collect", "compare", "compare_engines", "convention"]
     verbs += ["conventions", "convert", "describe", "draw_gold", "evaluate", "explain"]
     verbs += ["from_arrays", "fuse", "gate", "history", "holes", "metric", "plot", "pool"]

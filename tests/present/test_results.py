@@ -146,6 +146,7 @@ KINDS = (
     "agreement",
     "resolution",
     "admission",
+    "admission_plan",
     "gold_check",
     "validation",
     "description",
@@ -320,6 +321,7 @@ def made(folder, ratings):
         "agreement": lambda: rankgate.agree(ratings),
         "resolution": lambda: rankgate.resolve(ratings),
         "admission": lambda: rankgate.admit(QRELS, QRELS, [OLD, NEW]),
+        "admission_plan": lambda: rankgate.admit_plan(QRELS, QRELS),
         "gold_check": lambda: rankgate.check_gold(
             QRELS, pl.DataFrame([each for each in RATINGS if each["doc_id"] == "a"]), [OLD]
         ),

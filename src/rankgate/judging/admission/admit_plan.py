@@ -1,0 +1,251 @@
+"""Plan which pairs people judge so that a judge's agreement is known to a given width."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import polars as pl
+
+from rankgate.data import read_qrels
+from rankgate.data.scales import MOST_GRADES, on_scale, possible_grades, scale_of
+from rankgate.declare import Range
+from rankgate.errors import UsageError
+from rankgate.judging.admission.admission_plan import AdmissionPlan
+from rankgate.judging.admission.agreement_figures import FIGURES, AgreementFigure, influence
+from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE, judged_pairs
+from rankgate.judging.standing import PAIR
+from rankgate.present.codec import Named
+from rankgate.present.numbers import known
+from rankgate.stats.stratified import neyman_allocation, stratified_error
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.inputs import QrelsLike
+    from rankgate.data.qrels import Qrels, Scale
+
+    Floats = NDArray[np.float64]
+    Counts = NDArray[np.int64]
+
+Above = Annotated[float, Range(0, exclusive=True)]
+
+FEWEST = 10
+"""Pairs of the pilot that a stratum needs; with fewer its variance is the largest possible."""
+
+_QUANTILE = 1.959963984540054
+_GUESSES = np.linspace(0.0, 0.9, 10)  # shares of equal grades where there is no pilot
+
+
+@dataclass(frozen=True)
+class _Strata:
+    """The judge's pairs by its grade, and the pilot.
+
+    Attributes:
+        grades: (K,) that both can give.
+        places: (H,) which of them each stratum is.
+        sizes: (H,) pairs of the judge.
+        tallies: (K, H) people's grades in the pilot.
+    """
+
+    grades: Floats
+    places: Counts
+    sizes: Counts
+    tallies: Floats
+
+    @property
+    def pilot(self) -> Counts:
+        return np.asarray(self.tallies.sum(axis=0), np.int64)
+
+    def table(self, columns: Floats) -> Floats:
+        """(K, K) shares of pairs, from (K, H) shares of people's grades in each stratum."""
+        table = np.zeros((len(self.grades), len(self.grades)))
+        table[:, self.places] = columns * (self.sizes / self.sizes.sum())
+        return table
+
+
+def admit_plan(
+    judge: QrelsLike,
+    people: QrelsLike | None = None,
+    *,
+    width: Above = 0.05,
+    figure: AgreementFigure = "equal",
+    price: Above | None = None,
+    minutes: Above | None = None,
+    scale: str | None = None,
+    seed: int = 0,
+) -> AdmissionPlan:
+    """Plan which pairs people judge so that a judge's agreement is known to a given width.
+
+    The strata are the judge's grades, g. From N_g pairs n_g are drawn, so that the 95 % interval
+    of the figure for all pairs of the judge is at most ± width: 1.96² Σ W_g² S_g² (1/n_g − 1/N_g) ≤
+    width², with W_g = N_g / N and n_g in proportion to W_g S_g (Neyman 1934). S_g is the standard
+    deviation of what a pair adds to the figure: by the pilot, with one further pair divided among
+    all grades so that no stratum has none; or, with fewer than 10 pairs of it in the stratum, the
+    largest possible, half the range (Popoviciu 1935). For alpha that is by its derivatives, without
+    a pilot the largest over judges from 0 to 90 % equal grades.
+
+    The pilot counts: it is taken as drawn at random from each stratum, and only what is
+    missing is to be judged.
+
+    Args:
+        judge: its grades of all pairs.
+        people: grades of some of these pairs by people: a pilot, or an earlier sample.
+        width: The half-width of the interval.
+        figure: Whose interval: equal (share of equal grades), bias, or alpha (Krippendorff's,
+            ordinal).
+        price: The price of a pair that people judge.
+        minutes: The minutes that a pair takes.
+        scale: the grades that were possible, such as ``"graded"`` or ``"0..4"``.
+        seed: of the draw.
+
+    Raises:
+        InputError: data that cannot be read; no pair that both judged; a grade outside the scale.
+        UsageError: a judge without grades, or with more than ten different ones; a figure that is
+            undefined, as all grades are the same.
+
+    >>> judge = {f"q{i}": {"a": i % 2, "b": 1} for i in range(1000)}
+    >>> plan = admit_plan(judge, width=0.05)
+    >>> plan.strata["to_judge"].to_list(), round(plan.reached, 4)
+    ([81, 242], 0.0499)
+    """
+    theirs = read_qrels(judge)
+    ours = None if people is None else read_qrels(people)
+    graded_on = scale_of(scale) if scale else (ours or theirs).scale
+    pool = _pool(theirs, graded_on)
+    both = None if ours is None else judged_pairs(ours, theirs, graded_on)[0]
+    strata = _strata(pool, both, graded_on)
+    deviations = {each: _deviations(strata, each) for each in FIGURES}
+    if not np.isfinite(deviations[figure]).all():
+        problem = f"{figure} is undefined, as all grades are the same; choose another figure."
+        raise UsageError(problem, code="undefined-value")
+    error = width / _QUANTILE
+    counts = neyman_allocation(strata.sizes, deviations[figure], error, strata.pilot)
+    table = _strata_table(strata, deviations[figure], counts)
+    sample = _drawn(pool, both, table, seed)
+    return AdmissionPlan(
+        judge=Named(theirs.name, theirs.sha256),
+        people=None if ours is None else Named(ours.name, ours.sha256),
+        figure=figure,
+        width=width,
+        reached=_QUANTILE * stratified_error(strata.sizes, deviations[figure], counts),
+        figures=_figures(strata, deviations, error, counts),
+        strata=table,
+        sample=sample,
+        cost=None if price is None else price * len(sample),
+        minutes=None if minutes is None else minutes * len(sample),
+        seed=seed,
+    )
+
+
+def _pool(judge: Qrels, scale: Scale | None) -> pl.DataFrame:
+    """The pairs that the judge gave a grade of the scale.
+
+    Raises:
+        UsageError: none, or more than ten different grades.
+    """
+    fits = on_scale(pl.col("grade"), scale) if scale else pl.col("grade") >= 0
+    pool = judge.table.filter((pl.col("grade") >= 0) & fits)
+    if pool.is_empty():
+        raise UsageError(f"{judge.name} has no grades to check.", code="nothing-judged")
+    kinds = pool["grade"].n_unique()
+    if kinds > MOST_GRADES:
+        problem = (
+            f"{judge.name} has {kinds} different grades, and each is a stratum; round them to "
+            f"{MOST_GRADES} or fewer."
+        )
+        raise UsageError(problem, code="out-of-range")
+    return pool.select(*PAIR, pl.col("grade").alias(JUDGE)).sort(PAIR)
+
+
+def _strata(pool: pl.DataFrame, both: pl.DataFrame | None, scale: Scale | None) -> _Strata:
+    own = pool[JUDGE].unique().sort().to_numpy()
+    pilot = np.empty((0, 2)) if both is None else both.select(PEOPLE, JUDGE).to_numpy()
+    possible = possible_grades(scale) if scale else ()
+    grades = np.unique(np.concatenate([own, pilot[:, 0], np.array(possible, np.float64)]))
+    tallies = np.zeros((len(grades), len(own)))
+    np.add.at(tallies, (np.searchsorted(grades, pilot[:, 0]), np.searchsorted(own, pilot[:, 1])), 1)
+    sizes = pool.group_by(JUDGE).len().sort(JUDGE)["len"].to_numpy().astype(np.int64)
+    return _Strata(grades, np.searchsorted(grades, own), sizes, tallies)
+
+
+def _deviations(strata: _Strata, figure: AgreementFigure) -> Floats:
+    """(H,) the standard deviation of what a pair adds to a figure, by stratum; see `admit_plan`."""
+    size, pilot = len(strata.grades), strata.pilot
+    smoothed = (strata.tallies + 1 / size) / (pilot + 1)
+    equal = np.zeros_like(smoothed)
+    equal[strata.places, np.arange(len(strata.places))] = 1.0
+    few = pilot < FEWEST
+    agreed = float((strata.tallies * equal).sum() / max(pilot.sum(), 1))
+    found = np.zeros(len(strata.places))
+    for guess in _GUESSES if few.all() else [agreed]:
+        assumed = guess * equal + (1 - guess) / size
+        columns = np.where(few, assumed, smoothed)
+        added = influence(figure, strata.table(columns), strata.grades)[:, strata.places]
+        mean = (columns * added).sum(axis=0)
+        by_pilot = np.sqrt((columns * (added - mean) ** 2).sum(axis=0))
+        found = np.maximum(found, np.where(few, np.ptp(added, axis=0) / 2, by_pilot))
+    return found
+
+
+def _strata_table(strata: _Strata, deviations: Floats, counts: Counts) -> pl.DataFrame:
+    grades = strata.grades[strata.places]
+    return pl.DataFrame(
+        {
+            "stratum": [f"judge {grade:g}" for grade in grades],
+            "grade": grades,
+            "pool": strata.sizes,
+            "pilot": strata.pilot,
+            "deviation": deviations,
+            "assumed": strata.pilot < FEWEST,
+            "pairs": counts,
+            "to_judge": counts - strata.pilot,
+            "inclusion": counts / strata.sizes,
+        },
+        schema=AdmissionPlan.SCHEMAS["strata"],
+    )
+
+
+def _figures(
+    strata: _Strata,
+    deviations: Mapping[AgreementFigure, Floats],
+    error: float,
+    planned: Counts,
+) -> pl.DataFrame:
+    enough = bool((strata.pilot >= np.minimum(strata.sizes, FEWEST)).all())
+    table = strata.table(strata.tallies / np.maximum(strata.pilot, 1))
+    rows = [
+        (
+            figure,
+            known(FIGURES[figure](table, strata.grades)) if enough else None,
+            _reached(strata, deviations[figure], strata.pilot) if enough else None,
+            _needed(strata, deviations[figure], error),
+            _reached(strata, deviations[figure], planned),
+        )
+        for figure in FIGURES
+    ]
+    return pl.DataFrame(rows, schema=AdmissionPlan.SCHEMAS["figures"], orient="row")
+
+
+def _needed(strata: _Strata, deviations: Floats, error: float) -> int | None:
+    if not np.isfinite(deviations).all():
+        return None
+    return int(neyman_allocation(strata.sizes, deviations, error).sum())
+
+
+def _reached(strata: _Strata, deviations: Floats, drawn: Counts) -> float | None:
+    return known(_QUANTILE * stratified_error(strata.sizes, deviations, drawn))
+
+
+def _drawn(
+    pool: pl.DataFrame, both: pl.DataFrame | None, strata: pl.DataFrame, seed: int
+) -> pl.DataFrame:
+    """As many pairs of each stratum as are missing, in random order."""
+    left = pool if both is None else pool.join(both, on=PAIR, how="anti", maintain_order="left")
+    order = np.random.default_rng(seed).permutation(len(left))
+    wanted = strata.select(pl.col("grade").alias(JUDGE), "stratum", "inclusion", "to_judge")
+    placed = left[order].join(wanted, on=JUDGE, how="left", maintain_order="left")
+    number = pl.int_range(pl.len()).over(JUDGE)
+    return placed.filter(number < pl.col("to_judge")).select(*PAIR, "stratum", "inclusion")

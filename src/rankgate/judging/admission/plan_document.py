@@ -1,0 +1,67 @@
+"""A plan of an admission: what people judge and what it costs, by stratum and by figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.present.document import Document, PlainRows, Table
+from rankgate.present.document import document as made
+from rankgate.present.figures import number
+from rankgate.present.grid import Grid, printable
+
+if TYPE_CHECKING:
+    from rankgate.judging.admission.admission_plan import AdmissionPlan
+
+_NAMES = {"equal": "equal grades", "bias": "bias", "alpha": "alpha, ordinal"}
+_LIMIT = (
+    "The interval is for the pairs that the judge graded, with each pair weighed by 1/inclusion. "
+    "That of admit is for other queries and weighs all pairs alike, so that it is wider where "
+    "pairs of a query resemble each other."
+)
+
+
+def document(result: AdmissionPlan) -> Document:
+    """What people judge and what it costs, then the strata and the figures; CSV is the sample."""
+    head = ("query", "document", "stratum", "inclusion")
+    return made(
+        summary(result),
+        Table("the judge's grades", _strata(result)),
+        Table(f"figures, and pairs for ±{result.width:g}", _figures(result)),
+        _LIMIT,
+        rows=PlainRows(head, list(result.sample.iter_rows())),
+    )
+
+
+def summary(result: AdmissionPlan) -> str:
+    """What people judge, what for, and what it costs."""
+    words = (
+        f"{printable(result.judge.name)}: {len(result.sample):,} pairs to judge by people; then "
+        f"{_NAMES[result.figure]} is known to ±{result.reached:.4f} (±{result.width:g} asked)"
+    )
+    if result.cost is not None:
+        words += f"; cost {result.cost:,.2f}"
+    if result.minutes is not None:
+        words += f"; {result.minutes / 60:,.1f} hours"
+    return words
+
+
+def _strata(result: AdmissionPlan) -> Grid:
+    rows = tuple(
+        (f"{row['grade']:g}", f"{row['pool']:,}", f"{row['pilot']:,}",
+         f"{row['deviation']:.3f}{' (worst case)' if row['assumed'] else ''}",
+         f"{row['pairs']:,}", f"{row['to_judge']:,}", number(row["inclusion"], 3))
+        for row in result.strata.iter_rows(named=True)
+    )  # fmt: skip
+    head = ("judge's grade", "pairs", "judged by\npeople", "standard deviation", "needed",
+            "to judge", "inclusion")  # fmt: skip
+    return Grid(head, rows)
+
+
+def _figures(result: AdmissionPlan) -> Grid:
+    rows = tuple(
+        (_NAMES[row["figure"]], number(row["value"], 3), number(row["half_width"], 3),
+         "" if row["pairs"] is None else f"{row['pairs']:,}", number(row["planned"], 3))
+        for row in result.figures.iter_rows(named=True)
+    )  # fmt: skip
+    head = ("figure", "by the pilot", "±", "pairs needed\nfor it", "± with this\nsample")
+    return Grid(head, rows)
