@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from rankgate.cli import rankgate as program
+from rankgate.cli.global_options import WITH_VALUE, global_first
 from rankgate.demo.build import build
 from support.programs import tool
 
@@ -79,7 +80,9 @@ def _commands(text):
 
 def _parsed(line):
     """Ask click whether these are the command's own arguments and options."""
-    words = shlex.split(line, comments=True)[1:]
+    words = global_first(shlex.split(line, comments=True)[1:])
+    while words[0].startswith("--"):  # an option of all commands
+        del words[: 1 + (words[0] in WITH_VALUE)]
     with click.Context(program, info_name="rankgate") as above:
         command, rest = program, words
         while isinstance(command, click.Group):
