@@ -80,6 +80,7 @@ def _commands(text):
 
 def _parsed(line):
     """Ask click whether these are the command's own arguments and options."""
+    line = re.split(r"\s>>?\s", line)[0]  # what is written to is no argument
     words = global_first(shlex.split(line, comments=True)[1:])
     while words[0].startswith("--"):  # an option of all commands
         del words[: 1 + (words[0] in WITH_VALUE)]
