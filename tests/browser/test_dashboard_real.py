@@ -1,4 +1,4 @@
-"""The dashboard on real data: 16 TREC-COVID runs as dated evaluations, and a store of metrics."""
+"""The dashboard on real data: TREC-COVID runs as dated evaluations, a store of metrics, Chorus."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -30,10 +31,11 @@ def real(tmp_path_factory, shared, chromium):  # noqa: ARG001 - nothing is made 
     with Store.create(path) as store:
         with store.write() as connection:
             users.add(connection, "ann", secrets.password_hash(PASSWORD), admin=True)
-            for name in ("covid", "engine"):
+            for name in ("covid", "engine", "chorus"):
                 projects.add(connection, name, title=name, scale=GRADED)
         covid(path, shared / "trec-covid-r1")
         engine(store, shared / "products" / "osqe" / "srw_metrics_sample_data.ndjson")
+        chorus(path, shared / "chorus-electronics" / "Broad_Query_Set_rated.csv")
         with served(store, per_minute=1_000_000) as address:
             yield address
 
@@ -49,6 +51,18 @@ def covid(path, place):
     names = {run.stem: run for run in runs[:2]}
     verdict = rankgate.gate(qrels, *runs[:2], record=False)
     rankgate.record(verdict, store=path, project="covid", at="2026-05-01", qrels=qrels, runs=names)
+
+
+def chorus(path, file):
+    """Real judgments of a shop's 135 queries; a ranking that finds more of them, week by week."""
+    qrels = rankgate.read_qrels(file)
+    judged = qrels.table.select("query_id", "doc_id", "grade")
+    for week in range(4):
+        noise = pl.Series(np.random.default_rng(week).normal(0, 4 - week, len(judged)))
+        run = judged.with_columns(score=pl.col("grade") + noise).drop("grade")
+        found = rankgate.evaluate(qrels, {"shop": run}, METRICS)
+        at = (BEGIN + timedelta(weeks=week)).isoformat()
+        rankgate.record(found, store=path, project="chorus", at=at, qrels=file)
 
 
 def engine(store, path):
@@ -94,6 +108,8 @@ def test_real_histories_are_read(real, chromium, axe):
         (f"covid/explain?query=1&metric=nDCG%4010&record={gate}", 390, False),
         ("engine", 1280, True), (f"engine/trends?metric={metric}", 1280, False),
         (f"engine/records/{engine_record}", 390, False), ("engine/queries", 390, True),
+        ("chorus", 390, False), ("chorus/trends?metric=nDCG%4010", 1280, True),
+        ("chorus/queries", 1280, False),
     ):  # fmt: skip
         chromium.open(f"{real}/projects/{at}", width=width, dark=dark)
         allowed = ("about:blank", "data:", real)
