@@ -102,6 +102,20 @@ def test_what_is_not_kept_is_unknown_unless_nothing_else_changed(tmp_path):
         assert found.answer == "unknown"
 
 
+def test_two_changes_that_only_one_run_shows_are_unknown(tmp_path):
+    _, judged, run = world(0)
+    fewer = {q: {d: s for d, s in docs.items() if d != "d1"} for q, docs in run.items()}
+    for day, ranked in ((1, run), (2, fewer)):
+        made = rankgate.evaluate(judged, {"app": ranked}, ["nDCG@10"])
+        rankgate.record(made, tmp_path, at=f"2026-03-0{day}", labels={"corpus": str(day)},
+                        revision=str(day), qrels=judged, runs={"app": ranked})  # fmt: skip
+    found = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
+    changed = dict(found.parts.select("cause", "changed").iter_rows())
+    assert {name for name, state in changed.items() if state == "unknown"} == {"corpus", "system"}
+    assert found.answer == "unknown"
+    assert len(found.notices) == 1
+
+
 def test_the_same_evaluation_has_no_cause(tmp_path):
     _, judged, run = world(0)
     for day in (1, 2):

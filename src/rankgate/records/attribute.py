@@ -14,7 +14,7 @@ from rankgate.evaluation.evaluate import evaluate
 from rankgate.present.frames import frame
 from rankgate.records.attribution import PARTS, Attribution
 from rankgate.records.places.place import place_at
-from rankgate.records.rescored import Inputs, differing, inputs_of, mixed
+from rankgate.records.rescored import OF_RUN, Inputs, differing, inputs_of, mixed
 
 if TYPE_CHECKING:
     from rankgate.records.places.place import Place
@@ -41,8 +41,8 @@ def attribute(
     ones, in all combinations, and its part is its mean effect over all orders (Shapley 1953):
     the parts add up to the difference. Grades of common pairs are the judge's where the labels
     ``judge`` differ, else the judgments'. Where runs share no documents, the ids changed; where
-    the labels ``corpus`` differ and the revision does not, the corpus did. What is not kept or
-    cannot be told is unknown.
+    the labels ``corpus`` differ and the revision does not, the corpus did; where both differ, one
+    run shows the sum of both only. What is not kept or cannot be told is unknown.
 
     Args:
         old: a record: its number, the first letters of its hash, or its date.
@@ -138,6 +138,10 @@ def _shapley(
     inputs: tuple[Inputs, Inputs], causes: tuple[str, ...], metric: str
 ) -> Mapping[str, float]:
     """The mean effect of each cause over all orders in which they may come."""
+    of_run = [cause for cause in causes if cause in OF_RUN]
+    if len(of_run) > 1:
+        problem = f"the rankings show {' and '.join(of_run)} only together."
+        raise UsageError(problem, code="not-comparable")
     values: dict[frozenset[str], float] = {}
     for size in range(len(causes) + 1):
         for names in combinations(causes, size):

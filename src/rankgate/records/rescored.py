@@ -25,6 +25,10 @@ JUDGE, CORPUS = "judge", "corpus"
 """Labels that say who judged, and what was searched."""
 
 
+OF_RUN = frozenset({"system", "ids", "corpus"})
+"""Causes that rankings show."""
+
+
 @dataclass(frozen=True)
 class Inputs:
     """What an evaluation was made of.
@@ -68,11 +72,15 @@ def _of_runs(old: Inputs, new: Inputs) -> Mapping[str, str]:
         shared = len(first & second) / max(1, min(len(first), len(second)))
         if shared < _SHARED:
             return {"ids": f"the runs share {shared:.0%} of their documents"}
-    mine, theirs = old.point.labels, new.point.labels
-    if mine.get(CORPUS) != theirs.get(CORPUS) and old.point.revision == new.point.revision:
-        return {"corpus": f"{mine.get(CORPUS, '')} and {theirs.get(CORPUS, '')}, same revision"}
-    words = [each.point.revision[:10] or each.run_sha256[:10] or "a run" for each in (old, new)]
-    found = {"system": f"{words[0]} and {words[1]}"}
+    mine, theirs = old.point.labels.get(CORPUS), new.point.labels.get(CORPUS)
+    found = {}
+    if mine != theirs:
+        found["corpus"] = f"{mine or ''} and {theirs or ''}"
+    if mine == theirs or old.point.revision != new.point.revision:
+        words = [e.point.revision[:10] or e.run_sha256[:10] or "a run" for e in (old, new)]
+        found["system"] = f"{words[0]} and {words[1]}"
+    elif found:
+        found["corpus"] += ", same revision"
     if None in (old.run, new.run) and (new.point.value or 0) < _LOST * (old.point.value or 0):
         found["ids"] = "most of the value is lost, and the runs are not kept"
     return found
@@ -114,7 +122,7 @@ def mixed(old: Inputs, new: Inputs, chosen: frozenset[str]) -> tuple[Run, Qrels,
     Raises:
         UsageError: one that is needed is not kept.
     """
-    side = new if chosen & {"system", "ids", "corpus"} else old
+    side = new if chosen & OF_RUN else old
     if side.run is None:
         raise _lost("run", side)
     rules = (new if "convention" in chosen else old).point
