@@ -23,18 +23,13 @@ def document(result: History) -> Document:
     found = [*map(_change, result.changes.iter_rows(named=True)),
              *map(_break, result.breaks.iter_rows(named=True))]  # fmt: skip
     entries = tuple(Entry(label, lines) for _, label, lines in sorted(found))
-    noted = tuple(
-        (row["at"][:16].replace("T", " "), row["kind"], printable(row["text"]),
-         _short(row["revision"]))
-        for row in result.annotations.iter_rows(named=True)
-    )  # fmt: skip
+    noted = tuple(map(_annotation, result.annotations.iter_rows(named=True)))
     blocks: list[Any] = [Table("", _latest(result))]
     if len(table) > len(result.systems):
         blocks.append(Chart("rankgate.records.charts.history:draw", result))
     blocks.append(Entries(entries, "Changes and breaks") if entries else "")
     if noted:
-        grid = Grid(("at (UTC)", "kind", "what", "revision"), noted, frozenset({0, 1, 2, 3}))
-        blocks.append(Table("Annotations", grid))
+        blocks.append(Entries(noted, "Annotations"))
     many = f"the last {_SHOWN} of {len(table)}" if len(table) > _SHOWN else ""
     blocks.append(Table(f"Evaluations{f', {many}' if many else ''}", _rows(result)))
     changes, breaks = len(result.changes), len(result.breaks)
@@ -77,13 +72,13 @@ def _rows(result: History) -> Grid:
     rows = tuple(
         (
             row["at"][:16].replace("T", " "), printable(row["system"]), f"{row['value']:.4f}",
-            _interval(row), _short(row["revision"]), row["verdict"] or "",
-            marks.get((row["system"], row["record"]), ""),
+            _interval(row), _short(row["revision"]),
+            ", ".join(filter(None, (row["verdict"], marks.get((row["system"], row["record"]))))),
         )
         for row in shown.iter_rows(named=True)
     )  # fmt: skip
-    head = ("at (UTC)", "system", "value", "95% interval", "revision", "verdict", "what")
-    return Grid(head, rows, frozenset({0, 1, 4, 5, 6}))
+    head = ("at (UTC)", "system", "value", "95% interval", "revision", "what")
+    return Grid(head, rows, frozenset({0, 1, 4, 5}))
 
 
 def _interval(row: dict[str, Any]) -> str:
@@ -115,6 +110,12 @@ def _break(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
             f"{row['judgments']:+.4f} the {what}{queries}, {row['rest']:+.4f}{ends} the system"
         )
     return row["at"], f"{row['at'][:10]} break", tuple(lines)
+
+
+def _annotation(row: dict[str, Any]) -> Entry:
+    revision = f" {_short(row['revision'])}" if row["revision"] else ""
+    text = f"{row['kind']}{revision}: {printable(row['text'])}"
+    return Entry(row["at"][:16].replace("T", " "), (text,))
 
 
 _TINY = 1e-12

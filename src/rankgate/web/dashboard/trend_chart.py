@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING
 from rankgate.present.charts.style import DIM, GREY, INK, LINE, RED, colour
 from rankgate.present.pages.bars import marks
 from rankgate.present.pages.parts import safe
+from rankgate.web.dashboard.label_rows import placed
 
 if TYPE_CHECKING:
     from rankgate.records.history import History
 
 WIDE, HIGH = 1000, 340
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 44, 34
+"""Of the drawing; more than two rows of words make it higher."""
+
+_LEFT, _RIGHT, _BOTTOM = 64, 16, 34
+_ROW = 16
 _DATES = 6
 _LONGEST = 26
 """Characters of a mark's words in the drawing; the table below has all."""
@@ -105,11 +109,15 @@ def _moments(history: History, *, many: bool) -> list[Mark]:
     return list(dict.fromkeys(found))
 
 
+def _short(words: str) -> str:
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
+
+
 class _Drawing:
     """The scales of a drawing, and its parts from back to front."""
 
     def __init__(self, dots: Sequence[Dot], moments: Sequence[Mark]) -> None:
-        self.dots, self.moments = dots, moments
+        self.dots = dots
         times = [each.at for each in dots]
         ends = [end for d in dots for end in (d.value, d.low, d.high) if end is not None]
         self.first, self.last = min(times), max(times)
@@ -120,6 +128,11 @@ class _Drawing:
         low = max(0.0, low - room) if low >= 0 else low - room
         high = min(1.0, high + room) if high <= 1 else high + room
         self.ticks = marks(low, high)
+        self.shown = [each for each in moments if self.first <= each.at <= self.last]
+        self.labels = placed([(self.x(m.at), _short(m.words)) for m in self.shown], WIDE)
+        rows = max((each.row + 1 for each in self.labels), default=1)
+        self.top = 12 + _ROW * rows
+        self.high = HIGH + _ROW * max(0, rows - 2)
 
     def x(self, at: datetime) -> float:
         """Where a moment is, across."""
@@ -129,13 +142,13 @@ class _Drawing:
     def y(self, value: float) -> float:
         """Where a value is, down."""
         low, high = self.ticks[0], self.ticks[-1]
-        return HIGH - _BOTTOM - (HIGH - _TOP - _BOTTOM) * (value - low) / (high - low)
+        return self.high - _BOTTOM - (self.high - self.top - _BOTTOM) * (value - low) / (high - low)
 
     def parts(self, title: str) -> Iterator[str]:
         """The SVG in pieces."""
         yield (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" '
-            f'width="{WIDE}" height="{HIGH}" role="group" aria-label="{safe(title)}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {self.high}" '
+            f'width="{WIDE}" height="{self.high}" role="group" aria-label="{safe(title)}" '
             'font-family="sans-serif" font-size="12">'
         )
         yield from self._axes()
@@ -159,7 +172,7 @@ class _Drawing:
             at = self.first + span * i / (_DATES - 1)
             anchor = "start" if i == 0 else "end" if i == _DATES - 1 else "middle"
             yield (
-                f'<text x="{self.x(at):.1f}" y="{HIGH - 12}" text-anchor="{anchor}" '
+                f'<text x="{self.x(at):.1f}" y="{self.high - 12}" text-anchor="{anchor}" '
                 f'fill="{DIM}">{at.strftime(form)}</text>'
             )
 
@@ -186,21 +199,20 @@ class _Drawing:
             yield f'<path fill="{run[0].colour}" fill-opacity=".15" d="M{there}L{back}Z"/>'
 
     def _marks(self) -> Iterator[str]:
-        """Breaks, changes and annotations, with words in two rows."""
-        shown = [each for each in self.moments if self.first <= each.at <= self.last]
-        for i, each in enumerate(sorted(shown, key=lambda mark: mark.at)):
-            x = self.x(each.at)
+        """Breaks, changes and annotations, each with a line up to its words."""
+        for each, label in zip(self.shown, self.labels, strict=True):
+            x, y = self.x(each.at), self.top - 14 - _ROW * label.row
             shade = RED if each.kind == "change" else GREY
             dash = "" if each.kind == "change" else ' stroke-dasharray="4 3"'
+            top = (y if label.free else self.top - 14) + 4
             yield (
                 f'<path stroke="{shade}"{dash} fill="none" '
-                f'd="M{x:.1f} {_TOP - 6}V{HIGH - _BOTTOM}"/>'
+                f'd="M{x:.1f} {top}V{self.high - _BOTTOM}">'
+                f"<title>{safe(each.words)}</title></path>"
             )
-            words = each.words if len(each.words) <= _LONGEST else f"{each.words[:_LONGEST]}…"
-            anchor = "end" if x > WIDE * 0.8 else "start"
             yield (
-                f'<text x="{x:.1f}" y="{14 + 16 * (i % 2)}" text-anchor="{anchor}" '
-                f'fill="{INK}">{safe(words)}<title>{safe(each.words)}</title></text>'
+                f'<text x="{x:.1f}" y="{y}" text-anchor="{label.anchor}" '
+                f'fill="{INK}">{safe(_short(each.words))}<title>{safe(each.words)}</title></text>'
             )
 
     def _lines(self) -> Iterator[str]:

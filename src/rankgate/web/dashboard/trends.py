@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present.document import Chart, Document, PlainRows, Table
+from rankgate.present.document import Chart, Document, Entries, PlainRows, Table
 from rankgate.present.pages.page import content
 from rankgate.records.bridge import parts_of
 from rankgate.records.follow import history_of
@@ -168,7 +168,9 @@ def _drawn(asked: Asked, history: History) -> tuple[str, str]:
 def _shown(block: Block) -> bool:
     """Whether the page has a part as its own: the drawing, and tables with links."""
     own = ("Evaluations", "Annotations")
-    return isinstance(block, Chart) or (isinstance(block, Table) and block.heading.startswith(own))
+    return isinstance(block, Chart) or (
+        isinstance(block, Entries | Table) and block.heading.startswith(own)
+    )
 
 
 def _place(asked: Asked, sha256: str) -> str:
