@@ -320,7 +320,7 @@ def made(folder, ratings):
         "reusability": lambda: rankgate.reusability(QRELS, [OLD, NEW]),
         "agreement": lambda: rankgate.agree(ratings),
         "resolution": lambda: rankgate.resolve(ratings),
-        "admission": lambda: rankgate.admit(QRELS, QRELS, [OLD, NEW]),
+        "admission": lambda: rankgate.admit(QRELS, QRELS, [OLD, NEW], repeated=[QRELS, QRELS]),
         "admission_plan": lambda: rankgate.admit_plan(QRELS, QRELS),
         "gold_check": lambda: rankgate.check_gold(
             QRELS, pl.DataFrame([each for each in RATINGS if each["doc_id"] == "a"]), [OLD]

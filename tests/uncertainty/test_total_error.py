@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankgate import compare, total_error
-from rankgate.uncertainty.repeated import Repeated
+from rankgate.data.repeated import Repeated
 from rankgate.uncertainty.total import TotalError
 from support.wording import raises
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from rankgate.comparison.inference import Share  # noqa: TC001 - options are made of it
 from rankgate.comparison.values import values_of
+from rankgate.data.repeated import Repeated
 from rankgate.declare import Range
 from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import Scorer
@@ -17,7 +18,6 @@ from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.frames import frame
 from rankgate.stats.facets import facets as components
 from rankgate.stats.interval import t_interval
-from rankgate.uncertainty.repeated import Repeated
 from rankgate.uncertainty.total import METRICS, NEXT, SOURCES, TotalError
 from rankgate.unjudged.drawn_values import drawn_values
 

@@ -14,6 +14,7 @@ from rankgate.judging.admission.demands import Answer, Demand, Demands
 from rankgate.judging.admission.judged_pairs import AnsweredShare
 from rankgate.judging.admission.lineage import FAMILIES
 from rankgate.judging.admission.order import SYSTEMS, SystemOrder
+from rankgate.judging.admission.repeated_grades import COMPONENTS
 from rankgate.present.codec import Named
 from rankgate.present.result import Notice, Result
 from rankgate.stats.agreement.intervals import Agreement
@@ -41,6 +42,8 @@ class JudgeAdmission(Result):
         attacks: ``attack``, ``pairs``, ``queries``, ``raised`` (share of pairs, with ``low`` and
             ``high``), ``lowered``, ``shift`` (mean); empty without ratings under attack.
         families: the columns of `lineage.FAMILIES`; empty without a lineage.
+        components: ``source``, ``levels``, ``variance``, ``share`` of the variance of a grade
+            of the judge by what was repeated; empty without repetitions.
     """
 
     kind: ClassVar[str] = "admission"
@@ -52,6 +55,7 @@ class JudgeAdmission(Result):
         "systems": SYSTEMS,
         "attacks": ATTACKS,
         "families": FAMILIES,
+        "components": COMPONENTS,
     }
 
     people: Named
@@ -71,6 +75,7 @@ class JudgeAdmission(Result):
     cautions: tuple[str, ...] = ()
     attacks: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ATTACKS))
     families: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FAMILIES))
+    components: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COMPONENTS))
 
     @property
     def verdict(self) -> Answer:

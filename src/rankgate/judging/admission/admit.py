@@ -17,6 +17,7 @@ from rankgate.judging.admission.demands import AGREEMENT, Demands, demanded, imp
 from rankgate.judging.admission.judged_pairs import judged_pairs, ratings_of
 from rankgate.judging.admission.lineage import FAMILIES, Lineage, family_bias
 from rankgate.judging.admission.order import systems_of
+from rankgate.judging.admission.repeated_grades import grade_components
 from rankgate.judging.agreement.figures import agreements
 from rankgate.judging.agreement.grade_alarms import stray
 from rankgate.judging.agreement.rated_pairs import rated_pairs
@@ -50,6 +51,7 @@ def admit(
     asked: PoolLike | None = None,
     attacked: Sequence[RatingsLike] = (),
     lineage: Lineage | Mapping[str, Sequence[str]] | str | Path | None = None,
+    repeated: Sequence[RatingsLike] = (),
     scale: str | None = None,
     resamples: int = 2000,
     seed: int = 0,
@@ -75,6 +77,8 @@ def admit(
         lineage: which model family the judge, the systems and the writer of the queries come from:
             a TOML file with [families], or {family: [members]}; members are judge, queries and
             names of runs.
+        repeated: the judge's grades by what was varied, as ``model:A,prompt:1=FILE``; every level
+            goes with every level of the others. Shows what each adds to the variance of grades.
         scale: the grades that were possible, such as ``"graded"`` or ``"0..4"``; a grade of the
             judge outside of it is not an answer.
         resamples: replicates of the intervals of agreement.
@@ -84,7 +88,7 @@ def admit(
     Raises:
         InputError: data that cannot be read; no pair that both judged; a lineage that contradicts
             itself, or lacks a system.
-        UsageError: unknown names.
+        UsageError: unknown names; repetitions that are not crossed.
 
     >>> people = {f"q{i}": {"a": i % 3, "b": i % 2} for i in range(60)}
     >>> admit(people, people).verdict
@@ -123,6 +127,7 @@ def admit(
         cautions=(*(each.what for each in stray(found)), *cautions),
         attacks=attacks,
         families=families,
+        components=grade_components(repeated),
     )
 
 

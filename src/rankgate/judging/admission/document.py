@@ -67,6 +67,7 @@ def grids(result: JudgeAdmission) -> list[tuple[str, Grid]]:
         ("systems by these pairs alone", _systems(result)),
         ("the order of systems", _orders(result)),
         ("systems of the judge's family", _families(result)),
+        ("variance of the judge's grades", _components(result)),
         ("documents changed in ways that must not change their grade", _attacks(result)),
     ]
     return [(heading, grid) for heading, grid in tables if grid.rows]
@@ -165,6 +166,14 @@ def _families(result: JudgeAdmission) -> Grid:
     head = ("metric", "family", "systems", "others", "queries", "advantage", "95% interval",
             f"queries to\nfind {result.asked.family:g}")  # fmt: skip
     return Grid(head, rows, frozenset({0, 1}))
+
+
+def _components(result: JudgeAdmission) -> Grid:
+    rows = tuple(
+        (row["source"], whole(row["levels"]), number(row["variance"], 4), f"{row['share']:.1%}")
+        for row in result.components.iter_rows(named=True)
+    )
+    return Grid(("source", "levels", "variance", "share"), rows)
 
 
 def _attacks(result: JudgeAdmission) -> Grid:

@@ -24,7 +24,7 @@ from rankgate.present.write import FORMS
 )
 @options.convention
 @options.scale
-@options_of(admit, "asked", "attacked FILE", "lineage FILE")
+@options_of(admit, "asked", "attacked FILE", "lineage FILE", "repeated FACET:LEVEL,...=FILE")
 @collected("demands", Demands)
 @options.resamples
 @options.seed
@@ -52,6 +52,7 @@ def command(
     rankgate admit people.txt llm.txt a.run b.run c.run -m nDCG@10 --tau 0.9
     rankgate admit people.txt llm.txt --attacked keywords.jsonl --attacked instruction.jsonl
     rankgate admit people.txt llm.txt a.run b.run c.run --lineage families.toml
+    rankgate admit people.txt llm.txt --repeated prompt:1=one.txt --repeated prompt:2=two.txt
     rankgate admit people.txt llm.txt --format json -o admission.json
     """
     with Progress(len(runs) + 1) as progress:

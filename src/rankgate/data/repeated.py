@@ -27,7 +27,7 @@ class Repeated:
     qrels: Mapping[tuple[str, ...], Any]
 
     @classmethod
-    def of(cls, given: Any) -> Repeated:  # noqa: ANN401 - what read_qrels takes, or several
+    def of(cls, given: Any) -> Repeated:
         """From one set of judgments, several, or several by label, as in judge:A,prompt:1.
 
         Raises:
@@ -75,7 +75,7 @@ def _is_label(word: object) -> bool:
     return isinstance(word, str) and ":" in word
 
 
-def _of_word(given: Any, number: int) -> tuple[dict[str, str], Any]:  # noqa: ANN401 - as above
+def _of_word(given: Any, number: int) -> tuple[dict[str, str], Any]:
     """``judge:A,prompt:1=FILE``, or what read_qrels takes."""
     if isinstance(given, str) and not Path(given).exists():
         label, equals, place = given.partition("=")
