@@ -52,6 +52,8 @@ def pages(dashboard):
         "query": f"{SHOP}/query?query=q03&record={gate}",
         "explain": f"{SHOP}/explain?query=q03&metric=nDCG%4010&record={gate}",
         "comments": f"{SHOP}/comments",
+        "alerts": f"{SHOP}/alerts",
+        "schedule": f"{SHOP}/schedule",
     }
 
 
@@ -68,7 +70,7 @@ def reader(chromium, dashboard):
 
 
 NAMES = ("projects", "overview", "trends", "trend", "records", "gate", "comparison", "run", "table",
-         "values", "queries", "query", "explain", "comments")  # fmt: skip
+         "values", "queries", "query", "explain", "comments", "alerts", "schedule")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

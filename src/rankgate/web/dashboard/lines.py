@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
+
+from rankgate.web.dashboard.levels import Level, level
+
+if TYPE_CHECKING:
+    from rankgate.store.records.series import Point
 
 WIDE, HIGH = 160, 36
 """Of the drawing, in its own units."""
@@ -25,6 +31,8 @@ class Line:
         words: what the line shows, for those who do not see it.
         metric, system: of which series.
         better: whether higher values are better.
+        level: what the last value is compared with, instead of the one before it.
+        alert: whether an alert of it is open.
     """
 
     name: str
@@ -36,13 +44,31 @@ class Line:
     metric: str = ""
     system: str = ""
     better: bool = True
+    level: Level | None = None
+    alert: bool = False
 
     @property
     def change(self) -> float | None:
-        """From the value before to the last."""
-        if self.value is None or self.before is None:
-            return None
-        return self.value - self.before
+        """From the level before, or the value before, to the last."""
+        before = self.level.value if self.level else self.before
+        return None if self.value is None or before is None else self.value - before
+
+    @property
+    def verdict(self) -> str:
+        """``pass`` or ``fail`` for a gain or a loss beyond the interval, else empty."""
+        if self.level is None or not self.level.clear or not self.change:
+            return ""
+        return "pass" if (self.change > 0) == self.better else "fail"
+
+    @classmethod
+    def of_series(cls, name: str, points: Sequence[Point], *, alert: bool = False) -> Line:
+        """The line of a recorded series, compared with its level; the oldest point first."""
+        found = cls.of(name, [(each.evaluated_at, each.value) for each in points])
+        if not points:
+            return found
+        last = points[-1]
+        return replace(found, metric=last.metric, system=last.system, before=None,
+                       better=last.higher_is_better, level=level(points), alert=alert)  # fmt: skip
 
     @classmethod
     def of(cls, name: str, points: Sequence[tuple[datetime, float | None]]) -> Line:

@@ -17,8 +17,11 @@ from rankgate.web.fresh import Fresh
 from rankgate.web.pages import projects
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
+    from rankgate.store.records.alerts import Alert
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
     from rankgate.web.asked import Asked
@@ -42,7 +45,9 @@ def page(asked: Asked) -> Page:
     with asked.store.read() as connection:
         quality = _fresh.get(asked, lambda: _quality(connection, asked))
     plain = {name: each for name, each in quality.items() if name != "lines"}
-    trends = [{"name": e.name, "value": e.value, "change": e.change} for e in quality["lines"]]
+    trends = [{"name": e.name, "value": e.value, "change": e.change,
+               "against": e.level and e.level.value, "clear": bool(e.verdict), "alert": e.alert}
+              for e in quality["lines"]]  # fmt: skip
     data = {**found.data, "quality": plain | {"trends": trends}}
     extra = {"lines": quality["lines"], "kind_word": kind_word}
     return replace(found, template="overview.html", data=data, extra=extra)
@@ -72,7 +77,7 @@ def _quality(connection: Connection, asked: Asked) -> dict[str, Any]:
             {"at": e.at, "kind": e.kind, "text": e.text, "metric": e.metric} for e in events[::-1]
         ],
         "judgments": _judgments(connection, asked, latest),
-        "lines": _trends(connection, project),
+        "lines": _trends(connection, project, open_alerts),
     }  # fmt: skip
 
 
@@ -88,8 +93,8 @@ def _rules(asked: Asked, gate: Record) -> list[dict[str, Any]]:
     return [each.to_dict() for each in rules if hasattr(each, "to_dict")]
 
 
-def _trends(connection: Connection, project: int) -> list[Line]:
-    """The series with most evaluations, of those that are still evaluated, as small lines."""
+def _trends(connection: Connection, project: int, open_alerts: Sequence[Alert]) -> list[Line]:
+    """Small lines of the series that are still evaluated: open alerts, losses, gains, the rest."""
     latest = records.listed(connection, project, most=_POINTS)
     if not latest:
         return []
@@ -100,13 +105,14 @@ def _trends(connection: Connection, project: int) -> list[Line]:
     order = sorted(by_name.items(), key=lambda item: (-len(item[1]), item[0]))
     month = latest[0].evaluated_at - timedelta(days=30)
     moving = [item for item in order if len(item[1]) > 1 and item[1][-1].evaluated_at >= month]
-    return [_line(metric, system, some) for (metric, system), some in (moving or order)[:_LINES]]
-
-
-def _line(metric: str, system: str, points: list[Point]) -> Line:
-    found = Line.of(f"{metric} of {system}" if system else metric,
-                    [(each.evaluated_at, each.value) for each in points])  # fmt: skip
-    return replace(found, metric=metric, system=system, better=points[-1].higher_is_better)
+    alarmed = {(each.metric, each.system) for each in open_alerts}
+    lines = [
+        Line.of_series(f"{metric} of {system}" if system else metric, some,
+                       alert=not alarmed.isdisjoint({(metric, system), (metric, "")}))
+        for (metric, system), some in moving or order
+    ]  # fmt: skip
+    first = ("fail", "pass", "")
+    return sorted(lines, key=lambda each: (not each.alert, first.index(each.verdict)))[:_LINES]
 
 
 def _judgments(connection: Connection, asked: Asked, latest: list[Record]) -> dict[str, Any] | None:

@@ -66,11 +66,13 @@ def _series(connection: Connection, project: int) -> tuple[list[dict[str, Any]],
     lines, rows = [], []
     for name in series.names(connection, project):
         some = own.get((name.metric, name.system, name.slice), [])
-        line = Line.of(name.metric, [(each.evaluated_at, each.value) for each in some])
-        better = some[-1].higher_is_better if some else True
-        lines.append(replace(line, metric=name.metric, system=name.system, better=better))
-        rows.append(vars(name) | {"value": line.value, "change": line.change,
-                                  "higher_is_better": better})  # fmt: skip
+        line = Line.of_series(name.metric, some)
+        lines.append(line)
+        rows.append(vars(name) | {
+            "value": line.value, "change": line.change,
+            "against": line.level and line.level.value, "clear": bool(line.verdict),
+            "higher_is_better": line.better,
+        })  # fmt: skip
     return rows, lines
 
 

@@ -1,0 +1,62 @@
+"""What the last value of a series is compared with."""
+
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+import pytest
+
+from rankgate.web.dashboard.levels import level
+from rankgate.web.dashboard.lines import Line
+
+BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def series(*values, reach=0.05, old=0, better=True):
+    """Points a day apart; the first `old` have other judgments."""
+    return [
+        SimpleNamespace(
+            evaluated_at=BEGIN + timedelta(days=i), value=value, metric="RR", system="a",
+            low=None if reach is None else value - reach,
+            high=None if reach is None else value + reach, higher_is_better=better,
+            qrels_sha256="old" if i < old else "new", convention_hash="c", queries_sha256="q",
+        )
+        for i, value in enumerate(values)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("nights", [1, 3, 12])
+def test_a_fall_is_compared_with_the_level_before_it_for_as_long_as_it_lasts(nights):
+    found = level(series(*[0.5] * 5, *[0.3] * nights))
+    assert (found.value, found.count, found.clear) == (0.5, 5, True)
+    assert found.since == BEGIN + timedelta(days=5)
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        (series(0.5, 0.5, 0.5, 0.9, 0.5, 0.51), (0.5, 5, False)),
+        (series(0.50, 0.51, 0.49), (0.505, 2, False)),
+        (series(0.5, 0.5, 0.3, reach=None), (0.5, 2, False)),
+        (series(0.9, 0.9, 0.5, 0.5, old=2), (0.5, 1, False)),
+        (series(*[0.1] * 5, *[0.5 + i / 1000 for i in range(11)]), (0.1, 5, True)),
+    ],
+    ids=["outlier", "noise", "no interval", "break", "gain"],
+)
+def test_only_a_level_outside_the_interval_is_clear(points, expected):
+    found = level(points)
+    assert (pytest.approx(found.value), found.count, found.clear) == expected
+
+
+def test_without_a_comparable_evaluation_there_is_no_level():
+    assert level([]) is None
+    assert level(series(0.5)) is None
+    assert level(series(0.9, 0.5, old=1)) is None
+    assert Line.of_series("RR", series(0.9, 0.5, old=1)).change is None
+
+
+@pytest.mark.parametrize(("better", "verdict"), [(True, "fail"), (False, "pass")])
+def test_a_clear_change_has_the_colour_of_its_direction(better, verdict):
+    line = Line.of_series("RR", series(0.5, 0.5, 0.3, better=better))
+    assert line.change == pytest.approx(-0.2)
+    assert line.verdict == verdict
+    assert Line.of_series("RR", series(0.5, 0.5, 0.49, better=better)).verdict == ""
