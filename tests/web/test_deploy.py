@@ -49,6 +49,7 @@ def test_the_image_needs_no_named_registry_and_no_root():
 
 
 def test_every_file_that_the_image_copies_is_there_and_enough_to_build(tmp_path):
+    pytest.importorskip("hatchling")
     copied = [words for name, words in instructions() if name == "COPY" and "--from" not in words]
     for words in copied:
         *sources, target = words.split()

@@ -141,12 +141,16 @@ def _coverage(asked: Asked, record: Record) -> dict[str, float] | None:
     return {str(k): value for k, value in judged.items() if value is not None} or None
 
 
+_UNSEEN = dict.fromkeys(("verdict", "gated_at", "evaluated_at", "records", "alerts"))
+"""What raters do not see of a project."""
+
+
 def listed(asked: Asked) -> Page:
     """The projects of the user, each with its last verdict and its open alerts."""
     found = projects.listed(asked)
     with asked.store.read() as connection:
         rows = [
-            each | (_state(connection, each["id"]) if each["role"] != "rater" else {})
+            each | (_state(connection, each["id"]) if each["role"] != "rater" else _UNSEEN)
             for each in found.data["projects"]
         ]
     return replace(found, data={"projects": rows})
