@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import polars as pl
     from sqlalchemy import Connection
 
+    from rankgate.store.records.series import Point
+
 
 @dataclass(frozen=True)
 class Record:
@@ -221,8 +223,12 @@ def result(record: Record, blobs: Blobs) -> dict[str, Any]:
     return found
 
 
-def per_query(record: Record, blobs: Blobs) -> pl.DataFrame | None:
-    """A record's values per query: ``system``, ``query_id``, a column a metric; None without any.
+def per_query(record: Record | Point, blobs: Blobs) -> pl.DataFrame | None:
+    """Values per query: ``system``, ``query_id``, a column for each metric; None without any.
+
+    Args:
+        record: a record, or a point of one.
+        blobs: where they are.
 
     Raises:
         InputError: the blob is missing or damaged.

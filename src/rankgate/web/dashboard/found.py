@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rankgate.present.result import Result
     from rankgate.store.records.records import Record
+    from rankgate.store.records.series import Point
     from rankgate.web.asked import Asked
 
 _RESULTS: Latest[Result | None] = Latest(32)
@@ -79,8 +80,8 @@ class QueryValues:
 _VALUES: Latest[QueryValues] = Latest(64)
 
 
-def values_of(asked: Asked, record: Record) -> QueryValues | None:
-    """The values per query of a record; None where it has none."""
+def values_of(asked: Asked, record: Record | Point) -> QueryValues | None:
+    """The values per query of a record, or of a point's; None where it has none."""
     if record.per_query is None:
         return None
 

@@ -142,8 +142,7 @@ def _history(
     place = Stored(StoredProject(asked.store, asked.project.name, asked.project.id))
 
     def per_query(point: Point) -> pl.DataFrame | None:
-        with asked.store.read() as connection:
-            values = values_of(asked, records.get(connection, point.record))
+        values = values_of(asked, point)
         return None if values is None else values.table
 
     found = _HISTORIES.get(
