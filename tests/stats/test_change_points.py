@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from rankgate.stats.change_points import change_points
+from rankgate.stats.change_points import change_points, continued
 
 
 def engine(rng, days, queries=50):
@@ -73,3 +73,14 @@ def test_queries_without_a_value_are_left_out():
     (found,) = change_points(table)
     assert (found.place, found.queries) == (5, 50)
     assert change_points(np.full((10, 3), np.nan)) == ()
+
+
+@pytest.mark.parametrize("shape", [(30, 40), (30,)])
+@pytest.mark.parametrize("looked", [0, 1, 11, 29, 30])
+def test_a_longer_series_goes_on_from_what_was_found(shape, looked):
+    values = np.random.default_rng(5).normal(0.5, 0.05, shape)
+    values[10:] += 0.3
+    values[20:] -= 0.3
+    whole = change_points(values)
+    assert len(whole) == 2
+    assert continued(values, change_points(values[:looked]), looked) == whole

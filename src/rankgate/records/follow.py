@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, MutableMapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from functools import partial
@@ -19,7 +19,7 @@ from rankgate.records.bridge import Parts, parts_of
 from rankgate.records.history import ANNOTATIONS, BREAKS, CHANGES, SERIES, History
 from rankgate.records.moment import moment_of
 from rankgate.records.places.place import place_at
-from rankgate.stats.change_points import change_points
+from rankgate.stats.change_points import Change, change_points, continued
 
 if TYPE_CHECKING:
     from rankgate.records.places.place import Place
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 RATE = 0.001
 """False alarms for each evaluation of a series, at most."""
+
+Looked = tuple[tuple[str | float | None, ...], tuple[Change, ...]]
+"""What the evaluations of a stretch hold, and the changes among them."""
 
 _COMPARABLE = (("judgments", "qrels_sha256"), ("convention", "convention_hash"),
                ("queries", "queries_sha256"))  # fmt: skip
@@ -100,6 +103,7 @@ def history_of(
     name: str = "",
     rate: float = RATE,
     bridge: Callable[[Point, Point], Parts] | None = None,
+    looked: MutableMapping[Hashable, Looked] | None = None,
 ) -> History:
     """The history of points of one metric and slice.
 
@@ -110,6 +114,8 @@ def history_of(
         name: of the place.
         rate: as of `history`.
         bridge: gives the parts of a break between two points.
+        looked: what was found before, which is used and renewed: of a series that became longer
+            only the new evaluations are looked at.
     """
     rows: list[dict[str, Any]] = []
     breaks: list[dict[str, Any]] = []
@@ -121,7 +127,7 @@ def history_of(
             breaks.append(_break(before[-1], after[0], bridge))
         for number, segment in enumerate(segments):
             rows += [_row(each, number) for each in segment]
-            changes += _changes(segment, per_query, cache, rate)
+            changes += _changes(segment, per_query, cache, rate, looked)
     noted = [
         {"at": each.at.isoformat(), "kind": each.kind, "text": each.text,
          "revision": each.revision, "actor": each.actor}
@@ -184,11 +190,12 @@ def _changes(
     per_query: Callable[[Point], pl.DataFrame | None],
     cache: dict[str, pl.DataFrame | None],
     rate: float,
+    looked: MutableMapping[Hashable, Looked] | None,
 ) -> list[dict[str, Any]]:
     values = _matrix(segment, per_query, cache)
     sign = 1 if segment[0].higher_is_better else -1
     found = []
-    for each in change_points(values, rate=rate):
+    for each in _found(segment, values, rate, looked):
         first, seen = segment[each.place], segment[each.found]
         found.append({
             "system": first.system, "at": first.evaluated_at.isoformat(),
@@ -197,6 +204,26 @@ def _changes(
             "after": each.after, "delta": each.delta, "gain": sign * each.delta, "low": each.low,
             "high": each.high, "p_value": each.p_value, "queries": each.queries,
         })  # fmt: skip
+    return found
+
+
+def _found(
+    segment: Sequence[Point],
+    values: np.ndarray[Any, np.dtype[np.float64]],
+    rate: float,
+    looked: MutableMapping[Hashable, Looked] | None,
+) -> tuple[Change, ...]:
+    """The change-points of comparable points; those of an unchanged beginning are known."""
+    if looked is None:
+        return change_points(values, rate=rate)
+    first = segment[0]
+    contents = tuple(each.per_query if values.ndim == 2 else each.value for each in segment)
+    key = (first.metric, first.system, first.slice, rate, contents[0])
+    before, known = looked.get(key, ((), ()))
+    if contents[: len(before)] != before:
+        before, known = (), ()
+    found = continued(values, known, len(before), rate=rate)
+    looked[key] = contents, found
     return found
 
 

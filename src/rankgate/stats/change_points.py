@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -95,6 +97,32 @@ def change_points(
             place = now - window + 1
             found.append(Change(place, now, *change))
             begin = place
+    return tuple(found)
+
+
+def continued(
+    values: Floats, known: Sequence[Change], looked: int, *, rate: float = 0.001,
+    most_before: int = 30,
+) -> tuple[Change, ...]:  # fmt: skip
+    """The changes of a series that became longer, without looking at its old part again.
+
+    Args:
+        values: as of `change_points`, the old part and the new one.
+        known: what `change_points` found in the old part.
+        looked: evaluations of the old part.
+        rate: as of `change_points`.
+        most_before: as of `change_points`.
+    """
+    table = np.asarray(values, dtype=np.float64)
+    per_query = table.ndim == 2
+    rows = table if per_query else table[:, None]
+    found = list(known)
+    for now in range(looked, len(rows)):
+        begin = found[-1].place if found else 0
+        best = _look(rows[begin : now + 1], rate, most_before, per_query=per_query)
+        if best is not None:
+            window, change = best
+            found.append(Change(now - window + 1, now, *change))
     return tuple(found)
 
 

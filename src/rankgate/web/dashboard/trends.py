@@ -23,10 +23,13 @@ from rankgate.web.fresh import Fresh
 from rankgate.web.replies import Page, Sent, not_found
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     import polars as pl
     from sqlalchemy import Connection
 
     from rankgate.present.document import Block
+    from rankgate.records.follow import Looked
     from rankgate.records.history import History
     from rankgate.store.records.annotations import Annotation
     from rankgate.store.records.series import Point
@@ -37,6 +40,10 @@ _POINTS = 60
 
 _fresh: Fresh[tuple[list[dict[str, Any]], list[Line]]] = Fresh()
 _HISTORIES: Latest[History] = Latest(64)
+_MOST = 2_000
+"""Stretches of series whose change-points are kept."""
+
+_looked: dict[Hashable, Looked] = {}
 _PAGES: Latest[tuple[str, str]] = Latest(64)
 
 
@@ -145,10 +152,17 @@ def _history(
         values = values_of(asked, point)
         return None if values is None else values.table
 
+    if len(_looked) > _MOST:
+        _looked.clear()
     found = _HISTORIES.get(
         key,
         lambda: history_of(
-            points, events, per_query, name=asked.project.name, bridge=partial(parts_of, place)
+            points,
+            events,
+            per_query,
+            name=asked.project.name,
+            bridge=partial(parts_of, place),
+            looked=_looked,
         ),
     )
     return found, key
