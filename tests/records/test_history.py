@@ -8,7 +8,7 @@ from click.testing import CliRunner
 import rankgate
 from rankgate.cli import rankgate as program
 from rankgate.store.material import projects
-from rankgate.store.store import Store
+from support.stores import address_of
 from support.wording import raises
 
 QUERIES = [f"q{i:02}" for i in range(40)]
@@ -25,12 +25,12 @@ def evaluate(run, day, to, qrels=QRELS, metric="RR", convention="trec", **more):
 
 
 @pytest.fixture(params=["folder", "store"])
-def place(request, tmp_path):
+def place(request, tmp_path, new_file):
     """How a place is named when recording, and when reading."""
     if request.param == "folder":
         return {"to": tmp_path / "h"}, {"from_": tmp_path / "h"}
     url = f"{tmp_path}/s.db"
-    with Store.create(url) as made, made.write() as connection:
+    with new_file(url) as made, made.write() as connection:
         projects.add(connection, "shop")
     named = {"store": url, "project": "shop"}
     return named, named
@@ -140,12 +140,10 @@ def test_the_command(tmp_path, monkeypatch):
     assert (tmp_path / "h.svg").read_text().startswith("<svg")
 
 
-def test_postgresql_has_the_same_history(postgresql_server, tmp_path):
-    with postgresql_server.connect(autocommit=True) as connection:
-        connection.execute("CREATE DATABASE history")
-    url = postgresql_server.url("history")
-    try:
-        with Store.create(url, blobs=f"{tmp_path}/blobs") as made, made.write() as connection:
+def test_postgresql_has_the_same_history(new_database, tmp_path):
+    with new_database("history", f"{tmp_path}/blobs") as made:
+        url = address_of(made)
+        with made.write() as connection:
             projects.add(connection, "shop")
         places = {"store": url, "project": "shop"}, {"to": tmp_path / "h"}
         for to in places:
@@ -161,6 +159,3 @@ def test_postgresql_has_the_same_history(postgresql_server, tmp_path):
         parts = [rankgate.attribute("2026-03-06", "2026-03-07", **each).parts for each in
                  (places[0], {"from_": tmp_path / "h"})]  # fmt: skip
         assert parts[0].equals(parts[1])
-    finally:
-        with postgresql_server.connect(autocommit=True) as connection:
-            connection.execute("DROP DATABASE history WITH (FORCE)")

@@ -16,7 +16,6 @@ from rankgate.store.check import check
 from rankgate.store.kept import judgments, runs
 from rankgate.store.material import projects
 from rankgate.store.records import records, series
-from rankgate.store.store import Store
 from support.wording import raises
 
 QUERIES = [f"q{i}" for i in range(8)]
@@ -26,8 +25,8 @@ NEW = OLD | {"q0": {"a": 2.0}, "q1": {"a": 2.0}}
 
 
 @pytest.fixture
-def store(tmp_path):
-    with Store.create(f"{tmp_path}/s.db") as made:
+def store(tmp_path, new_file):
+    with new_file(tmp_path / "s.db") as made:
         with made.write() as connection:
             projects.add(connection, "shop")
         yield made

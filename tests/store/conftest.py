@@ -7,28 +7,11 @@ from rankgate.data.scales import scale_of
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.people import raters, users
 from rankgate.store.rating import batches
-from rankgate.store.store import Store
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request, tmp_path):
-    """The address of an empty database."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/judging.db"
-        return
-    server = request.getfixturevalue("postgresql_server")
-    name = "judging"
-    with server.connect(autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    yield server.url(name)
-    with server.connect(autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
-def store(url, tmp_path):
-    with Store.create(url, blobs=f"{tmp_path}/blobs") as made:
-        yield made
+def store(new_store):
+    return new_store
 
 
 PAIRS = pl.DataFrame(

@@ -62,18 +62,13 @@ def test_a_backup_restores_whole_in_both_databases(filled, tmp_path, request):
     for one, two in zip(before, after, strict=True):
         assert one.equals(two) if isinstance(one, pl.DataFrame) else one == two
     server = request.getfixturevalue("postgresql_server")
-    with server.connect(autocommit=True) as connection:
-        connection.execute("CREATE DATABASE restored")
-    try:
-        restore(tmp_path / "a.zip", server.url("restored"), f"{tmp_path}/more")
-        with Store.open(server.url("restored")) as other:
+    with server.database("restored") as url:
+        restore(tmp_path / "a.zip", url, f"{tmp_path}/more")
+        with Store.open(url) as other:
             assert state(other)[0].equals(before[0])
             with other.write() as connection:
                 ratings.rate(connection, 3, 1, rating_id="r3", grade=1.0)
                 users.add(connection, "new")
-    finally:
-        with server.connect(autocommit=True) as connection:
-            connection.execute("DROP DATABASE restored WITH (FORCE)")
 
 
 def test_a_backup_while_others_write(filled, tmp_path):
@@ -194,10 +189,8 @@ def test_a_restored_backup_equals_the_original_by_the_hash_of_every_table(
     assert made.hashes == original
     assert original["ratings"].rows == 2
     other = request.getfixturevalue("postgresql_server")
-    with other.connect(autocommit=True) as connection:
-        connection.execute("CREATE DATABASE restored")
-    try:
-        for place in (f"{tmp_path}/restored.db", other.url("restored")):
+    with other.database("restored") as url:
+        for place in (f"{tmp_path}/restored.db", url):
             restore(tmp_path / "a.zip", place, f"{tmp_path}/{len(place)}")
             with Store.open(place) as restored:
                 assert hashes(restored) == original
@@ -207,9 +200,6 @@ def test_a_restored_backup_equals_the_original_by_the_hash_of_every_table(
                     name for name, each in hashes(restored).items() if each != original[name]
                 }
                 assert changed == {"users"}
-    finally:
-        with other.connect(autocommit=True) as connection:
-            connection.execute("DROP DATABASE restored WITH (FORCE)")
 
 
 def test_a_backup_whose_rows_were_changed_is_not_restored(filled, tmp_path):

@@ -13,6 +13,7 @@ from rankgate.store.check import check, clean, unused
 from rankgate.store.kept import blobs, runs
 from rankgate.store.people import raters
 from rankgate.store.rating import batches, next_task, preferences, ratings, task_numbers, tasks
+from support.stores import address_of
 
 from .conftest import Shop
 
@@ -75,8 +76,8 @@ def test_blobs_that_nothing_refers_to_are_deleted(shop):
         assert len(runs.read(connection, store.blobs, shop.project, "kept").table) == 1
 
 
-def test_the_command_cleans(run, shop, url, monkeypatch):
-    monkeypatch.setenv("RANKGATE_STORE", url)
+def test_the_command_cleans(run, shop, monkeypatch):
+    monkeypatch.setenv("RANKGATE_STORE", address_of(shop.store))
     orphan = shop.store.blobs.put(b"nothing")
     path = next(shop.store.blobs.folder.glob(f"??/{orphan}"))
     os.utime(path, (0, 0))

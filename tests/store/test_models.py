@@ -28,6 +28,7 @@ from rankgate.store.people import raters
 from rankgate.store.rating import batches, ratings, task_numbers, tasks
 from rankgate.store.stored_project import StoredProject
 from support.model_server import model_server
+from support.stores import address_of
 from support.wording import raises
 
 KEY = "sk-very/secret+0123456789"
@@ -189,10 +190,11 @@ def test_a_failing_endpoint_ends_the_job_and_says_why(stored, server):
     assert rate_batch(stored, "first", judge(server)).run().graded == DOCS
 
 
-def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, server, url):
+def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, server):
     server.delay = 0.05
     here = Path(__file__)
-    words = [sys.executable, str(here.with_name("model_writer.py")), url, f"{server.url}/v1"]
+    writer = str(here.with_name("model_writer.py"))
+    words = [sys.executable, writer, address_of(stored.store), f"{server.url}/v1"]
     environment = {**os.environ, "PYTHONPATH": str(here.parents[2] / "src")}
     with stored.store.write() as connection:  # the template that comes with rankgate
         grades = [projects.Grade(float(i)) for i in range(4)]

@@ -13,6 +13,7 @@ from rankgate.store.people import audit
 from rankgate.store.rating import ratings
 from rankgate.store.store import Store
 from rankgate.store.tables import METADATA
+from support.stores import address_of
 from support.wording import raises
 
 
@@ -57,7 +58,8 @@ def test_facts_stay(shop, table, change):
     assert caught.value.code == "store-refused"
 
 
-def test_other_versions_are_refused(store, url):
+def test_other_versions_are_refused(store):
+    url = address_of(store)
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     with raises("newer-store"):

@@ -31,6 +31,17 @@ class Server:
         """The address of a database, as SQLAlchemy has it."""
         return f"postgresql://shop:{PASSWORD}@/{database}?host={self.folder}"
 
+    @contextmanager
+    def database(self, name, template="template1"):
+        """A new database, dropped in the end; its address."""
+        with self.connect(autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        try:
+            yield self.url(name)
+        finally:
+            with self.connect(autocommit=True) as connection:
+                connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
 
 def _as_server(*words):
     """A command as the user of the server, which refuses root."""

@@ -3,8 +3,11 @@
 import re
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import urllib3
 
@@ -89,15 +92,31 @@ def served(store, *, http="h11", **settings):
 
 @contextmanager
 def started(store, *words, first=True, port=0):
-    """The command; its process, its address, and at the first start the admin's link."""
+    """The command; its process, its address, and at the first start the admin's link.
+
+    What it writes goes to a file, which ``process.stderr`` reads: nobody empties a pipe, and a
+    server with a full one waits.
+    """
     command = [sys.executable, "-m", "rankgate", "serve", "--store", str(store), "--port"]
-    process = subprocess.Popen([*command, str(port), *words], stderr=subprocess.PIPE, text=True)
-    try:
-        address = re.search(r"at (\S+)", process.stderr.readline())[1]
-        line = process.stderr.readline() if first else ""
-        link = line.rpartition(" ")[2].strip().removeprefix(address)
-        yield process, address, link
-    finally:
-        process.kill()
-        process.wait(20)
-        process.stderr.close()
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log, Path(log.name).open("ab") as to:
+        process = subprocess.Popen([*command, str(port), *words], stderr=to)
+        process.stderr = log
+        try:
+            address = re.search(r"at (\S+)", _line(process))[1]
+            line = _line(process) if first else ""
+            link = line.rpartition(" ")[2].strip().removeprefix(address)
+            yield process, address, link
+        finally:
+            process.kill()
+            process.wait(20)
+
+
+def _line(process):
+    """The next line that it writes."""
+    line = ""
+    while not line.endswith("\n"):
+        ended = process.poll() is not None
+        line += process.stderr.readline()
+        assert line.endswith("\n") or not ended, "the server ended"
+        time.sleep(0.01)
+    return line

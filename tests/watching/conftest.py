@@ -7,7 +7,6 @@ import pytest
 from rankgate.store.material import projects
 from rankgate.store.records import records
 from rankgate.store.records.new_record import NewRecord, Value
-from rankgate.store.store import Store
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -46,18 +45,6 @@ class History:
             self.days += 1
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def history(request, tmp_path):
-    if request.param == "sqlite":
-        with Store.create(f"{tmp_path}/quality.db") as store:
-            yield History(store)
-        return
-    server = request.getfixturevalue("postgresql_server")
-    with server.connect(autocommit=True) as connection:
-        connection.execute("CREATE DATABASE watching")
-    try:
-        with Store.create(server.url("watching"), blobs=f"{tmp_path}/blobs") as store:
-            yield History(store)
-    finally:
-        with server.connect(autocommit=True) as connection:
-            connection.execute("DROP DATABASE watching WITH (FORCE)")
+@pytest.fixture
+def history(new_store):
+    return History(new_store)

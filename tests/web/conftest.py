@@ -56,9 +56,9 @@ class Team:
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory, quick_passwords):  # noqa: ARG001 - before the server
+def team(tmp_path_factory, new_file, quick_passwords):  # noqa: ARG001 - before the server
     place = tmp_path_factory.mktemp("team") / "judging.db"
-    with Store.create(str(place)) as store:
+    with new_file(place) as store:
         hashed = secrets.password_hash(PASSWORD)
         with store.write() as connection:
             users.add(connection, "root", hashed, admin=True)

@@ -18,16 +18,6 @@ pytestmark = pytest.mark.slow
 DOCS = 30
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request, tmp_path):
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/judging.db"
-    server = request.getfixturevalue("postgresql_server")
-    with server.connect(autocommit=True) as connection:
-        connection.execute("CREATE DATABASE killed_models")
-    return server.url("killed_models")
-
-
 def prepared(url, tmp_path):
     """A store with a batch; the token of its admin."""
     with Store.create(url, blobs=f"{tmp_path}/blobs") as store, store.write() as connection:

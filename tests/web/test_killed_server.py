@@ -22,16 +22,6 @@ pytestmark = pytest.mark.slow
 RATERS = 20
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request, tmp_path):
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/judging.db"
-    server = request.getfixturevalue("postgresql_server")
-    with server.connect(autocommit=True) as connection:
-        connection.execute("CREATE DATABASE killed")
-    return server.url("killed")
-
-
 class Rater(threading.Thread):
     """Rates until all is done, or the server is gone; keeps what is not acknowledged."""
 

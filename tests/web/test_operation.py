@@ -13,14 +13,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rankgate.store.material import projects
 from rankgate.store.records import alerts
-from rankgate.store.store import Store
 from rankgate.web import checks
 from support.serving import Visitor, served, started
 
 
 @pytest.fixture
-def store(tmp_path):
-    with Store.create(str(tmp_path / "judging.db")) as made:
+def store(tmp_path, new_file):
+    with new_file(tmp_path / "judging.db") as made:
         yield made
 
 
@@ -115,6 +114,7 @@ def test_several_processes_count_together_and_log_json_lines(tmp_path):
         number = answer.headers["x-request-id"]
         assert re.fullmatch("[0-9a-f]{16}", number)
         process.terminate()
+        process.wait(20)
         lines = [json.loads(line) for line in process.stderr if line.startswith("{")]
     assert {each["logger"] for each in lines} == {"rankgate.access"}
     mine = next(each for each in lines if each["request"] == number)

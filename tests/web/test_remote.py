@@ -10,7 +10,6 @@ from rankgate.store.kept import results
 from rankgate.store.material import projects
 from rankgate.store.people import secrets, tokens, users
 from rankgate.store.rating import ratings
-from rankgate.store.store import Store
 from rankgate.store.stored_project import StoredProject
 from support.command import assert_refused
 from support.serving import PASSWORD, served
@@ -21,11 +20,11 @@ SHOP = ("--project", "shop")
 
 
 @pytest.fixture
-def shop(run, tmp_path, monkeypatch, quick_passwords):  # noqa: ARG001 - before the server
+def shop(run, tmp_path, monkeypatch, new_file, quick_passwords):  # noqa: ARG001 - before the server
     """Runs commands, in turn on a server's address and on the database's."""
     monkeypatch.chdir(tmp_path)
     place = f"sqlite:///{tmp_path}/judging.db"
-    with Store.create(place) as store, served(store, per_minute=1_000_000) as address:
+    with new_file(tmp_path / "judging.db") as store, served(store, per_minute=1_000_000) as address:
         with store.write() as connection:
             made = projects.add(connection, "shop", scale=GRADED)
             user = users.add(connection, "mia", secrets.password_hash(PASSWORD))

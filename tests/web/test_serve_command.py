@@ -102,6 +102,7 @@ def test_the_log_holds_no_secret(tmp_path):
         mia.http.clear()
         session = mia.cookies["rankgate_session"]
         process.kill()
+        process.wait(20)
         log = process.stderr.read()
     for secret in (link, token, session, PASSWORD, "a wrong password"):
         assert secret not in log

@@ -1,0 +1,82 @@
+"""Fresh stores of tests: copies of an empty one, as making one takes every migration."""
+
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from rankgate.store.store import Store
+from rankgate.store.tables.people import settings
+
+EMPTY = "empty_store"
+
+
+def address_of(store):
+    """The URL of a store, with its password."""
+    return store.url.render_as_string(hide_password=False)
+
+
+def _opened(url, blobs):
+    """A copy, with its own place of blobs."""
+    with Store.open(url) as made, made.write() as connection:
+        connection.execute(
+            sa.update(settings).where(settings.c.name == "blobs").values(value=blobs)
+        )
+    return Store.open(url)
+
+
+@pytest.fixture(scope="session")
+def new_file(tmp_path_factory):
+    """Opens a new store in a file."""
+    empty = tmp_path_factory.mktemp("store") / "empty.db"
+    Store.create(str(empty)).close()
+
+    def opened(path, blobs=""):
+        assert not Path(path).exists()
+        shutil.copyfile(empty, path)
+        return _opened(str(path), blobs)
+
+    return opened
+
+
+@pytest.fixture(scope="session")
+def new_database(postgresql_server):
+    """Opens a new store in PostgreSQL, in a block at whose end it is dropped."""
+    with postgresql_server.database(EMPTY) as url:
+        Store.create(url, blobs="nowhere").close()
+
+        @contextmanager
+        def opened(name, blobs):
+            with (
+                postgresql_server.database(name, template=EMPTY) as copy,
+                _opened(copy, blobs) as made,
+            ):
+                yield made
+
+        yield opened
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    """The address of an empty database, in both kinds."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/judging.db"
+        return
+    server = request.getfixturevalue("postgresql_server")
+    with server.database("judging") as made:
+        yield made
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_store(request, tmp_path):
+    """A new store, in both kinds."""
+    if request.param == "sqlite":
+        new_file = request.getfixturevalue("new_file")
+        with new_file(tmp_path / "judging.db", f"{tmp_path}/blobs") as made:
+            yield made
+        return
+    new_database = request.getfixturevalue("new_database")
+    with new_database("judging", f"{tmp_path}/blobs") as made:
+        yield made
