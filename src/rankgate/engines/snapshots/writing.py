@@ -86,7 +86,7 @@ def gathered(
     outcomes: Outcomes, queries: Sequence[Query], chosen: Configuration
 ) -> tuple[Run, pl.DataFrame, Lists]:
     """The run, what is known of its queries, and what its lists are like."""
-    rows, pieces, held = [], [], 0
+    rows, pieces, buffered = [], [], 0
     lists = Lists()
     columns: dict[str, list[object]] = {name: [] for name in SCHEMA}
     by_rank = chosen.pace.scores == "rank"
@@ -97,10 +97,10 @@ def gathered(
         columns["query_id"] += [outcome.query_id] * count
         columns["doc_id"] += outcome.doc_ids
         columns["score"] += scores
-        held += count
-        if held >= _PIECE:
+        buffered += count
+        if buffered >= _PIECE:
             pieces.append(pl.DataFrame(columns, schema=SCHEMA))
-            columns, held = {name: [] for name in SCHEMA}, 0
+            columns, buffered = {name: [] for name in SCHEMA}, 0
     pieces.append(pl.DataFrame(columns, schema=SCHEMA))
     lists = replace(lists, by_rank=by_rank or lists.unscored > 0)
     if lists.unscored and not by_rank:  # scores of some queries only mean nothing together

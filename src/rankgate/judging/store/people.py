@@ -117,16 +117,16 @@ def remove_user(store: Store, name: str) -> str:
 def list_users(store: Store) -> StoreListing:
     """Every user with their roles."""
     with store.read() as connection:
-        held: dict[str, list[str]] = {}
+        roles_by_user: dict[str, list[str]] = {}
         for project in projects.listed(connection):
             for user, role in users.members(connection, project.id):
-                held.setdefault(user.name, []).append(f"{project.name}: {role}")
+                roles_by_user.setdefault(user.name, []).append(f"{project.name}: {role}")
         rows = tuple(
             {
                 "name": each.name,
                 "admin": "yes" if each.admin else "",
                 "disabled": "yes" if each.disabled else "",
-                "roles": ", ".join(held.get(each.name, [])),
+                "roles": ", ".join(roles_by_user.get(each.name, [])),
             }
             for each in users.listed(connection)
         )

@@ -134,11 +134,11 @@ def _words(each: Note) -> Mapping[str, Any]:
 
 def _raters(contents: FileContents) -> dict[str, Any]:
     """Who rated how often, and how often each grade was given."""
-    held = contents.ratings or contents.qrels
-    if held is None:
+    judged = contents.ratings or contents.qrels
+    if judged is None:
         return {"raters": [], "grades": []}
-    raters = Counter(held.table["rater"]) if contents.ratings is not None else Counter()
-    grades = Counter(held.table["grade"])
+    raters = Counter(judged.table["rater"]) if contents.ratings is not None else Counter()
+    grades = Counter(judged.table["grade"])
     return {
         "raters": [{"rater": name, "ratings": n} for name, n in raters.most_common()],
         "grades": [{"grade": grade, "count": grades[grade]}
