@@ -39,7 +39,7 @@ build/engines/opensearch/.ready: tests/engines/opensearch/pom.xml
 	touch $@
 
 spark: .venv/.dev      ## PySpark into .venv, for the tests that run Spark; they need Java 17
-	$(BIN)/python -m pip install -q 'pyspark>=4.0,<5'
+	$(BIN)/python -m pip install -q -e '.[spark]'
 
 tensors:               ## tests of matrices with torch and JAX, in an environment of their own
 	$(PYTHON) -m venv build/tensors

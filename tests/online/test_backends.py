@@ -8,6 +8,7 @@ from online.logs import written
 from rankgate import online
 from rankgate.online.indicators import tables
 from rankgate.online.indicators.catalogue import KPIS
+from support.spark import spark  # noqa: F401 - a fixture
 
 
 def all_tables(rows):
@@ -35,41 +36,34 @@ def test_every_kpi_is_sql(dialect):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets of Spark
-def test_values_are_the_same_on_spark(tmp_path):
-    spark_sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
+def test_values_are_the_same_on_spark(tmp_path, spark):  # noqa: F811 - the fixture
+    pytest.importorskip("ibis.backends.pyspark", reason="Ibis for PySpark is not installed")
     (tmp_path / "map.toml").write_text(test_kpi.MAPPING)
     log = written(tmp_path / "log.jsonl", test_kpi.ROWS)
     online.ingest(log, tmp_path / "events", mapping=tmp_path / "map.toml")
     expected = online.kpi(tmp_path / "events", by=(), checks=False, despite=True)
 
-    settings = {"spark.ui.enabled": "false", "spark.sql.session.timeZone": "UTC",
-                "spark.sql.shuffle.partitions": "1"}  # fmt: skip
-    builder = spark_sql.SparkSession.builder.master("local[1]")
-    session = builder.config(map=settings).getOrCreate()
-    spark = ibis.pyspark.connect(session)
-    try:
-        parts = [str(each) for each in (tmp_path / "events").glob("*.parquet")]
-        session.read.parquet(*parts).createOrReplaceTempView("events")
-        # one after the other, as one statement of all would be planned for minutes
-        made = {"events": tables.events()}
+    connected = ibis.pyspark.connect(spark)
+    parts = [str(each) for each in (tmp_path / "events").glob("*.parquet")]
+    spark.read.parquet(*parts).createOrReplaceTempView("events")
+    # one after the other, as one statement of all would be planned for minutes
+    made = {"events": tables.events()}
 
-        def kept(name, expression):
-            session.sql(spark.compile(expression)).cache().createOrReplaceTempView(name)
-            made[name] = ibis.table(expression.schema(), name=name)
-            return made[name]
+    def kept(name, expression):
+        spark.sql(connected.compile(expression)).cache().createOrReplaceTempView(name)
+        made[name] = ibis.table(expression.schema(), name=name)
+        return made[name]
 
-        rows = made["events"]
-        searches = kept("searches", tables.followed(tables.searches(rows)))
-        kept("clicks", tables.clicks(rows, searches))
-        sessions = kept("sessions", tables.sessions(rows, searches))
-        kept("users", tables.users(sessions))
-        for table, frame in made.items():
-            kpis = [each for each in KPIS.values() if each.table == table and each.cap is None]
-            columns = {key: value for each in kpis for key, value in each.columns(frame).items()}
-            row = session.sql(spark.compile(frame.aggregate(**columns))).collect()[0].asDict()
-            for each in kpis:
-                value = row[f"{each.name}.value"] if row[f"{each.name}.n"] else None
-                if expected[each.name] is not None:
-                    assert value == pytest.approx(expected[each.name]), each.name
-    finally:
-        session.stop()
+    rows = made["events"]
+    searches = kept("searches", tables.followed(tables.searches(rows)))
+    kept("clicks", tables.clicks(rows, searches))
+    sessions = kept("sessions", tables.sessions(rows, searches))
+    kept("users", tables.users(sessions))
+    for table, frame in made.items():
+        kpis = [each for each in KPIS.values() if each.table == table and each.cap is None]
+        columns = {key: value for each in kpis for key, value in each.columns(frame).items()}
+        row = spark.sql(connected.compile(frame.aggregate(**columns))).collect()[0].asDict()
+        for each in kpis:
+            value = row[f"{each.name}.value"] if row[f"{each.name}.n"] else None
+            if expected[each.name] is not None:
+                assert value == pytest.approx(expected[each.name]), each.name
