@@ -4,7 +4,7 @@ The store has 50 evaluations of 1,000 queries by 20 metrics, a comparison and a 
 and judgments that they are of. Every person is signed in before, reads a page for five seconds and
 opens another: overview, trends, lists, records, queries. Printed are the milliseconds from the
 first byte sent to the last received, by page, failures, and the processor time of each side. What
-is opened in the first seconds fills what the server keeps, and has a line of its own.
+is opened in the first seconds fills what the server keeps, and is printed on a separate line.
 
     python bench/dashboard.py                          SQLite, then PostgreSQL
     python bench/dashboard.py --database sqlite --people 10

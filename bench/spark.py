@@ -4,7 +4,7 @@
     python bench/spark.py --users 2000     fewer
 
 Needs Java 17 and ``pip install 'rankgate[spark]'``; recommenders takes part where
-``pip install --no-deps recommenders`` was done. Every contestant is a process of its own, which
+``pip install --no-deps recommenders`` was done. Every contestant is a separate process, which
 computes the metrics on few users before the clock starts. Processor seconds are those of the
 driver, the JVM and the Python workers. The rows are Parquet with strings as ids; MLlib and
 recommenders get whole numbers, and lists are collected as their documentation says.

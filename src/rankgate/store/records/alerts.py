@@ -130,11 +130,10 @@ def get(connection: Connection, project: int, alert: int) -> Alert:
     Raises:
         UsageError: there is none.
     """
-    here = sa.and_(alerts.c.project == project, alerts.c.id == alert)
-    row = connection.execute(sa.select(alerts).where(here)).first()
-    if row is None:
+    found = of_number(connection, alert)
+    if found.project != project:
         raise unknown("alert", alert)
-    return value_of(Alert, row)
+    return found
 
 
 def of_number(connection: Connection, alert: int) -> Alert:
