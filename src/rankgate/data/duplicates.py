@@ -41,6 +41,14 @@ def hashed_twice(pairs: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return twice
 
 
+def any_twice(parts: list[NDArray[np.uint64]]) -> bool:
+    """Whether a hash appears twice among all parts, which are used up."""
+    every = np.concatenate(parts)
+    parts.clear()
+    every.sort()
+    return bool((every[1:] == every[:-1]).any())
+
+
 def refuse_repeated(ids: pl.Series, place: Place, what: str, *, code: str, mend: str = "") -> None:
     """Check that no id appears twice in a column.
 

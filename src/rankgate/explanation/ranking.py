@@ -11,9 +11,10 @@ import polars as pl
 from rankgate.data.duplicates import pairs_of
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Batch
-from rankgate.scoring.alignment.align import align, condensed, meet, nothing
+from rankgate.scoring.alignment.align import align, condensed, nothing
 from rankgate.scoring.alignment.blocks import blocks
 from rankgate.scoring.alignment.judgments import JudgmentIndex
+from rankgate.scoring.alignment.met import meet
 
 if TYPE_CHECKING:
     from rankgate.metrics.judged import Judged

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from rankgate.data.run import Duplicates
     from rankgate.data.scores import Scores
     from rankgate.metrics.declare import Metric
-    from rankgate.scoring.alignment.align import Met
+    from rankgate.scoring.alignment.met import Met
     from rankgate.scoring.convention import Alignment, Convention
     from rankgate.scoring.sources import RunSource
 
@@ -161,11 +162,7 @@ def _measured(source: RunSource, groups: Sequence[_BoundsGroup]) -> list[Scores]
     totals = [Measurement(group.plan) for group in groups]
     rules = [rule for total in totals for rule, _ in total.plan.by_rule()]
     for rule in dict.fromkeys(rules):
-        found = source.run.over_queries(
-            lambda batches, rule=rule: _over(  # type: ignore[misc]
-                replace(source, batches=batches), rule, groups
-            )
-        )
+        found = source.over_queries(partial(_over, rule=rule, groups=groups))
         totals = [total.merge(more) for total, more in zip(totals, found, strict=True)]
     return [group.scored(total, source) for group, total in zip(groups, totals, strict=True)]
 

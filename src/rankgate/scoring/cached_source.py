@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rankgate.errors import DuplicateError, RankgateError
@@ -121,8 +121,6 @@ class CachedSource:
         formed = self._formed.setdefault(rule, {})
         fresh = [way for way in ways if way not in formed]
         if fresh:
-            every = self.source.run.over_queries(
-                lambda batches: list(replace(self.source, batches=batches).formed(rule, fresh))
-            )
+            every = self.source.over_queries(lambda source: list(source.formed(rule, fresh)))
             formed |= {way: [batch[i] for batch in every] for i, way in enumerate(fresh)}
         return formed

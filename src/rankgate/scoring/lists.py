@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rankgate.data.memory.ids import Growing
 from rankgate.metrics.lists import NONE, Listed
-from rankgate.scoring.alignment.align import Met
 from rankgate.scoring.alignment.first import first
+from rankgate.scoring.alignment.met import Met
 from rankgate.scoring.catalogue import places
 from rankgate.scoring.list_values import ListBlock
 from rankgate.scoring.plan import Plan

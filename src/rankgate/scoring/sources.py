@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import polars as pl
 
-from rankgate.scoring.alignment.align import align, meet, nothing
+from rankgate.data.run import ScatteredError
+from rankgate.scoring.alignment.align import align, nothing
 from rankgate.scoring.alignment.block import Block
 from rankgate.scoring.alignment.mapping import align_mapping
+from rankgate.scoring.alignment.met import meet, meet_scattered
 from rankgate.scoring.plan import Measurement, Plan
 
 if TYPE_CHECKING:
-    from rankgate.data.run import Batches, Duplicates, Run
-    from rankgate.scoring.alignment.align import Aligned, Met
+    from rankgate.data.run import Duplicates, Run
+    from rankgate.scoring.alignment.align import Aligned
     from rankgate.scoring.alignment.judgments import JudgmentIndex
+    from rankgate.scoring.alignment.met import Met
     from rankgate.scoring.convention import Alignment
     from rankgate.scoring.plan import Source
+
+_Found = TypeVar("_Found")
 
 
 def measured(plan: Plan, source: Source) -> Measurement:
@@ -36,8 +41,7 @@ def measured(plan: Plan, source: Source) -> Measurement:
 
     if not isinstance(source, RunSource):
         return with_empty(over(source), source)
-    total = source.run.over_queries(lambda batches: over(replace(source, batches=batches)))
-    return with_empty(total, source)
+    return with_empty(source.over_queries(over), source)
 
 
 def with_empty(total: Measurement, source: Source) -> Measurement:
@@ -66,12 +70,12 @@ class RunSource:
     Attributes:
         run: the rankings.
         judgments: what they are measured against.
-        batches: reads them; as the run does if not given.
+        scattered: whether the rows of a query are apart, as was found when they were read.
     """
 
     run: Run
     judgments: JudgmentIndex
-    batches: Batches | None = None
+    scattered: bool = False
     duplicates: Duplicates | None = None
 
     @property
@@ -114,6 +118,17 @@ class RunSource:
                 for way in ways:
                     yield Block(way, align(met, way.alignment), self.judgments)
 
+    def over_queries(self, use: Callable[[RunSource], _Found]) -> _Found:
+        """What a function makes of the source; again, where a query's rows turn out to be apart.
+
+        Raises:
+            InputError, DuplicateError: as ``Run.table``.
+        """
+        try:
+            return use(self)
+        except ScatteredError:
+            return use(replace(self, scattered=True))
+
     def formed(self, rule: Duplicates, ways: Iterable[Alignment]) -> Iterator[list[Aligned]]:
         """The judged documents of each batch, with ranks, in each of some ways."""
         for met in self.met(rule):
@@ -121,8 +136,9 @@ class RunSource:
 
     def met(self, rule: Duplicates) -> Iterator[Met]:
         """Batches and judgments brought together."""
-        read = self.batches or self.run.batches
-        return map(partial(meet, index=self.judgments), read(rule))  # map keeps no batch
+        if self.scattered:
+            return iter((meet_scattered(self.run, rule, self.judgments),))
+        return map(partial(meet, index=self.judgments), self.run.batches(rule))  # keeps no batch
 
 
 def _plain(how: Alignment) -> bool:

@@ -6,19 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from rankgate.scoring.alignment.order import order, ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.run import Batch
-    from rankgate.scoring.alignment.judgments import JudgmentIndex
-    from rankgate.scoring.alignment.order import Documents, SortedRows
+    from rankgate.scoring.alignment.met import Met
+    from rankgate.scoring.alignment.order import SortedRows
     from rankgate.scoring.convention import Alignment
-
-_PIECE = 1 << 20  # rows that are looked up at one time
 
 
 @dataclass(frozen=True)
@@ -64,55 +60,6 @@ class Aligned:
         return replace(self, **kept)
 
 
-@dataclass(frozen=True)
-class Met:
-    """A batch and judgments brought together, before anything is ranked.
-
-    Attributes:
-        scores: ``(n,)``, of the rows whose query is judged, in file order.
-        doc_ids: ``(n,)``, their documents.
-        owner: ``(n,)``, the query of each row, 0 to T - 1.
-        codes: ``(T,)``, each query's place in the index.
-        row: ``(m,)``, the rows that are judged.
-        grade: ``(m,)``, their grades.
-        rows: ``(n,)``, where the rows were in the batch; None is all of them.
-        unknown: queries without judgments, left out.
-        judgment: ``(m,)``, where each judgment is in the index, as ``meet`` found them.
-        retrieved: ``(T,)``, how many documents each query has; None where these are all of them.
-        ordered: whether the order of rows is a ranking; if not, only scores rank them.
-    """
-
-    scores: NDArray[np.float64]
-    doc_ids: Documents
-    owner: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    row: NDArray[np.int64]
-    grade: NDArray[np.float64]
-    rows: NDArray[np.int64] | None
-    unknown: int
-    judgment: NDArray[np.int64]
-    retrieved: NDArray[np.int64] | None = None
-    ordered: bool = True
-
-
-def meet(batch: Batch, index: JudgmentIndex) -> Met:
-    """Find the judged rows of a batch; the same under every convention."""
-    mine = _owned(batch, index)
-    row, judgment = _judged(mine, index)
-    return Met(
-        mine.frame["score"].to_numpy(),
-        mine.frame["doc_id"],
-        mine.owner,
-        mine.codes,
-        row,
-        index.grades[judgment],
-        mine.rows,
-        mine.unknown,
-        judgment,
-        ordered=batch.ordered,
-    )
-
-
 def laid_out(met: Met, how: Alignment) -> tuple[Met, SortedRows]:
     """The rows that count as retrieved, and their order."""
     if how.above is not None:
@@ -132,7 +79,7 @@ def align(met: Met, how: Alignment) -> Aligned:
     """Give the judged documents of a batch their ranks."""
     everything = met
     met, placed = laid_out(met, how)
-    owner = met.owner[met.row]
+    owner = met.owner[met.row].astype(np.int64)
     counted = ranks(placed, met.row, owner, met.doc_ids, how.tie_order)
     by = np.argsort(owner * (len(met.scores) + 1) + counted.rank, kind="stable")
     retrieved = _counts(met)
@@ -213,92 +160,3 @@ def limited(aligned: Aligned, how: Alignment) -> Aligned:
         within = aligned.take(aligned.rank <= how.depth)
         aligned = replace(within, retrieved=np.minimum(within.retrieved, how.depth))
     return condensed(aligned) if how.judged_only else aligned
-
-
-@dataclass(frozen=True)
-class _Owned:
-    """The rows of judged queries.
-
-    Attributes:
-        frame: the rows.
-        owner: ``(n,)``, the query of each row, 0 to T - 1.
-        codes: ``(T,)``, each query's place in the index.
-        pairs: ``(n,)``, a hash of the query and document of each.
-        rows: ``(n,)``, where the rows were in the batch; None is all of them.
-        unknown: queries without judgments, whose rows are left out.
-    """
-
-    frame: pl.DataFrame
-    owner: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    pairs: NDArray[np.uint64]
-    rows: NDArray[np.int64] | None
-    unknown: int
-
-
-def _owned(batch: Batch, index: JudgmentIndex) -> _Owned:
-    frame, starts = batch.frame, batch.starts
-    if starts is None:
-        owner, codes = _row_by_row(frame, index), np.arange(len(index.query_ids))
-        judged = owner >= 0
-    else:
-        found = index.codes(frame["query_id"].gather(starts))
-        lengths, codes = np.diff(starts, append=len(frame)), found[found >= 0]
-        owner = np.repeat(np.where(found >= 0, np.cumsum(found >= 0) - 1, -1), lengths)
-        judged = owner >= 0
-    if judged.all():
-        return _Owned(frame, owner, codes, batch.pairs, None, 0)
-    unknown = frame["query_id"].filter(pl.Series(~judged)).n_unique()
-    rows = np.flatnonzero(judged)
-    return _Owned(frame[rows], owner[rows], codes, batch.pairs[rows], rows, unknown)
-
-
-def _row_by_row(frame: pl.DataFrame, index: JudgmentIndex) -> NDArray[np.int64]:
-    """The place of each row's query in the index; -1 for one without judgments."""
-    known = pl.DataFrame({"query_id": index.query_ids}).with_row_index("code")
-    queries, out = frame.select("query_id"), np.empty(len(frame), np.int64)
-    for begin in range(0, len(out), _PIECE):
-        part = queries.slice(begin, _PIECE)
-        found = part.join(known, on="query_id", how="left", maintain_order="left")["code"]
-        out[begin : begin + _PIECE] = found.cast(pl.Int64).fill_null(-1).to_numpy()
-    return out
-
-
-def _judged(mine: _Owned, index: JudgmentIndex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows that are judged, and for each its judgment in the index.
-
-    Rows are found by the hash of the pair and confirmed on the strings. The first bits of the
-    hashes, as a table of flags that fits the cache, leave out most rows at once.
-    """
-    whose, which = index.rows(mine.codes)
-    by = np.argsort(index.pairs[which])
-    wanted = index.pairs[which][by]
-    if (wanted[1:] == wanted[:-1]).any():  # two judgments with one hash
-        return _joined(mine, whose, which, index)
-    high = np.uint64(64 - min(max((32 * len(wanted)).bit_length(), 14), 26))
-    flags = np.zeros(1 << (64 - int(high)), bool)
-    flags[wanted >> high] = True
-    near = np.empty(len(mine.pairs), bool)
-    for begin in range(0, len(near), _PIECE):
-        near[begin : begin + _PIECE] = flags[mine.pairs[begin : begin + _PIECE] >> high]
-    rows = np.flatnonzero(near)
-    pairs = mine.pairs[rows]
-    places = np.minimum(np.searchsorted(wanted, pairs), max(len(wanted) - 1, 0))
-    same = wanted[places] == pairs
-    rows, places = rows[same], by[places[same]]
-    documents = mine.frame["doc_id"].gather(rows) == index.doc_ids.gather(which[places])
-    real = (whose[places] == mine.owner[rows]) & documents.to_numpy()
-    return rows[real], which[places[real]]
-
-
-def _joined(
-    mine: _Owned, whose: NDArray[np.int64], which: NDArray[np.int64], index: JudgmentIndex
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same by the strings themselves."""
-    judgments = pl.LazyFrame(
-        {"owner": whose, "doc_id": index.doc_ids.gather(which), "judgment": which}
-    )
-    rows = mine.frame.lazy().select("doc_id").with_columns(pl.Series("owner", mine.owner))
-    met = rows.with_row_index("row").join(judgments, on=["owner", "doc_id"], how="inner")
-    found = met.select(pl.col("row").cast(pl.Int64), "judgment").collect()
-    return found["row"].to_numpy(), found["judgment"].to_numpy()

@@ -13,8 +13,9 @@ from rankgate.scoring.alignment.first import first
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.scoring.alignment.align import Aligned, Met
+    from rankgate.scoring.alignment.align import Aligned
     from rankgate.scoring.alignment.judgments import JudgmentIndex
+    from rankgate.scoring.alignment.met import Met
     from rankgate.scoring.convention import Alignment
 
 _OPEN = np.inf  # represents the grade that is to be given

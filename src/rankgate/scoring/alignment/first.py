@@ -13,7 +13,7 @@ from rankgate.scoring.alignment.order import keys, ranks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.scoring.alignment.align import Met
+    from rankgate.scoring.alignment.met import Met
     from rankgate.scoring.alignment.order import SortedRows
     from rankgate.scoring.convention import Alignment
 

@@ -12,8 +12,9 @@ from rankgate.data.memory.devices import Best, best
 from rankgate.data.memory.ids import NOWHERE, rising
 from rankgate.data.memory.matrices import Dense, Padded, Sparse, pairs_of
 from rankgate.errors import InputError
-from rankgate.scoring.alignment.align import Aligned, Met, align, limited
+from rankgate.scoring.alignment.align import Aligned, align, limited
 from rankgate.scoring.alignment.first import first
+from rankgate.scoring.alignment.met import Met
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.scoring.alignment.align import meet
 from rankgate.scoring.alignment.first import first
+from rankgate.scoring.alignment.met import meet
 
 if TYPE_CHECKING:
     from rankgate.data.run import Batch, Batches, Run
