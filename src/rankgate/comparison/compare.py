@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.comparison import compared as parts
@@ -24,6 +25,7 @@ from rankgate.scoring.run_names import refuse_baseline_again, systems_apart
 if TYPE_CHECKING:
     from rankgate.comparison.design import Design
     from rankgate.comparison.inference import Correction, Interval, Method, SignedRanks, Zeros
+    from rankgate.comparison.scores.grouped import QueryGroups
     from rankgate.data.inputs import (
         ColumnsLike,
         QrelsLike,
@@ -143,9 +145,9 @@ def compare(
         sequences: which rankings belong together, as `evaluate` takes them; what is compared is
             tasks then.
         scores: values of each query that another tool computed, instead of judgments and runs:
-            files of trec_eval -q, ir_measures, pytrec_eval, ranx, rankgate eval, or tables with a
-            column for each system; the baseline and the candidates are then names of systems, by
-            default all of them in order.
+            files of trec_eval -q, ir_measures, pytrec_eval, ranx, rankgate eval (on Spark too), or
+            tables with a column for each system; the baseline and the candidates are then names of
+            systems, by default all of them in order.
         direction: which values are better, higher or lower, of a metric in ``scores`` that
             rankgate does not know, by its name.
         columns: the columns of CSV and TSV files and frames that have no usual name, as in
@@ -210,6 +212,8 @@ def compare(
                              extra=extra, tags=tags, slices=slices)  # fmt: skip
         chosen_names = [] if baseline is None else [str(baseline), *_listed(candidates)]
         systems = systems_apart(found.named(chosen_names), [], names)
+        if found.groups is not None:
+            return _of_groups(systems, rules, found.groups, drawn)
         return _compared(systems, rules, of_people(drawn, systems))
     if direction:
         raise UsageError("direction is for scores; give them too.", code="conflicting-options")
@@ -271,6 +275,24 @@ def _compared(
     found = compared(systems[0], systems[1:], rules, designs)
     several = len(systems) > 2 and not designs
     return Comparisons(found, many(systems, rules.test) if several else None)
+
+
+def _of_groups(
+    systems: Sequence[ScoredRun], rules: Rules, groups: QueryGroups, drawn: Sample | None
+) -> Comparisons:
+    """The same of saved evaluations that have sums of groups of queries.
+
+    Raises:
+        UsageError: slices, or a sample, which need values of single queries.
+    """
+    if rules.slices or drawn is not None:
+        raise UsageError(
+            "slices and samples need values of single queries, and these evaluations have sums of "
+            "groups of them; compare the runs where the data is, with rankgate.spark.compare.",
+            code="conflicting-options",
+        )
+    found = _compared(systems, replace(rules, sizes=False))
+    return Comparisons(tuple(map(groups.in_queries, found.comparisons)))
 
 
 def _listed(candidates: Any) -> list[str]:  # noqa: ANN401 - names of systems

@@ -11,6 +11,7 @@ import polars as pl
 from rankgate.comparison.design_tables import PREDICTIONS, REPRESENTED
 from rankgate.comparison.practical import EQUIVALENCE, RELATIVE
 from rankgate.comparison.systems import Many
+from rankgate.data.group_sums import GroupSums
 from rankgate.errors import UsageError
 from rankgate.present.codec import decoded, encoded, frame
 from rankgate.present.result import Notice, Result
@@ -124,6 +125,8 @@ class Comparison:
         sample: how the queries were drawn, a file or random; empty if every query counts alike.
         represented: the columns of `REPRESENTED`; no rows without a sample.
         predictions: the columns of `PREDICTIONS`; no rows without a model's judgments.
+        groups: of ``baseline`` and ``candidate``, by metric the sums over groups of queries, where
+            values of single queries are not kept; else empty.
     """
 
     baseline: Identity
@@ -159,6 +162,7 @@ class Comparison:
     sample: str = ""
     represented: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=REPRESENTED))
     predictions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PREDICTIONS))
+    groups: Mapping[str, Mapping[str, GroupSums]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         lacking = [name for name in METRICS if name not in self.metrics.columns]
@@ -218,6 +222,11 @@ class Comparison:
             values["predictions"] = self.predictions.to_dicts()
         if lists:
             values["lists"] = self.lists.to_dicts()
+        if self.groups:
+            values["groups"] = {
+                system: {metric: each.to_dict() for metric, each in sums.items()}
+                for system, sums in self.groups.items()
+            }
         return values
 
     @classmethod
@@ -228,6 +237,10 @@ class Comparison:
         }
         figures: dict[str, Any] = {name: values[name] for name in _FIGURES}
         figures |= {name: values.get(name, "") for name in _WORDS}
+        groups = {
+            system: {metric: GroupSums.from_dict(each) for metric, each in sums.items()}
+            for system, sums in values.get("groups", {}).items()
+        }
         return cls(
             baseline=Identity(**values["baseline"]),
             candidate=Identity(**values["candidate"]),
@@ -236,6 +249,7 @@ class Comparison:
             convention={name: values["convention"][name] for name in ("name", "hash", "axes")},
             warnings=tuple(map(str, values["warnings"])),
             lower=tuple(map(str, values["lower"])),
+            groups=groups,
             **figures,
             **tables,
         )

@@ -13,6 +13,8 @@ import polars as pl
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.data.group_sums import GroupSums
+
 REASONS = ("", "missing", "no relevant", "nothing retrieved", "nothing judged")
 """Why a value is undefined, or is substituted for one that is: the kinds of empty."""
 
@@ -99,6 +101,8 @@ class Scores:
         all_irrelevant: the same with all unjudged documents irrelevant.
         all_best: the same with all of them of the best grade.
         parts: what the means are made of; empty where nobody made them of parts.
+        groups: by metric its sums over groups of queries, where values of single queries are not
+            kept; else empty.
     """
 
     run: str
@@ -114,6 +118,7 @@ class Scores:
     all_irrelevant: Scores | None = None
     all_best: Scores | None = None
     parts: MeanParts = field(default_factory=MeanParts)
+    groups: Mapping[str, GroupSums] = field(default_factory=dict)
 
     @cached_property
     def table(self) -> pl.DataFrame:

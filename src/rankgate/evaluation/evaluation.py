@@ -111,6 +111,8 @@ class Evaluation(Result):
             "mean": {label: known(scores.means[label]) for label in self.metrics},
             "counts": scores.counts.to_dict(),
         }
+        if scores.groups:
+            values["groups"] = {label: each.to_dict() for label, each in scores.groups.items()}
         if per_query:
             values["per_query"] = {label: scores.per_query(label) for label in self.metrics}
         for name in _ENDS:
@@ -239,22 +241,29 @@ def _of_lists(counts: Counts) -> list[Notice]:
 def _scores(run: Mapping[str, Any], convention: Mapping[str, Any]) -> Scores:
     """The scores of one run from its JSON."""
     ends: dict[str, Any] = {
-        name: _scores_of(run, run[name], run.get(f"per_query_{name}", {}), convention)
+        name: _scores_of(run, run[name], run.get(f"per_query_{name}", {}), {}, convention)
         for name in _ENDS
         if name in run
     }
-    return replace(_scores_of(run, run["mean"], run.get("per_query", {}), convention), **ends)
+    values, groups = run.get("per_query", {}), run.get("groups", {})
+    return replace(_scores_of(run, run["mean"], values, groups, convention), **ends)
 
 
 def _scores_of(
     run: Mapping[str, Any],
     mean: Mapping[str, float | None],
     per_query: Mapping[str, Mapping[str, float | None]],
+    groups: Mapping[str, Mapping[str, Any]],
     convention: Mapping[str, Any],
 ) -> Scores:
     counts = dict(run["counts"])
     counts["judged_at"] = {int(k): share for k, share in counts["judged_at"].items()}
     queries = list(next(iter(per_query.values()), {}))
+    sums = {}
+    if groups:
+        from rankgate.data.group_sums import GroupSums  # of evaluations on Spark
+
+        sums = {metric: GroupSums.from_dict(each) for metric, each in groups.items()}
     return Scores(
         run=run["name"],
         tag=run["tag"],
@@ -264,6 +273,7 @@ def _scores_of(
         means={metric: math.nan if value is None else value for metric, value in mean.items()},
         counts=Counts(**counts),
         convention=convention,
+        groups=sums,
     )
 
 

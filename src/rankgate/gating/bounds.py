@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -117,14 +118,15 @@ def check_bound(
         )
         return BoundCheck("inconclusive", n, mean, None, None, None, None, why)
     status = str(statuses(table, np.array([bound]), terms, limits)[0])
+    more = more_queries(values, bound, terms, limits)
     result = BoundCheck(
         cast("Status", status),
-        n,
+        round(n * terms.per_value),
         mean,
         low,
         high,
         _detectable(sd, n, terms, mean - low),
-        more_queries(values, bound, terms, limits),
+        more and ceil(more * terms.per_value),
     )
     if too_few(table, terms)[0]:
         why = f"{n} queries with skewed differences decide nothing: intervals cover too rarely"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import pi
 from typing import TYPE_CHECKING
 
@@ -104,7 +105,23 @@ def _outcome(rule: Rule, evidence: Evidence) -> Outcome:
             "inconclusive", "it needs the lists of the systems, and only values were given",
             "give judgments and runs instead of scores",
         )  # fmt: skip
+    if (groups := evidence.inputs.groups) is not None:
+        if (open_ := of_single_queries(rule)) is not None:
+            return open_
+        terms = replace(evidence.terms, per_value=groups.per_group(rule["metric"]))
+        return kind.decide(rule, replace(evidence, terms=terms))
     return checked(rule, evidence, kind.decide(rule, evidence))
+
+
+def of_single_queries(rule: Rule) -> Outcome | None:
+    """The outcome where a rule needs values of single queries and there are sums of groups."""
+    if rule.slice is None and RULES[rule.kind].limits != "drop":
+        return None
+    return Outcome(
+        "inconclusive",
+        "it needs values of single queries, and the evaluations have sums of groups of them",
+        "give judgments and runs, or the values of queries (rankgate eval --per-query)",
+    )
 
 
 def verdict(ended: tuple[RuleResult, ...]) -> Status:
@@ -117,7 +134,11 @@ def verdict(ended: tuple[RuleResult, ...]) -> Status:
 
 def _refuse(policy: Policy, evidence: Evidence) -> None:
     for rule in policy.rules:
-        if rule.slice and (tag := rule.slice.partition("=")[0]) not in evidence.comparison.tags:
+        if (
+            evidence.inputs.groups is None
+            and rule.slice
+            and (tag := rule.slice.partition("=")[0]) not in evidence.comparison.tags
+        ):
             known = ", ".join(evidence.comparison.tags) or "none"
             raise UsageError(
                 f"rule {rule.id}: no query has the tag {tag!r}; there are {known}; name a file of "

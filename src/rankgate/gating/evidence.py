@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from rankgate.comparison.comparison import Comparison
     from rankgate.comparison.design import Contrast, Design
+    from rankgate.comparison.scores.grouped import QueryGroups
     from rankgate.comparison.whole import Drawn, Whole
     from rankgate.stats.represented import Represented
     from rankgate.unjudged.drawn_values import DrawnValues
@@ -100,6 +101,7 @@ class Terms:
         today: the day, as 2026-01-31, for exceptions that expire.
         anytime: whether intervals hold at every look while queries are added.
         least: fewer queries than this decide nothing.
+        per_value: queries that one value stands for, where values are those of groups.
     """
 
     alpha: float = 0.05
@@ -111,6 +113,7 @@ class Terms:
     today: str = ""
     anytime: bool = False
     least: int = 10
+    per_value: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,7 @@ class Inputs:
         slices: by slice, states and latencies of its queries, where a rule counts them.
         values_only: whether only values of queries are known, and neither judgments nor lists.
         design: what the judged queries represent; None if every query counts alike.
+        groups: what values stand for where they are those of groups of queries; else None.
     """
 
     noise: Mapping[str, float] = field(default_factory=dict)
@@ -142,6 +146,7 @@ class Inputs:
     slices: Mapping[str, Counted] = field(default_factory=dict)
     values_only: bool = False
     design: Design | None = None
+    groups: QueryGroups | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.comparison.designed import of_people
@@ -17,6 +18,7 @@ from rankgate.scoring.run_names import systems_apart
 
 if TYPE_CHECKING:
     from rankgate.comparison.inference import Interval
+    from rankgate.comparison.scores.grouped import QueryGroups
     from rankgate.data.inputs import TagsLike
     from rankgate.evaluation.sample import Sample
     from rankgate.gating.policy import Policy
@@ -89,8 +91,29 @@ def gate_scores(
     base, other = systems_apart(both, [], names)
     if sample is not None:
         refuse_undesigned(rules, (), None)
+    if found.groups is not None and (sample is not None or rules["interval"] == "guaranteed"):
+        raise UsageError(
+            'a sample of queries and interval = "guaranteed" need values of single queries, and '
+            "these evaluations have sums of groups of them; give judgments and runs.",
+            code="conflicting-options",
+        )
     designs = of_people(sample, [base, other])
     (result,) = compared(base, other, Rules(test, unequal=rules["unequal"], sizes=False), designs)
-    inputs = Inputs(ranges=found.ranges, values_only=True, design=designs[0] if designs else None)
+    inputs = Inputs(
+        ranges=found.ranges, values_only=True, groups=found.groups,
+        design=designs[0] if designs else None,
+    )  # fmt: skip
     again = 0 if designs else redraws
-    return decide(result, rules, inputs, today=today, redraws=again).noted(_HOLES)
+    verdict = decide(result, rules, inputs, today=today, redraws=again).noted(_HOLES)
+    return verdict if found.groups is None else _of_groups(verdict, found.groups)
+
+
+def _of_groups(verdict: Verdict, groups: QueryGroups) -> Verdict:
+    """The verdict without the groups that values were of, and what it says of queries."""
+    assert verdict.comparison is not None
+    rules = tuple(
+        replace(each, outcome=replace(each.outcome, queries=())) for each in verdict.rules
+    )
+    return replace(verdict, rules=rules, comparison=groups.in_queries(verdict.comparison)).noted(
+        groups.note
+    )

@@ -73,6 +73,8 @@ def _queries(each: RuleResult, evidence: Evidence) -> list[str] | None:
         return None
     if evidence.inputs.values_only and not kind.of_values:
         return None
+    if evidence.inputs.groups is not None and (rule.slice or kind.limits == "drop"):
+        return None
     if (rule["metric"], rule.slice) in evidence.inputs.wholes:
         return None
     if kind.decide(rule, evidence).status != each.outcome.status:  # unjudged documents decided

@@ -62,7 +62,7 @@ def compare(
     """Compare candidates with a baseline, as ``rankgate.compare`` does with ``test="t"``.
 
     The result has no tables of single queries, and does not say how many queries a corrected test
-    needs; its JSON is one small file, which the local ``report`` takes.
+    needs; its JSON is one small file, which the local ``gate`` and ``report`` take.
 
     Args:
         qrels: as of ``rankgate.spark.evaluate``.
@@ -156,6 +156,7 @@ def _comparisons(
                 correction=f"{used} over {tests} test{'s' * (tests > 1)}",
                 power=test.power,
                 lower=tuple(label for label, each in work.metrics if not each.higher_is_better),
+                groups={"baseline": totals[0].groups, "candidate": totals[i].groups},
             )
         )
     return Comparisons(tuple(found))

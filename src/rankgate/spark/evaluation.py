@@ -131,6 +131,7 @@ def summarised(work: Prepared, totals: Sequence[Totals]) -> Evaluation:
             {job.label: each.value(job) for job in jobs},
             each.known_counts(),
             how.to_dict(),
+            groups=each.groups,
         )
         scored.append(scores)
     labels = tuple(label for label, _ in work.metrics)

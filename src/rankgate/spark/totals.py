@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from rankgate.data.group_sums import GroupSums, hashed
 from rankgate.data.scores import Counts
 from rankgate.metrics.exact import ExactMean
 from rankgate.scoring.mean import of_parts, terms
@@ -85,12 +86,14 @@ class Totals:
         means: by metric the `Moments` of its terms, and how many queries have a hit.
         judged_at: by cutoff the share of judged documents.
         missing: the first judged query that the run does not have; empty if it has all.
+        groups: by metric that is a plain mean, the sums of groups of queries.
     """
 
     counts: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTED, 0))
     means: Mapping[str, tuple[Moments, int]] = field(default_factory=dict)
     judged_at: Mapping[int, ExactMean] = field(default_factory=dict)
     missing: str = ""
+    groups: Mapping[str, GroupSums] = field(default_factory=dict)
 
     @classmethod
     def of(cls, scores: Scores, jobs: Iterable[Job], missing: str = "") -> Totals:
@@ -101,15 +104,17 @@ class Totals:
             jobs: whose they are.
             missing: a judged query that the run does not have.
         """
-        means = {}
+        means, groups, ids = {}, {}, hashed(scores.query_ids)
         for job in jobs:
             part, hits = scores.parts.means[job.label]
             left, _ = terms(scores.values[job.label], scores.why[job.label], job)
             weighted = job.metric.aggregate == "weighted"
             second = ExactMean() if weighted else ExactMean.of(left * left)
             means[job.label] = Moments(part, second), hits
+            if job.metric.aggregate == "mean":
+                groups[job.label] = GroupSums.of(ids, scores.values[job.label])
         counts = {name: getattr(scores.counts, name) for name in _COUNTED}
-        return cls(counts, means, dict(scores.parts.judged_at), missing)
+        return cls(counts, means, dict(scores.parts.judged_at), missing, groups)
 
     def __add__(self, other: Totals) -> Totals:
         """Both together."""
@@ -119,6 +124,7 @@ class Totals:
             merged(self.means, other.means, lambda one, two: (one[0] + two[0], one[1] + two[1])),
             merged(self.judged_at, other.judged_at, add),
             min(firsts, default=""),
+            merged(self.groups, other.groups, add),
         )
 
     def value(self, job: Job) -> float:
@@ -142,6 +148,7 @@ class Totals:
                 "means": {name: [part.plain(), hits] for name, (part, hits) in self.means.items()},
                 "judged_at": {k: list(astuple(part)) for k, part in self.judged_at.items()},
                 "missing": self.missing,
+                "groups": {name: each.packed() for name, each in self.groups.items()},
             }
         )
 
@@ -153,7 +160,8 @@ class Totals:
             name: (Moments.from_plain(part), hits) for name, (part, hits) in found["means"].items()
         }
         judged_at = {int(k): ExactMean(*part) for k, part in found["judged_at"].items()}
-        return cls(found["counts"], means, judged_at, found["missing"])
+        groups = {name: GroupSums.from_packed(each) for name, each in found["groups"].items()}
+        return cls(found["counts"], means, judged_at, found["missing"], groups)
 
 
 def summed(texts: Iterable[str]) -> Totals:

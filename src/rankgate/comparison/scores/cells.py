@@ -6,9 +6,10 @@ import csv
 import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rankgate.comparison.scores.grouped import GroupedRun, grouped_runs
 from rankgate.data.streams.source import source
 from rankgate.data.text.json_text import parsed
 from rankgate.data.text.numbers import number_fault
@@ -50,11 +51,18 @@ class Cell:
 
 @dataclass(frozen=True)
 class ScoreFile:
-    """The cells of one file without summaries over queries, and what it is called."""
+    """The cells of one file without summaries over queries, and what it is called.
+
+    Attributes:
+        label, stem: what it is called.
+        cells: its values.
+        groups: by system, where cells are of groups of queries.
+    """
 
     label: str
     stem: str
     cells: tuple[Cell, ...]
+    groups: Mapping[str, GroupedRun] = field(default_factory=dict)
 
 
 def read_scores(path: Any, names: MetricNames) -> ScoreFile:  # noqa: ANN401 - a path, a frame or a dict
@@ -74,6 +82,9 @@ def read_scores(path: Any, names: MetricNames) -> ScoreFile:  # noqa: ANN401 - a
     place = source(path)
     data = place.everything().removeprefix(BOM)
     begin = data.lstrip()[:1]
+    if begin == b"{" and b'"groups"' in data and (runs := grouped_runs(data, place.label)):
+        own = tuple(cell for name, run in runs.items() for cell in _of_groups(name, run))
+        return ScoreFile(place.label, place.stem, own, runs)
     if begin in (b"{", b"["):
         cells = _json(data, place.label, names)
     else:
@@ -123,6 +134,13 @@ def _evaluation(runs: Sequence[Any], label: str) -> Iterator[Cell]:
         for metric, values in (run.get("per_query") or {}).items():
             for query, value in values.items():
                 yield Cell(str(run["name"]), query, metric, _number(value, label), None)
+
+
+def _of_groups(name: str, run: GroupedRun) -> Iterator[Cell]:
+    """``rankgate eval --backend spark --format json``: a value for each group of queries."""
+    for metric, sums in run.metrics.items():
+        for group, value in sums.values().items():
+            yield Cell(name, group, metric, value, None)
 
 
 def _nested(found: Mapping[Any, Any], label: str, names: MetricNames) -> Iterator[Cell]:

@@ -12,6 +12,7 @@ import polars as pl
 
 from rankgate.comparison.pairs import UNEQUAL
 from rankgate.comparison.scores.cells import Cell, ScoreFile, read_scores
+from rankgate.comparison.scores.grouped import QueryGroups, query_groups
 from rankgate.comparison.scores.metric_names import MetricNames, NamedMetric
 from rankgate.data.comparison import GIVEN, LISTS, QUERIES, SCORES, ScoredRun
 from rankgate.data.formats.tags import tags_of
@@ -42,10 +43,12 @@ class GivenScores:
     Attributes:
         systems: by name, in the order of the files.
         ranges: by metric, its lowest and highest value, where it has both.
+        groups: what values stand for where they are those of groups of queries; else None.
     """
 
     systems: Mapping[str, ScoredRun]
     ranges: Mapping[str, tuple[float, float]]
+    groups: QueryGroups | None = None
 
     def named(self, names: Sequence[str]) -> list[ScoredRun]:
         """The systems of these names, all of them if there are none.
@@ -139,6 +142,9 @@ def given_scores(
     values = _by_system(files, names, asked)
     labels, chosen = _chosen(values, names, asked, files[0].label)
     _refuse_best(labels, chosen, unequal)
+    runs = {name: run for file in files for name, run in file.groups.items()}
+    groups = query_groups(runs, list(values), labels, names)
+    tags = tags if groups is None else None
     systems = {
         name: _scored(name, own, labels, files, unequal=unequal, tags=tags, slices=slices,
                       chosen=chosen, every=values)
@@ -149,7 +155,7 @@ def given_scores(
         for label, each in zip(labels, chosen, strict=True)
         if each.low is not None and each.high is not None and abs(each.low) < float("inf")
     }
-    return GivenScores(systems, ranges)
+    return GivenScores(systems, ranges, groups)
 
 
 def _by_system(files: Sequence[ScoreFile], names: MetricNames, asked: Sequence[str]) -> _Values:
@@ -168,7 +174,8 @@ def _by_system(files: Sequence[ScoreFile], names: MetricNames, asked: Sequence[s
                     f"{cell.query}; keep one of them."
                 )
                 raise InputError(problem, source=file.label, line=cell.line, code="duplicate-value")
-            _refuse_outside(cell, metric, file)
+            if not file.groups:
+                _refuse_outside(cell, metric, file)
             column[cell.query] = cell.value
     return values
 

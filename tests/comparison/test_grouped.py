@@ -1,0 +1,181 @@
+"""Saved evaluations with sums over groups of queries, into ``compare`` and ``gate``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate import compare, evaluate, gate
+from rankgate.data.group_sums import GROUPS, GroupSums, hashed
+from rankgate.errors import InputError, UsageError
+from rankgate.gating.policy import parsed as read
+from rankgate.stats.interval import t_interval
+from support.wording import raises
+
+RNG = np.random.default_rng(8)
+QRELS = {f"q{i}": {f"d{j}": int(RNG.integers(0, 3)) for j in range(6)} for i in range(1500)}
+RUNS = {
+    name: {
+        query: {doc: grade + float(RNG.normal(0, noise)) for doc, grade in docs.items()}
+        for query, docs in QRELS.items()
+    }
+    for name, noise in (("old", 1.8), ("new", 1.5))
+}
+METRICS = ["nDCG@5", "RR"]
+
+
+def parsed(text):
+    return read(text, "policy")
+
+
+def grouped(runs, qrels=QRELS, convention="trec"):
+    """An evaluation without values of single queries."""
+    found = evaluate(qrels, runs, METRICS, convention)
+    return replace(
+        found,
+        runs=tuple(
+            replace(
+                each,
+                groups={m: GroupSums.of(hashed(each.query_ids), each.values[m]) for m in METRICS},
+            )
+            for each in found.runs
+        ),
+    )
+
+
+def written(folder, name, evaluation):
+    place = folder / f"{name}.json"
+    place.write_text(json.dumps(evaluation.to_dict()))
+    return place
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved")
+    return [written(folder, name, grouped({name: run})) for name, run in RUNS.items()]
+
+
+def test_sums_of_parts_are_the_sums_of_all():
+    ids, values = hashed(pl.Series([f"u{i}" for i in range(999)])), RNG.random(999)
+    values[3] = np.nan
+    whole = GroupSums.of(ids, values)
+    parts = GroupSums.of(ids[:400], values[:400]) + GroupSums.of(ids[400:], values[400:])
+    assert (parts.queries, parts.total) == (whole.queries, 998)
+    np.testing.assert_allclose(parts.sums, whole.sums, rtol=1e-14)
+    assert GroupSums.from_packed(whole.packed()).to_dict() == whole.to_dict()
+    assert GroupSums.from_dict(whole.to_dict()).sums.tolist() == whole.sums.tolist()
+    assert len(whole.values()) == GROUPS == len(np.flatnonzero(whole.n))
+    assert np.mean([*whole.values().values()]) == pytest.approx(np.nanmean(values), rel=1e-13)
+
+
+def test_two_saved_evaluations_are_compared_in_pairs(saved):
+    single = compare(QRELS, RUNS["old"], RUNS["new"], METRICS).metrics
+    groups = compare(scores=saved, metrics=METRICS).metrics
+    assert groups["n"].to_list() == [1500, 1500]
+    assert groups["wins"].to_list() == [None, None]
+    for name in ("baseline", "candidate", "delta"):
+        np.testing.assert_allclose(groups[name], single[name], rtol=1e-12)
+    for name in ("sd", "effect", "mde"):  # estimates of the same, from 128 groups: ±6 %
+        np.testing.assert_allclose(groups[name], single[name], rtol=0.2)
+    width, own = ((each["high"] - each["low"]).to_numpy() for each in (groups, single))
+    np.testing.assert_allclose(width, own, rtol=0.2)
+
+
+def test_intervals_of_groups_cover():
+    covered, ids = 0, hashed(pl.Series([f"user{i}" for i in range(700)]))
+    for _ in range(400):
+        delta = RNG.exponential(1.0, 700) - 1.0  # true mean 0
+        found = t_interval(np.array([*GroupSums.of(ids, delta).values().values()]))
+        covered += bool(found.low[0] <= 0 <= found.high[0])
+    assert covered / 400 == pytest.approx(0.95, abs=0.033)  # three standard errors
+
+
+def test_a_gate_decides_by_what_groups_show(saved):
+    rules = """
+    [[rules]]
+    id = "a"
+    kind = "noninferiority"
+    metric = "nDCG@5"
+    relative = 0.02
+    [[rules]]
+    id = "b"
+    kind = "per_query"
+    metric = "RR"
+    max_drop = 0.5
+    tier = "warn"
+    [[rules]]
+    id = "c"
+    kind = "improvement"
+    metric = "RR"
+    slice = "kind=rare"
+    tier = "warn"
+    [[rules]]
+    id = "d"
+    kind = "floor"
+    metric = "RR"
+    at_least = 0.1
+    """
+    verdict = gate(scores=saved, policy=parsed(rules))
+    assert [each.outcome.status for each in verdict.rules] == [
+        "pass", "inconclusive", "inconclusive", "pass",
+    ]  # fmt: skip
+    assert verdict.passed
+    assert verdict.rules[0].outcome.n == 1500
+    assert not verdict.rules[0].outcome.queries
+    blocking = gate(scores=saved, policy=parsed(rules.replace('tier = "warn"', "", 1)))
+    assert blocking.verdict == "inconclusive"
+    strict = parsed(rules.replace("0.02", "0.001"))
+    assert gate(scores=saved[::-1], policy=strict).verdict == "fail"
+
+
+def test_more_queries_are_counted_in_queries(saved):
+    rules = "[[rules]]\nkind = 'noninferiority'\nmetric = 'RR'\nmargin = {}\n"
+    turned, delta = saved[::-1], compare(scores=saved, metrics=["RR"]).metrics["delta"][0]
+    open_ = gate(scores=turned, policy=parsed(rules.format(delta * 1.02)))
+    assert open_.verdict == "inconclusive"
+    assert int(open_.rules[0].outcome.next.split("about ")[1].split()[0].replace(",", "")) > 1500
+
+
+def test_what_groups_cannot_say_is_refused(saved, tmp_path):
+    tags = pl.DataFrame({"query_id": list(QRELS), "kind": "a"})
+    with raises("conflicting-options", UsageError):
+        compare(scores=saved, tags=tags, slices=["kind"])
+    with raises("conflicting-options", UsageError):
+        gate(
+            scores=saved,
+            policy=parsed("""[gate]
+interval = "guaranteed"
+[[rules]]
+kind = "improvement"
+metric = "RR"
+"""),
+        )
+    fewer = {query: QRELS[query] for query in list(QRELS)[:-1]}
+    other = written(tmp_path, "other", grouped({"other": RUNS["new"]}, fewer))
+    with raises("values-differ", UsageError):
+        compare(scores=[saved[0], other])
+    single = tmp_path / "single.json"
+    found = evaluate(QRELS, {"single": RUNS["new"]}, METRICS)
+    single.write_text(json.dumps(found.to_dict(per_query=True)))
+    with raises("not-comparable", UsageError):
+        compare(scores=[saved[0], single])
+    beir = written(tmp_path, "third", grouped({"third": RUNS["new"]}, convention="beir"))
+    with raises("not-comparable", UsageError):
+        compare(scores=[saved[0], beir])
+    damaged = tmp_path / "damaged.json"
+    values = json.loads(saved[0].read_text())
+    values["runs"][0]["groups"]["RR"]["n"] = [1, 2]
+    damaged.write_text(json.dumps(values))
+    with raises("damaged-result", InputError):
+        compare(scores=[damaged, saved[1]])
+
+
+def test_a_saved_evaluation_is_read_again(saved):
+    values = json.loads(saved[0].read_text())
+    found = rankgate.Evaluation.from_dict(values)
+    assert json.loads(json.dumps(found.to_dict())) == values
