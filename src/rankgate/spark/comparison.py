@@ -103,7 +103,7 @@ def compare(
     scoring = replace(
         work.scoring(values=False), pairs=True, band=band, tags=tags, slices=tuple(slices)
     )
-    _, sent = measured(work.whole_queries(), scoring, work.tables, keep=False)
+    _, sent = measured(work.by_cells(), scoring, work.tables, keep=False)
     totals = [summed(t for t in each if not t.startswith('{"pairs"')) for each in sent]
     for run, each in zip(work.runs, totals, strict=True):
         refuse_by_convention(run.label, each, work.plan.conventions[0])

@@ -102,9 +102,7 @@ def evaluate(
     work = prepare(
         qrels, runs, metrics, convention, overrides, extra, columns, names, from_, partitions, spark
     )
-    frame, sent = measured(
-        work.whole_queries(), work.scoring(values=values), work.tables, keep=values
-    )
+    frame, sent = measured(work.by_cells(), work.scoring(values=values), work.tables, keep=values)
     totals = [summed(each) for each in sent]
     summary = summarised(work, totals)
     return SparkEvaluation(summary, _intervals(work, totals, level), _named(work, frame))

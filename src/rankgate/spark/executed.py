@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rankgate.errors import RankgateError
 from rankgate.spark.failures import translated
 from rankgate.spark.places import refuse_placed
-from rankgate.spark.worker import Shipped
+from rankgate.spark.shipping import mapped
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,7 +38,7 @@ def measured(
     """Values as a DataFrame if they are kept, and of each run the sums of all partitions.
 
     Args:
-        whole: rows with those of each query together.
+        whole: packed rows, with those of each cell together.
         scoring: what is done with them.
         tables: the judgments, and the runs.
         keep: whether values are kept.
@@ -49,8 +48,9 @@ def measured(
     """
     from pyspark.sql import functions as F
 
-    columns = len(scoring.plan.jobs[0])
-    frame = whole.mapInArrow(_shipped(scoring, columns), _ddl(columns))
+    jobs = scoring.plan.jobs[0]
+    modules = [getattr(job.metric.kernel, "__module__", "") for job in jobs]
+    frame = mapped(whole, scoring, _columns(len(jobs)), modules)
     if keep:
         frame = frame.persist()
     try:
@@ -64,53 +64,8 @@ def measured(
     return frame if keep else None, sent
 
 
-def _ddl(columns: int) -> str:
+def _columns(metrics: int) -> str:
     """The columns that come back: values, why they are undefined, and sums as text."""
-    values = "".join(f", v{i} double" for i in range(columns))
-    why = "".join(f", w{i} tinyint" for i in range(columns))
+    values = "".join(f", v{i} double" for i in range(metrics))
+    why = "".join(f", w{i} byte" for i in range(metrics))
     return f"query_id string, run int{values}{why}, totals string"
-
-
-def _shipped(task: Task, columns: int) -> Any:  # noqa: ANN401 - a function
-    """A function of record batches that executors can load.
-
-    Args:
-        task: what is done; metrics of the user's own are sent by value.
-        columns: how many metrics there are.
-    """
-    import pyarrow as pa
-    from pyspark import cloudpickle
-
-    pickler: Any = cloudpickle  # which has no types
-
-    schema = pa.schema(
-        [
-            ("query_id", pa.string()),
-            ("run", pa.int32()),
-            *((f"v{i}", pa.float64()) for i in range(columns)),
-            *((f"w{i}", pa.int8()) for i in range(columns)),
-            ("totals", pa.string()),
-        ]
-    )
-    for module in _own_modules(task):
-        pickler.register_pickle_by_value(module)
-    text = pickler.dumps(task)
-    run = Shipped(text, sys.version_info[:2], schema.serialize().to_pybytes())
-
-    def work(batches: Any) -> Any:  # noqa: ANN401 - Spark asks for a plain function
-        yield from run(batches)
-
-    return work
-
-
-def _own_modules(task: Task) -> list[Any]:
-    """The modules of metrics that executors may lack: those that are not installed."""
-    names = {getattr(job.metric.kernel, "__module__", "") for job in task.plan.jobs[0]}
-    found = [sys.modules[name] for name in names if name in sys.modules]
-    return [
-        each
-        for each in found
-        if not each.__name__.startswith("rankgate.")
-        and each.__name__ != "__main__"
-        and "site-packages" not in (getattr(each, "__file__", None) or "site-packages")
-    ]

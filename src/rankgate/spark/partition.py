@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from rankgate.evaluation.evaluate import with_subtopics
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.plan import Measurement, Plan
 from rankgate.scoring.sources import RunSource, measured, with_empty
+from rankgate.spark.cells import unpacked
 from rankgate.spark.paired import PairTotals, groups_of
 from rankgate.spark.totals import Totals
 
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
     from rankgate.data import Scores
 
 JUDGED, UNJUDGED = 0, -1
-"""The ``part`` of rows that are judgments, and of queries without any; runs count from 1."""
+"""The part of rows that are judgments, and of queries without any; runs count from 1."""
 
-_CHUNK = 1 << 20  # rows that are scored at once, if no query has more
-_LONGEST = 16_000_000  # documents of one query, as of the local engine
+Cell = Mapping[int, pl.DataFrame]
+"""The rows of some whole queries, by ``part``."""
+
+_IDS = {"query_id": pl.String, "doc_id": pl.String}
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,9 @@ class Scoring:
         """
         totals = [Totals() for _ in self.runs]
         paired = [PairTotals() for _ in self.runs]
-        for frame in whole_queries(batches):
+        for cell in unpacked(batches):
             first = None
-            for i, (scores, found) in enumerate(self.scored(frame)):
+            for i, (scores, found) in enumerate(self.scored(cell)):
                 totals[i] += found
                 if scores is None:
                     continue
@@ -85,13 +88,11 @@ class Scoring:
         runs = [*range(len(self.runs))]
         yield {"run": runs * (2 if self.pairs else 1), "totals": texts}
 
-    def scored(self, frame: pl.DataFrame) -> Iterator[tuple[Scores | None, Totals]]:
+    def scored(self, cell: Cell) -> Iterator[tuple[Scores | None, Totals]]:
         """The scores of each run on some whole queries, and their sums."""
-        index = self._judgments(frame)
+        index = self._judgments(cell)
         for i in range(len(self.runs)):
-            rows = frame.filter(pl.col("part") == i + 1).select(
-                "query_id", "doc_id", pl.col("number").alias("score")
-            )
+            rows = rows_in(cell, i + 1, "score")
             with located(rows, self.labels[i + 1]):
                 yield self._of_run(i, rows, index)
 
@@ -113,19 +114,33 @@ class Scoring:
         absent = index.query_ids.filter(~index.query_ids.is_in(rows["query_id"].unique().implode()))
         return scores, Totals.of(scores, self.plan.jobs[0], str(absent.first() or ""))
 
-    def _judgments(self, frame: pl.DataFrame) -> JudgmentIndex | None:
+    def _judgments(self, cell: Cell) -> JudgmentIndex | None:
         label = self.labels[0]
-        unjudged = frame.filter(pl.col("part") == UNJUDGED)["query_id"]
-        names = [name for name in OPTIONAL if name in frame.columns]
-        table = frame.filter(pl.col("part") == JUDGED).select(
-            "query_id", "doc_id", pl.col("number").alias("grade"), *names
-        )
+        unjudged = rows_in(cell, UNJUDGED, "grade")["query_id"]
+        table = rows_in(cell, JUDGED, "grade")
         if table.is_empty() and unjudged.is_empty():
             return None
         with located(table, label):
             qrels = Qrels(without_empty(table), label, unjudged=tuple(unjudged), place=Place(label))
         index = JudgmentIndex.of(qrels)
         return with_subtopics(index) if self.subtopics else index
+
+
+def rows_in(cell: Cell, part: int, number: str) -> pl.DataFrame:
+    """The rows of a cell that are a run's, or judgments.
+
+    Args:
+        cell: whole queries.
+        part: whose rows.
+        number: what their number is: grade or score.
+    """
+    if part not in cell:
+        return pl.DataFrame(schema={**_IDS, number: pl.Float64})
+    rows = cell[part]
+    if "number" not in rows.columns:  # queries without judgments
+        return rows
+    others = [name for name in OPTIONAL if name in rows.columns]
+    return rows.select("query_id", "doc_id", pl.col("number").alias(number), *others)
 
 
 @contextmanager
@@ -147,51 +162,6 @@ def located(rows: pl.DataFrame, label: str) -> Iterator[None]:
             error.at = wrong.row(0)[:2]  # type: ignore[attr-defined]
         error.source = label
         raise
-
-
-def whole_queries(batches: Iterable[pa.RecordBatch], rows: int = _CHUNK) -> Iterator[pl.DataFrame]:
-    """Rows in frames of whole queries, where batches have the rows of each query together.
-
-    Args:
-        batches: with ``query_id`` first.
-        rows: how many a frame has at least, but for the last.
-
-    Raises:
-        InputError: a query has more rows than any ranking.
-    """
-    kept: list[pl.DataFrame] = []
-    size = 0
-    for batch in batches:
-        frame = pl.DataFrame(pl.from_arrow(batch))
-        if frame.is_empty():
-            continue
-        last = frame["query_id"][-1]
-        if size + len(frame) >= rows and not _one_query([*kept, frame], last):
-            whole = pl.concat([*kept, frame], rechunk=False)
-            end = len(whole) - _tail(whole["query_id"], last)
-            if end:
-                yield whole.head(end)
-            kept, size = [whole.slice(end)], len(whole) - end
-            continue
-        kept.append(frame)
-        size += len(frame)
-        if size > _LONGEST and _one_query(kept, last):
-            problem = f"query '{last}' has more than {_LONGEST} rows; no ranking is so long."
-            raise InputError(problem, code="too-large")
-    if size:
-        yield pl.concat(kept, rechunk=False)
-
-
-def _one_query(frames: list[pl.DataFrame], query: str) -> bool:
-    """Whether all rows so far are of one query."""
-    return bool(frames) and frames[0]["query_id"][0] == query
-
-
-def _tail(queries: pl.Series, last: str) -> int:
-    """How many rows at the end are of the last query."""
-    others = (queries != last).fill_null(value=True)
-    turned = others.reverse()
-    return int(turned.arg_max() or 0) if turned.any() else len(queries)
 
 
 def _values(scores: Scores, run: int) -> pl.DataFrame:

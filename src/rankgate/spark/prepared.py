@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
@@ -13,8 +14,11 @@ from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.metrics.views import LISTS, SUBTOPICS
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.plan import Plan
+from rankgate.spark.cells import PACKED, Cells, Packing
 from rankgate.spark.partition import JUDGED, UNJUDGED, Scoring
+from rankgate.spark.pieces import Reading
 from rankgate.spark.sessions import session
+from rankgate.spark.shipping import mapped
 from rankgate.spark.tables import rows_of
 
 if TYPE_CHECKING:
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
     from rankgate.spark.tables import Rows
 
 _BYTES = 48 << 20  # of input for one partition
+_CELL_BYTES = 12 << 20  # of input for one cell, which is scored at once
+_TASK_BYTES = 32 << 20  # of files that one task reads
 
 
 @dataclass(frozen=True)
@@ -57,31 +63,38 @@ class Prepared:
         ordered = tuple(run.ordered for run in self.runs)
         return Scoring(self.plan, self.names, labels, ordered, self.subtopics, values)
 
-    def whole_queries(self) -> DataFrame:
-        """Judgments and runs with the rows of each query together, in one partition."""
-        from pyspark.sql import functions as F
-
-        rows = any(
+    def by_cells(self) -> DataFrame:
+        """Judgments and runs, packed, with the rows of each cell of queries together."""
+        ordered = any(
             way.alignment.tie_order == "file_order"
             or way.alignment.order == "file"
             or way.duplicates != "error"
             for way in self.plan.ways
         )
-        every = None
+        size = sum(_size(each) for each in self.tables)
+        cells = Cells.of(self.spark, self.partitions, -(-size // _CELL_BYTES))
+        frames = [
+            mapped(each, Packing(cells, part), PACKED) for part, each in self._rows(ordered=ordered)
+        ]
+        files = tuple((i, each.files) for i, each in enumerate(self.tables) if each.files)
+        if files:
+            reading = Reading(files, cells, ordered)
+            work = len(reading.work())
+            tasks = max(_cores(self.spark), -(-size // _TASK_BYTES))
+            numbers = self.spark.range(0, work, 1, min(work, tasks))
+            frames.append(mapped(numbers, reading, PACKED))
+        packed = reduce(lambda one, two: one.union(two), frames)
+        return packed.repartition(self.partitions, "key").sortWithinPartitions("cell")
+
+    def _rows(self, *, ordered: bool) -> Iterator[tuple[int, DataFrame]]:
+        """The rows that Spark reads, with whose they are."""
         for i, each in enumerate(self.tables):
-            part = F.lit(i or JUDGED).cast("byte").alias("part")
-            frame = each.numbered(part) if rows and i else each.frame.select("*", part)
-            frame = frame.drop("_metadata", "at")
-            every = frame if every is None else every.unionByName(frame, allowMissingColumns=True)
-        assert every is not None
+            if not each.files:
+                frame = each.numbered() if ordered and i else each.frame
+                yield i or JUDGED, frame.drop("_metadata", "at")
         if self.qrels.unjudged:
             ids = [(query,) for query in self.qrels.unjudged]
-            part = F.lit(UNJUDGED).cast("byte").alias("part")
-            extra = self.spark.createDataFrame(ids, "query_id string").select("*", part)
-            every = every.unionByName(extra, allowMissingColumns=True)
-        order = ["query_id", *(["row"] if rows else [])]
-        sorted_ = every.repartition(self.partitions, "query_id").sortWithinPartitions(*order)
-        return sorted_.drop("row")
+            yield UNJUDGED, self.spark.createDataFrame(ids, "query_id string")
 
 
 def prepare(
@@ -157,9 +170,16 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 def _partitions(spark: SparkSession, tables: Sequence[Rows]) -> int:
     """One partition for each core, and for much input one for `_BYTES` of it."""
-    cores = int(spark.sparkContext.defaultParallelism)
-    sizes = (
-        int(each.frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())  # noqa: SLF001 - no other way to ask
-        for each in tables
-    )
-    return max(cores, min(-(-sum(sizes) // _BYTES), 100_000))
+    return max(_cores(spark), min(-(-sum(map(_size, tables)) // _BYTES), 100_000))
+
+
+def _cores(spark: SparkSession) -> int:
+    return int(spark.sparkContext.defaultParallelism)
+
+
+def _size(table: Rows) -> int:
+    """Bytes of a table, as far as they are known."""
+    if table.files:
+        return table.files.size
+    plan = table.frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - no other way to ask
+    return int(plan.stats().sizeInBytes())

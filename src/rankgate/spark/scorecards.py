@@ -25,8 +25,9 @@ from rankgate.recommenders.scorecard_figures import DIFFERENCES, FIGURES
 from rankgate.recommenders.scorecard_parts import GAPS, SLICES
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.chosen import chosen_convention
+from rankgate.spark.cells import unpacked
 from rankgate.spark.executed import measured
-from rankgate.spark.partition import JUDGED, located, whole_queries
+from rankgate.spark.partition import JUDGED, Cell, located, rows_in
 from rankgate.spark.prepared import prepare
 
 if TYPE_CHECKING:
@@ -68,22 +69,18 @@ class Accumulating:
             UsageError: a metric needs what was not given.
         """
         seen: list[Accumulator] = [pickle.loads(pickle.dumps(self.empty)) for _ in self.runs]  # noqa: S301 - our own copy
-        for rows in whole_queries(batches):
-            index = self._judgments(rows)
+        for cell in unpacked(batches):
+            index = self._judgments(cell)
             for i, each in enumerate(seen):
-                run = rows.filter(pl.col("part") == i + 1).select(
-                    "query_id", "doc_id", pl.col("number").alias("score")
-                )
+                run = rows_in(cell, i + 1, "score")
                 with located(run, self.labels[i + 1]):
                     refuse_holes(run, "score", Place(self.labels[i + 1]))
                     each.update(index, run if len(run) else {})
         states = [base64.b64encode(pickle.dumps(each.state())).decode() for each in seen]
         yield {"run": [*range(len(self.runs))], "totals": states}
 
-    def _judgments(self, rows: pl.DataFrame) -> Any:  # noqa: ANN401 - judgments laid out
-        table = rows.filter(pl.col("part") == JUDGED).select(
-            "query_id", "doc_id", pl.col("number").alias("grade")
-        )
+    def _judgments(self, cell: Cell) -> Any:  # noqa: ANN401 - judgments laid out
+        table = rows_in(cell, JUDGED, "grade").select("query_id", "doc_id", "grade")
         if table.is_empty():  # users that are served and have no judgment
             none = np.zeros(0, np.int64)
             ids = pl.Series("query_id", [], dtype=pl.String)
@@ -159,7 +156,7 @@ def scorecard(
     )  # fmt: skip
     labels = tuple(each.label for each in work.tables)
     task = Accumulating(work.plan, work.names, labels, empty)
-    _, sent = measured(work.whole_queries(), task, work.tables, keep=False)
+    _, sent = measured(work.by_cells(), task, work.tables, keep=False)
     states = [[pickle.loads(base64.b64decode(each)) for each in own] for own in sent]  # noqa: S301 - of our own executors
     return _card(work.names, work.qrels.name, empty, states, (level, resamples, seed), convention)
 

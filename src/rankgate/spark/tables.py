@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,15 @@ from rankgate.data.column_map import ColumnMap
 from rankgate.data.columns import ALIASES, named
 from rankgate.data.qrels import OPTIONAL
 from rankgate.errors import InputError, UsageError
+from rankgate.spark.cells import ORDER
 from rankgate.spark.failures import translated
+from rankgate.spark.pieces import pieces_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from rankgate.data.inputs import ColumnsLike
+    from rankgate.spark.pieces import Pieces
 
 FORMATS = ("parquet", "delta", "csv", "tsv", "json", "trec")
 _SUFFIXES = {
@@ -36,8 +40,7 @@ class Rows:
     """Rows of judgments or of a run.
 
     Attributes:
-        frame: ``query_id``, ``doc_id``, ``number`` (null where it is no number), and of judgments
-            the columns of ``OPTIONAL`` that there are.
+        read: makes `frame`.
         name: what results call them.
         label: what errors call them.
         place: the columns that say where a row is, in the order of rows; files only.
@@ -45,9 +48,10 @@ class Rows:
         unjudged: queries that were asked about and have no judgment.
         header: lines of a file before its first row; None where rows have numbers, no lines.
         lines: all lines of text files, where rows are some of them.
+        files: what executors read by themselves; None where Spark reads.
     """
 
-    frame: DataFrame
+    read: Callable[[], DataFrame]
     name: str
     label: str
     place: Mapping[str, Column] = field(default_factory=dict)
@@ -55,13 +59,23 @@ class Rows:
     unjudged: tuple[str, ...] = ()
     header: int | None = None
     lines: DataFrame | None = None
+    files: Pieces | None = None
 
-    def numbered(self, *others: Column) -> DataFrame:
-        """The rows with ``row``, which rises in their order, and other columns."""
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The rows as Spark reads them.
+
+        They are ``query_id``, ``doc_id``, ``number`` (null where it is no number), and of
+        judgments the columns of ``OPTIONAL`` that there are.
+        """
+        return self.read()
+
+    def numbered(self) -> DataFrame:
+        """The rows with columns by which they are in their order."""
         from pyspark.sql import functions as F
 
         order = [*self.place.values(), F.monotonically_increasing_id()]
-        return self.frame.select("*", F.struct(*order).alias("row"), *others)
+        return self.frame.select("*", *(each.alias(f"{ORDER}{i}") for i, each in enumerate(order)))
 
 
 def rows_of(
@@ -93,12 +107,13 @@ def rows_of(
     theirs = ColumnMap.of(columns)
     known = dict(theirs.theirs) if theirs else {}
     if isinstance(table, DataFrame):
-        return Rows(_shaped(table, number, name, known), name, name, ordered=False)
+        shaped = _shaped(table, number, name, known)
+        return Rows(lambda: shaped, name, name, ordered=False)
     if isinstance(table, str) and table.startswith("table:"):
         own = table.removeprefix("table:")
         with translated(own):
-            frame = spark.table(own)
-        return Rows(_shaped(frame, number, own, known), own.rpartition(".")[2], own, ordered=False)
+            frame = _shaped(spark.table(own), number, own, known)
+        return Rows(lambda: frame, own.rpartition(".")[2], own, ordered=False)
     paths = _paths(table)
     if not paths:
         return _sent(spark, table, number, name)
@@ -137,14 +152,17 @@ def _of_files(
         raise UsageError(problem, code="unknown-format")
     label = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     name = _stem(paths[0])
-    lines = None
     with translated(label):
-        if form == "trec":
-            lines = spark.read.text(paths)
-            others = ("_metadata", "at")
-            frame = _shaped(_of_text(lines, number, label), number, label, known, others)
-        else:
-            frame = _shaped(_read(spark, paths, form), number, label, known, ("_metadata",))
+        lines = spark.read.text(paths) if form == "trec" else None
+
+    def read() -> DataFrame:
+        with translated(label):
+            if lines is None:
+                table = _read(spark, paths, form)
+                return _shaped(table, number, label, known, ("_metadata",))
+            table = _of_text(lines, number, label)
+            return _shaped(table, number, label, known, ("_metadata", "at"))
+
     place = {
         "file": F.col("_metadata.file_path"),
         "block": F.col("_metadata.file_block_start"),
@@ -152,7 +170,12 @@ def _of_files(
     if form == "trec":
         place["line"] = F.col("at")
     header = {"csv": 1, "tsv": 1, "parquet": None, "delta": None}.get(form, 0)
-    return Rows(frame, name, label, place, header=header, lines=lines)
+    cores = int(spark.sparkContext.defaultParallelism)
+    files = pieces_of(paths, number, known, cores) if form == "parquet" else None
+    if files is None:
+        frame = read()  # errors of the data are found now
+        return Rows(lambda: frame, name, label, place, header=header, lines=lines)
+    return Rows(read, name, label, place, header=header, files=files)
 
 
 def _read(spark: SparkSession, paths: list[str], form: str) -> DataFrame:
@@ -259,12 +282,12 @@ def _sent(spark: SparkSession, table: Any, number: str, name: str) -> Rows:  # n
     """What the local engine reads, as a DataFrame."""
     if number == "grade":
         qrels = read_qrels(table, name, subtopics=True)
-        frame = qrels.table.rename({"grade": "number"})
-        return Rows(_frame(spark, frame), qrels.name, qrels.place.label, ordered=False,
+        judged = _frame(spark, qrels.table.rename({"grade": "number"}))
+        return Rows(lambda: judged, qrels.name, qrels.place.label, ordered=False,
                     unjudged=qrels.unjudged)  # fmt: skip
     run = read_run(table, name)
-    frame = run.table.rename({"score": "number"})
-    return Rows(_frame(spark, frame), run.name, run.place.label, ordered=run.ordered)
+    ranked = _frame(spark, run.table.rename({"score": "number"}))
+    return Rows(lambda: ranked, run.name, run.place.label, ordered=run.ordered)
 
 
 def _frame(spark: SparkSession, table: Any) -> DataFrame:  # noqa: ANN401 - a Polars frame

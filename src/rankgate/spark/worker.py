@@ -32,7 +32,7 @@ class Shipped:
     schema: bytes
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Do the work on the rows of one partition, whose queries are together.
+        """Do the work on the rows of one partition, of which those of a cell are together.
 
         Raises:
             RuntimeError: this Python is another version than the driver's.
@@ -49,10 +49,28 @@ class Shipped:
         schema = pa.ipc.read_schema(pa.py_buffer(self.schema))
         task: Any = pickle.loads(self.task)  # noqa: S301 - from our own driver
         try:
-            for columns in task.over(batches):
+            for columns in task.over(_sound(batches)):
                 yield from _batches(columns, schema)
+        except _EarlierError as earlier:
+            yield from _batches({"totals": [str(earlier)]}, schema)
         except RankgateError as error:
             yield from _batches({"totals": [_told(error)]}, schema)
+
+
+class _EarlierError(Exception):
+    """The error of a task that came before, as text."""
+
+
+def _sound(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Record batches, up to the error of a task that came before.
+
+    Raises:
+        _EarlierError: there is one.
+    """
+    for batch in batches:
+        if "totals" in batch.schema.names and batch.column("totals").null_count < batch.num_rows:
+            raise _EarlierError(batch.column("totals").drop_null()[0].as_py())
+        yield batch
 
 
 def _batches(columns: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:  # noqa: ANN401 - a frame or a dict

@@ -1,0 +1,58 @@
+"""Send work to executors: a task, pickled, as a function of record batches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankgate.spark.worker import Shipped
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_TYPES = {
+    "string": "string", "int": "int32", "byte": "int8", "double": "float64", "binary": "binary",
+}  # fmt: skip
+
+
+def mapped(
+    frame: DataFrame,
+    task: Any,  # noqa: ANN401 - what has `over`
+    columns: str,
+    modules: Sequence[str] = (),
+) -> DataFrame:
+    """The rows that a task makes of each partition.
+
+    Args:
+        frame: the rows of which record batches come.
+        task: what is done; it has ``over``, which makes frames, or columns, of record batches.
+        columns: what comes back, as ``name type, ...``; ``totals string`` is for errors.
+        modules: of functions of the user's own, which are sent by value where executors lack them.
+    """
+    import pyarrow as pa
+    from pyspark import cloudpickle
+
+    pickler: Any = cloudpickle  # which has no types
+    names = [each.split() for each in columns.split(", ")]
+    schema = pa.schema([(name, pa.type_for_alias(_TYPES[kind])) for name, kind in names])
+    for module in _lacking(modules):
+        pickler.register_pickle_by_value(module)
+    run = Shipped(pickler.dumps(task), sys.version_info[:2], schema.serialize().to_pybytes())
+
+    def work(batches: Any) -> Any:  # noqa: ANN401 - Spark asks for a plain function
+        yield from run(batches)
+
+    return frame.mapInArrow(work, columns)
+
+
+def _lacking(names: Sequence[str]) -> list[Any]:
+    """The modules that executors may lack: those that are not installed."""
+    found = [sys.modules[name] for name in names if name in sys.modules]
+    return [
+        each
+        for each in found
+        if not each.__name__.startswith("rankgate.")
+        and each.__name__ != "__main__"
+        and "site-packages" not in (getattr(each, "__file__", None) or "site-packages")
+    ]
