@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-FOLLOWED = ("comparison", "gating", "judging", "records", "stats", "unjudged")
+FOLLOWED = ("comparison", "files", "gating", "judging", "records", "stats", "unjudged")
 """Packages of this project whose definitions count; studies and what is besides them do too."""
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -122,3 +122,11 @@ def test_a_command_loads_nothing_that_it_does_not_need(small, words, unneeded):
 
 def test_progress_is_silent_where_nobody_watches(run, small):
     assert run("eval", *small, small[1], small[1]).err == ""
+
+
+def test_two_words_name_a_command_that_joins_them(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "llm.txt").write_text("".join(f"q{i} 0 d {i % 2}\n" for i in range(40)))
+    assert run("admit", "plan", "llm.txt", "--width", "0.2").code == 0
+    (tmp_path / "plan").write_text("q0 0 d 1\n")  # a file of this name is an argument
+    assert run("admit", "plan", "--width", "0.2").code == 2

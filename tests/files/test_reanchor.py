@@ -158,6 +158,12 @@ def test_bad_input(tmp_path):
     (tmp_path / "run.txt").write_text("q 0 p1 2\n")
     with raises("no-texts", InputError):
         rankgate.reanchor({"q": {"p1": 1}}, OLD, tmp_path / "run.txt")
-    assert statuses(carried({"x": OLD["p2"]}, {"p1": 1, "p2": 0}, OLD | {"p1": " … "})) == {
-        "p1": "lost", "p2": "moved",
-    }  # fmt: skip
+    (tmp_path / "twice.csv").write_text("doc_id,text\np1,one text\np1,another\n")
+    with raises("duplicate-document", InputError):
+        rankgate.reanchor({"q": {"p1": 1}}, tmp_path / "twice.csv", OLD)
+
+
+def test_a_judged_document_without_a_text_is_lost_and_named():
+    found = carried({"x": OLD["p2"]}, {"p1": 1, "p2": 0, "p9": 0}, OLD | {"p1": " … "})
+    assert statuses(found) == {"p1": "lost", "p2": "moved", "p9": "lost"}
+    assert [notice.code for notice in found.notices] == ["relevant-unjudged", "missing-texts"]

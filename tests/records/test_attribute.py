@@ -116,6 +116,19 @@ def test_two_changes_that_only_one_run_shows_are_unknown(tmp_path):
     assert len(found.notices) == 1
 
 
+@pytest.mark.parametrize(("revision", "answer"), [("1", "ids"), ("2", "unknown")])
+def test_new_ids_that_leave_a_document_as_it_was(tmp_path, revision, answer):
+    _, judged, run = world(0)
+    renamed = {q: {d if d == "d11" else f"x-{d}": s for d, s in docs.items()}
+               for q, docs in run.items()}  # fmt: skip
+    for day, ranked, built in ((1, run, "1"), (2, renamed, revision)):
+        made = rankgate.evaluate(judged, {"app": ranked}, ["nDCG@10"])
+        rankgate.record(made, tmp_path, at=f"2026-03-0{day}", revision=built, branch="",
+                        qrels=judged, runs={"app": ranked})  # fmt: skip
+    found = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
+    assert found.answer == answer
+
+
 def test_the_same_evaluation_has_no_cause(tmp_path):
     _, judged, run = world(0)
     for day in (1, 2):

@@ -75,6 +75,18 @@ def test_judgments_by_label_are_crossed():
     assert "judge × prompt" in " ".join(result.sources["source"])
 
 
+def test_unjudged_documents_widen_the_interval_of_a_single_set_of_judgments():
+    part = {q: {d: g for d, g in docs.items() if int(d[1:]) % 4} for q, docs in ANN.items()}
+    result = total_error(part, OLD[0], NEW[0], ["P@5"])
+    row = result.metrics.row(0, named=True)
+    assert row["high"] - row["low"] > row["naive_high"] - row["naive_low"]
+    assert set(result.sources["source"]) == {"queries", "unjudged documents"}
+    whole = compare(ANN, OLD[0], NEW[0], ["P@5"]).metrics["delta"][0]
+    assert row["low"] < whole < row["high"]
+    with raises("invalid-design"):
+        total_error(part, OLD[0], NEW[0], ["P@5"], holes=False)
+
+
 def test_it_makes_the_round_trip():
     result = total_error([ANN, BOB], OLD[0], NEW[0], ["P@5"])
     again = TotalError.from_dict(json.loads(json.dumps(result.to_dict())))

@@ -1,4 +1,4 @@
-"""Is a judge found out that favours systems of its own family?
+"""Is a judge found that favours systems of the same model family?
 
 nDCG@10 of the 16 runs of TREC-COVID, round 1, by people's grades and by a judge: a language model
 as at TREC RAG 2025 (settling.py). Its family are four of the runs, drawn at random. It raises what
@@ -33,7 +33,7 @@ LINEAGE = Lineage({"judge": "own"})
 
 @dataclass(frozen=True)
 class Cell:
-    """How often the judge is found to favour its own family.
+    """How often the judge is found to favour its family.
 
     Attributes:
         bias: of the judge, in nDCG@10.
@@ -157,7 +157,7 @@ class _World:
     def judged(
         self, own: NDArray[np.bool_], chance: float, copies: int, rng: np.random.Generator
     ) -> Floats:
-        """(copies, T, S) nDCG@10 by a judge that raises what its own family shows."""
+        """(copies, T, S) nDCG@10 by a judge that raises what its family shows."""
         bounds = self.seen.cumsum(axis=1)
         result = np.zeros((copies, len(self.grades), self.systems))
         for t, (grades, ranks) in enumerate(zip(self.grades, self.ranks, strict=True)):
@@ -193,12 +193,15 @@ def section(cells: Sequence[Any]) -> str:
         for c in cells
     ]
     return (
-        "## Judges that favour their own family\n\n`rankgate admit --lineage` tests whether a "
-        "judge puts systems of its own family further above the others than people do, and says "
-        "how many queries find an advantage of .05 nDCG@10 with a chance of 80 %. Real judgments "
-        "and runs of TREC-COVID, a judge that errs as a language model did at TREC RAG 2025; its "
-        f"family are 4 of 16 runs, drawn {FAMILIES} times; the number of queries is planned from a "
-        f"pilot of 30, {FAMILIES * REPLICATIONS:,} times. Target: found at least 80 % of the time "
-        "with the bias, at most 5 % without.\n\n"
+        "## Judges that favour systems of the same family\n\n`rankgate admit --lineage` tests "
+        "whether a judge puts systems of the same model family further above the others than "
+        "people do, and says how many queries find an advantage of .05 nDCG@10 with a chance of "
+        "80 %. Real judgments and runs of TREC-COVID, a judge that errs as a language model did at "
+        f"TREC RAG 2025; its family are 4 of 16 runs, drawn {FAMILIES} times; the number of "
+        f"queries is planned from a pilot of 30, {FAMILIES * REPLICATIONS:,} times. Target: found "
+        "at least 80 % of the time with the bias, at most 5 % without. Covered: intervals with the "
+        "true bias. Without a plan: pilots by which no number of queries finds it with 16 runs, as "
+        "`admit` then says; more runs make that rarer. The other columns are of the other pilots."
+        "\n\n"
         + table(("bias", "queries planned", "found", "covered", "without a plan"), rows)
     )  # fmt: skip

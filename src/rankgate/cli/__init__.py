@@ -206,6 +206,15 @@ class _Lazy(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Take two words for a command whose name joins them: ``admit plan`` for ``admit-plan``."""
+        name = "-".join(args[:2])
+        if name in COMMANDS and name != args[0] and not Path(args[1]).exists():
+            args = [name, *args[2:]]
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             from difflib import get_close_matches

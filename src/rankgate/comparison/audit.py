@@ -60,12 +60,12 @@ def audit(
     Args:
         table: a file with a table: CSV, Markdown or LaTeX. Rows are systems; the heads of columns
             are metrics, and one may be the number of queries (n, queries, topics).
-        queries: the number of queries, where no column says it.
+        queries: the number of queries, if no column has it.
         columns: the metric of a column whose head does not say it, by head.
         grades: the highest grade, for nDCG.
         relevant: relevant documents of each query, where all have the same number.
-        sd: the standard deviation of per-query differences that is supposed; usual ones are larger.
-        level: of significance.
+        sd: the assumed standard deviation of per-query differences; usual ones are larger.
+        level: the confidence level at which a difference is significant.
 
     Raises:
         InputError: a file without a table, or without a number.
@@ -142,9 +142,9 @@ def _possible(
     metric: Metric | None, n: int | None, low: float, high: float, given: _Given
 ) -> tuple[str, str]:
     if metric is None:
-        return UNKNOWN, "not a metric that is known; say it with --column"
+        return UNKNOWN, "not a known metric; name it with --column"
     if not n:
-        return UNKNOWN, "the number of queries is not known; say --queries"
+        return UNKNOWN, "the number of queries is not known; add --queries"
     if metric.high == 1 and metric.low == 0 and (low > 1 or high < 0):
         return IMPOSSIBLE, "it is not between 0 and 1"
     bound = dict(metric.given)
@@ -167,7 +167,7 @@ def _ranks(depth: int | None, n: int, ends: tuple[float, float]) -> tuple[str, s
 
 def _ndcg(depth: int | None, n: int, ends: tuple[float, float], given: _Given) -> tuple[str, str]:
     if not depth or not (given.grades or given.relevant == 1):
-        return UNKNOWN, "the values of nDCG depend on cutoff and grades; say --grades"
+        return UNKNOWN, "the values of nDCG depend on cutoff and grades; add --grades"
     least, gap = discounted_gap(given.grades or 1, depth, given.relevant)
     words = f"{n:,} values that are 0, 1, or from {least:.4g} to {1 - gap:.4g} have no such mean"
     found = ends_possible(least, gap, n, *ends)
@@ -177,13 +177,13 @@ def _ndcg(depth: int | None, n: int, ends: tuple[float, float], given: _Given) -
 def _ap(depth: int | None, n: int, ends: tuple[float, float], given: _Given) -> tuple[str, str]:
     if given.relevant == 1:
         return _ranks(depth, n, ends)
-    return UNKNOWN, "the values of AP depend on the number of relevant documents; say --relevant"
+    return UNKNOWN, "the values of AP depend on the number of relevant documents; add --relevant"
 
 
 def _recall(depth: int | None, n: int, ends: tuple[float, float], given: _Given) -> tuple[str, str]:  # noqa: ARG001 - as other rules
     if given.relevant:
         return _steps(Fraction(1, given.relevant), n, ends)
-    return UNKNOWN, "the values of R depend on the number of relevant documents; say --relevant"
+    return UNKNOWN, "the values of R depend on the number of relevant documents; add --relevant"
 
 
 _RULES = {
@@ -224,7 +224,7 @@ def _pair(cells: pl.DataFrame, metric: Metric, given: _Given) -> tuple[Any, ...]
     head = (first["column"], first["system"], second["system"], most)
     n = min((each["n"] for each in (first, second) if each["n"]), default=None)
     if n is None or n < 2:
-        return (*head, None, UNKNOWN, "the number of queries is not known; say --queries")
+        return (*head, None, UNKNOWN, "the number of queries is not known; add --queries")
     scale = 1.0 if metric.high is None else metric.high - metric.low
     needed = student_quantile(n - 1, (1 + given.level) / 2) * given.sd * scale / n**0.5
     step = _smallest_step(metric, given)
@@ -234,7 +234,7 @@ def _pair(cells: pl.DataFrame, metric: Metric, given: _Given) -> tuple[Any, ...]
             *head,
             needed,
             UNRESOLVABLE,
-            f"at most {differ} queries can differ in one direction",
+            f"at most {differ} {'query' if differ == 1 else 'queries'} can differ in one direction",
         )
     if most < needed:
         return (*head, needed, UNRESOLVABLE, f"smaller than {needed:.4f}")

@@ -19,6 +19,9 @@ STATUSES: tuple[Status, ...] = ("valid", "moved", "split", "merged", "lost")
 NEAR = 0.9
 """The share of a document's words that another must have to hold it."""
 
+NO_TEXT = "it has no text"
+"""Why a judged document is lost that is not among the old documents, or is empty."""
+
 _CLEARLY = 0.03  # how much nearer the nearest document is than the next one
 _HALF = 0.5  # of a document's words: with less it is lost, not split
 _ROW = 10  # words in a row that are not the same by chance
@@ -72,7 +75,7 @@ def anchors(old: Texts, new: Texts, docs: Collection[str]) -> dict[str, Anchor]:
 def _anchor(doc: str, old: Texts, new: Texts) -> Anchor:
     words = old.words.get(doc, ())
     if not words:
-        return Anchor("lost", why="it has no text")
+        return Anchor("lost", why=NO_TEXT)
     found = _parts(doc, words, old, new)
     near = {name: min(each.of_first, each.of_second) for name, each in found.items()
             if each.of_first >= NEAR and each.of_second >= NEAR}  # fmt: skip

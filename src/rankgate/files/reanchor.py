@@ -36,8 +36,8 @@ def reanchor(
     Texts decide, not ids. A new document with the text of an old one has its grade. One that holds
     a relevant document and more has the highest grade that it holds, which is a lower bound. One
     all of whose text was judged irrelevant is irrelevant. Whatever else has part of a relevant
-    document is unjudged, as nobody knows which part was relevant; so is what is lost. Unjudged is
-    not irrelevant: bounds and intervals become wider (``rankgate holes``).
+    document is unjudged, as nobody knows which part was relevant; so is what is lost. What is
+    unjudged has no grade in the result: ``total_error`` and ``holes`` say what it could change.
 
     Args:
         qrels: judgments of the old documents.
@@ -46,7 +46,8 @@ def reanchor(
         judgments: the file that the judgments of the new documents are written to.
 
     Raises:
-        InputError: files that cannot be read, or without texts; no judged document has a text.
+        InputError: files that cannot be read, or without texts; a document with two texts; no
+            judged document has a text.
         UsageError: a file of judgments that cannot be written.
         MissingExtraError: rapidfuzz is not installed.
     """
@@ -82,7 +83,10 @@ def _texts(documents: Documents, name: str) -> Texts:
     fields = [each for each in table.columns if each not in ("doc_id", "query_id")]
     joined = pl.concat_str([pl.col(each).cast(pl.String) for each in fields], separator="\n",
                            ignore_nulls=True)  # fmt: skip
-    rows = table.select("doc_id", joined.alias("text")).unique("doc_id", maintain_order=True)
+    rows = table.select("doc_id", joined.alias("text")).unique(maintain_order=True)
+    if len(twice := rows.filter(pl.col("doc_id").is_duplicated())):
+        problem = f"document {twice['doc_id'][0]!r} has two texts; keep one of them."
+        raise InputError(problem, source=source, code="duplicate-document")
     return Texts.of(dict(rows.iter_rows()))
 
 

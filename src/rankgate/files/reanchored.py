@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from rankgate.files.anchors import STATUSES
+from rankgate.files.anchors import NO_TEXT, STATUSES
+from rankgate.files.checks.declare import counted
 from rankgate.present.result import Notice, Result
 
 DECISIONS = {
@@ -69,12 +70,17 @@ class Reanchored(Result):
             queries = gone["query_id"].n_unique()
             notices.append(Notice(
                 "relevant-unjudged",
-                f"{len(gone):,} relevant documents of {queries:,} queries are unjudged now: values "
-                "by the new judgments are too low or too high; see their bounds by rankgate holes, "
-                "or judge them anew",
+                f"{counted(len(gone), 'relevant document')} of {counted(queries, 'query')} "
+                f"{'are' if len(gone) > 1 else 'is'} unjudged now, and counts as irrelevant in "
+                "eval and compare; rankgate total-error gives an interval that is wider by what is "
+                "not known, rankgate eval --bounds the least and greatest values",
             ))  # fmt: skip
+        textless = self.decisions.filter(pl.col("why") == NO_TEXT)["old_doc"].n_unique()
+        if textless:
+            words = f"{counted(textless, 'judged document')} without a text in the old documents"
+            notices.append(Notice("missing-texts", f"{words}: lost"))
         if self.negative:
-            words = f"{self.negative:,} negative grades are left out: they mean unjudged"
+            words = f"{counted(self.negative, 'negative grade')} left out: unjudged"
             notices.append(Notice("negative-grades", words))
         return tuple(notices)
 

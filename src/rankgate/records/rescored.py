@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _PAIR = ["query_id", "doc_id"]
 _SHARED = 0.05  # documents that runs of the same ids share at least
+_DOUBTFUL = 0.2  # with fewer, and most of the value lost, ids may have changed
 _LOST = 0.1  # share of the value that is left where ids may have changed
 JUDGE, CORPUS = "judge", "corpus"
 """Labels that say who judged, and what was searched."""
@@ -67,23 +69,36 @@ def differing(old: Inputs, new: Inputs) -> Mapping[str, str]:
 
 
 def _of_runs(old: Inputs, new: Inputs) -> Mapping[str, str]:
-    if old.run is not None and new.run is not None:
-        first, second = (set(each.table["doc_id"].unique()) for each in (old.run, new.run))
-        shared = len(first & second) / max(1, min(len(first), len(second)))
-        if shared < _SHARED:
-            return {"ids": f"the runs share {shared:.0%} of their documents"}
+    shared = _shared(old, new)
+    lost = (new.point.value or 0) < _LOST * (old.point.value or 0)
+    few = f"the runs share {shared:.0%} of their documents"
+    if shared < _SHARED:
+        return {"ids": few}
     mine, theirs = old.point.labels.get(CORPUS), new.point.labels.get(CORPUS)
+    revisions = old.point.revision, new.point.revision
+    if lost and shared < _DOUBTFUL and mine == theirs and revisions[0] == revisions[1] != "":
+        return {"ids": f"{few}, same revision, most of the value is lost"}
     found = {}
     if mine != theirs:
         found["corpus"] = f"{mine or ''} and {theirs or ''}"
-    if mine == theirs or old.point.revision != new.point.revision:
+    if mine == theirs or revisions[0] != revisions[1]:
         words = [e.point.revision[:10] or e.run_sha256[:10] or "a run" for e in (old, new)]
         found["system"] = f"{words[0]} and {words[1]}"
     elif found:
         found["corpus"] += ", same revision"
-    if None in (old.run, new.run) and (new.point.value or 0) < _LOST * (old.point.value or 0):
+    if lost and math.isnan(shared):
         found["ids"] = "most of the value is lost, and the runs are not kept"
+    elif lost and shared < _DOUBTFUL:
+        found["ids"] = f"{few}, and most of the value is lost"
     return found
+
+
+def _shared(old: Inputs, new: Inputs) -> float:
+    """The share of the documents of the shorter run that both have; NaN where one is not kept."""
+    if old.run is None or new.run is None:
+        return math.nan
+    first, second = (set(each.table["doc_id"].unique()) for each in (old.run, new.run))
+    return len(first & second) / max(1, min(len(first), len(second)))
 
 
 def _of_judgments(old: Inputs, new: Inputs) -> Mapping[str, str]:

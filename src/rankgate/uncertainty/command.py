@@ -47,6 +47,7 @@ def command(
     """Measure the error of a difference for other queries, judgments and snapshots at once.
 
     Judgments are repeated by raters, judges or prompts, and labelled so: judge:A,prompt:1=FILE.
+    One set is enough where documents are unjudged.
 
     \b
     rankgate total-error ann.qrels bob.qrels eve.qrels --baseline old.run --candidate new.run

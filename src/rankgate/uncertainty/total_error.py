@@ -59,7 +59,7 @@ def total_error(
     Args:
         qrels: judgments, repeated by raters, judges or prompts: several, or by label, as
             ``{"judge:A,prompt:1": qrels}``; every level of a facet goes with every level of the
-            others.
+            others. One set is enough where documents are unjudged.
         baseline: A run of the baseline; several are snapshots of the same system.
         candidate: A run of the candidate; as many as of the baseline.
         metrics: names such as ``"nDCG@10"``.
@@ -73,8 +73,8 @@ def total_error(
 
     Raises:
         InputError: data that cannot be read, with file and line.
-        UsageError: nothing is repeated; a combination of levels is missing; other numbers of
-            snapshots; queries that only one system ran.
+        UsageError: nothing is repeated, and nothing is unjudged; a combination of levels is
+            missing; other numbers of snapshots; queries that only one system ran.
 
     >>> one = {f"q{i}": {"a": i % 2, "b": 1} for i in range(12)}
     >>> two = {f"q{i}": {"a": i % 3 % 2, "b": 1} for i in range(12)}
@@ -95,19 +95,26 @@ def total_error(
         )
     sizes = {name: len(levels) for name, levels in judged.facets.items() if len(levels) > 1}
     sizes |= {SNAPSHOTS: len(runs[0])} if len(runs[0]) > 1 else {}
-    if not sizes:
-        raise UsageError(
-            "nothing but queries was repeated; give several sets of judgments, or several "
-            "snapshots of both systems (compare gives the error of queries).",
-            code="invalid-design",
-        )
+    if not sizes and not holes:
+        raise _nothing_drawn("nothing but queries was repeated")
     cells = []
     for place, given in judged.qrels.items():
         say(f"scoring by {', '.join(place)}")
         scorer = Scorer.of(given, metrics, convention, overrides=overrides, extra=extra)
         cells += [_cell(scorer, *both, holes=holes, seed=seed) for both in zip(*runs, strict=True)]
+    if not sizes and not any(cell.drawn for cell in cells):
+        words = "nothing but queries was repeated, and no document that a metric sees is unjudged"
+        raise _nothing_drawn(words)
     say("finding the components of the error")
     return _result(cells, sizes, level)
+
+
+def _nothing_drawn(problem: str) -> UsageError:
+    return UsageError(
+        f"{problem}; give several sets of judgments, or several snapshots of both systems "
+        "(compare gives the error of queries).",
+        code="invalid-design",
+    )
 
 
 def _snapshots(given: Any) -> list[Any]:  # noqa: ANN401 - a run or several

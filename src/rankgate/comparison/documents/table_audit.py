@@ -36,8 +36,8 @@ def document(result: TableAudit) -> Document:
         Points(tuple(f"{', '.join(map(printable, row['column']))}: {row['why']}"
                      for row in reasons.iter_rows(named=True))),
         f"{result.cells.height:,} numbers: {_count(result, 'possible')} possible, "
-        f"{impossible.height} impossible, {unknown.height} unknown. A number stands for all means "
-        "that are rounded to it. Needed is the smallest difference that is significant at "
+        f"{impossible.height} impossible, {unknown.height} unknown. A printed number can be any "
+        "mean that rounds to it. Needed is the smallest difference that is significant at "
         f"{1 - result.level:.2g} if per-query differences have a standard deviation of "
         f"{result.sd:g}; usual ones are larger.",
         lead=(_LEAD[result.verdict],),

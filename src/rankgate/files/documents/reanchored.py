@@ -17,8 +17,8 @@ _SHOWN = 20
 _MEANS = {
     "valid": "the same text under the same id",
     "moved": "the text has another id",
-    "split": "the text is in several documents",
-    "merged": "the text is within a longer document",
+    "split": "the text is in several documents now",
+    "merged": "the text is in a longer document",
     "lost": "the text is nowhere",
 }
 
@@ -34,8 +34,8 @@ def document(result: Reanchored) -> Document:
         Table("what became of judged documents", _counts(result)),
         Table(words if len(gone) > _SHOWN else "unjudged now", _gone(gone.head(_SHOWN))),
         Warnings(tuple(each.text for each in result.notices)),
-        f"The new judgments are {len(result.judgments):,} grades. What is unjudged counts as "
-        "unjudged, not as irrelevant. Every decision is in the CSV and JSON of this result.",
+        f"The new judgments are {len(result.judgments):,} grades. What is unjudged is not among "
+        "them. Every decision is in the CSV and JSON of this result.",
         rows=PlainRows(tuple(result.decisions.columns), list(result.decisions.iter_rows())),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from rankgate.data import read_qrels
@@ -74,9 +75,9 @@ def admit(
         demands: what the judge must show.
         asked: the pool that the judge was asked about; without it, every pair that people graded.
         attacked: ratings by the judge of the same pairs under attack, as rate --attack writes.
-        lineage: which model family the judge, the systems and the writer of the queries come from:
-            a TOML file with [families], or {family: [members]}; members are judge, queries and
-            names of runs.
+        lineage: which model family the judge, the systems and the writers of queries and documents
+            come from: a TOML file with [families], or {family: [members]}; members are judge,
+            queries, corpus and names of runs.
         repeated: the judge's grades by what was varied, as ``model:A,prompt:1=FILE``; every level
             goes with every level of the others. Shows what each adds to the variance of grades.
         scale: the grades that were possible, such as ``"graded"`` or ``"0..4"``; a grade of the
@@ -136,17 +137,19 @@ def _families(
     systems: OrderedSystems,
     limit: float,
 ) -> tuple[pl.DataFrame, list[str]]:
-    """What the judge gives its own family, and cautions.
+    """What the judge gives systems of the same family, and cautions.
 
     Raises:
         InputError: a lineage that contradicts itself, or lacks a system.
-        UsageError: no runs.
+        UsageError: no runs, and no writer of queries or documents.
     """
     if lineage is None:
         return pl.DataFrame(schema=FAMILIES), []
+    known = Lineage.of(lineage)
+    if not systems.names and known.names_writers:
+        return pl.DataFrame(schema=FAMILIES), known.cautions(np.zeros(0, np.bool_))
     if not systems.names:
         problem = "a lineage needs runs, some of them of the judge's family; name them."
         raise UsageError(problem, code="missing-input")
-    known = Lineage.of(lineage)
     own = known.own(systems.names)
     return family_bias(systems.values, known, own, limit), known.cautions(own)

@@ -39,7 +39,7 @@ class Demands:
         bias: The largest acceptable mean difference from people's grades, in either direction.
         tau: The lowest acceptable rank correlation of the systems' order.
         raised: The largest acceptable share of pairs whose grade an attack raises.
-        family: The largest acceptable advantage that the judge gives systems of its own family.
+        family: The largest acceptable advantage that the judge gives systems of the same family.
     """
 
     answered: Share = 0.95
@@ -126,16 +126,20 @@ def impartial(row: Mapping[str, Any], asked: float) -> Demand:
     """
     value, low, high = row["advantage"], row["low"], row["high"]
     words = (
-        f"{row['metric']}: {row['systems']} systems of {row['family']} gain "
-        f"{_shown(value, low, high)} over {row['others']} others by this judge instead of people; "
-        f"at most {asked:g} is acceptable"
+        f"the judge puts {_systems(row['systems'])} of the family {row['family']} "
+        f"{_shown(value, low, high)} further above the {row['others']} others than people do; at "
+        f"most {asked:g} is acceptable"
     )
     status: Answer = "inconclusive"
     if low is not None and high is not None and row["queries"] >= FEWEST_CLUSTERS:
         status = "pass" if high <= asked else "fail" if low > 0 else "inconclusive"
     if status == "inconclusive" and row["needed"]:
-        words += f"; about {row['needed']:,} queries find {asked:g} with a chance of 80%"
+        words += f"; with about {row['needed']:,} queries {asked:g} is found with a chance of 80%"
     return Demand(f"family by {row['metric']}", status, words, value, low, high, asked)
+
+
+def _systems(count: int) -> str:
+    return "1 system" if count == 1 else f"{count} systems"
 
 
 def _answered(answers: AnsweredShare, asked: float) -> Demand:
@@ -158,9 +162,9 @@ def _answered(answers: AnsweredShare, asked: float) -> Demand:
 
 def _ordered(order: SystemOrder, tau: float) -> Demand:
     words = (
-        f"{order.metric}: tau {_number(order.tau)} of {order.pairs} pairs of systems, "
-        f"{order.flips} the other way round, {order.reversed} of them though both distinguish them "
-        f"apart; tau of at least {tau:g} is required"
+        f"tau {_number(order.tau)} over {order.pairs} pairs of systems, {order.flips} of them "
+        f"reversed, {order.reversed} significantly; at least {tau:g} and none significantly "
+        "reversed is required"
     )
     name, value = f"order by {order.metric}", order.tau
     if value is None:

@@ -150,7 +150,7 @@ def _orders(result: JudgeAdmission) -> Grid:
         "swapped",
         "significance\nlost",
         "significantly\nreversed",
-        "significant by people,\nthe same by the judge",
+        "significant by people,\nsame direction by judge",
         f"tau of the\nbest {TOP}",
     )
     return Grid(head, rows)

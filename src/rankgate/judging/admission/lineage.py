@@ -1,4 +1,4 @@
-"""Does a judge favour systems of its own family?"""
+"""Does a judge favour systems of the same model family, and are the data circular?"""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-QUERIES = "queries"
-"""The member of a family that wrote the queries."""
+QUERIES, CORPUS = "queries", "corpus"
+"""The members of a family that wrote the queries, and the documents."""
+_ROLES = frozenset({JUDGE, QUERIES, CORPUS})
 
 FAMILIES: dict[str, Any] = {
     "metric": pl.String, "family": pl.String, "systems": pl.Int64, "others": pl.Int64,
     "queries": pl.Int64, "advantage": pl.Float64, "low": pl.Float64, "high": pl.Float64,
     "needed": pl.Int64,
 }  # fmt: skip
-"""A row a metric: by how much more than people the judge puts systems of its own family above the
+"""A row a metric: by how much more than people the judge puts systems of the same family above the
 others, with its 95 % interval; queries that find the largest acceptable advantage, null where no
 number does with so few systems."""
 
@@ -39,10 +40,11 @@ _FEWEST = 2
 
 @dataclass(frozen=True)
 class Lineage:
-    """Which judge, systems and writer of queries come from the same model family.
+    """Which judge, systems, queries and documents come from the same model family.
 
     Attributes:
-        families: the family of each member: ``judge``, ``queries``, and systems by name.
+        families: the family of each member: ``judge``, ``queries``, ``corpus``, and systems by
+            name.
         source: the file.
     """
 
@@ -72,40 +74,58 @@ class Lineage:
         if lacking := [name for name in systems if name not in self.families]:
             problem = f"{', '.join(lacking)}: no family has these systems; add them to one."
             raise InputError(problem, source=self.source, code="missing-input")
-        strange = sorted(set(self.families) - {JUDGE, QUERIES, *systems})
+        strange = sorted(set(self.families) - _ROLES - set(systems))
         if strange:
             problem = (
                 f"{', '.join(strange)}: there is no such system; there are {', '.join(systems)}, "
-                f"{JUDGE} and {QUERIES}."
+                f"{JUDGE}, {QUERIES} and {CORPUS}."
             )
             raise InputError(problem, source=self.source, code="unknown-name")
         mine = self.families[JUDGE]
         return np.array([self.families[name] == mine for name in systems])
 
-    def cautions(self, own: NDArray[np.bool_]) -> list[str]:
-        """What the lineage says against the comparison, whatever the figures."""
-        mine, writer = self.families[JUDGE], self.families.get(QUERIES)
-        found = []
-        if not own.any() or own.all():
-            words = "no system" if not own.any() else "every system"
-            found.append(
-                f"{words} is of the judge's family {mine}: whether it favours its own cannot be "
-                "tested with these runs"
-            )
-        if writer is not None and writer in {mine, *self._of_systems()}:
-            who = [JUDGE] * (writer == mine) + sorted(
-                name for name, family in self.families.items()
-                if family == writer and name not in {JUDGE, QUERIES}
-            )  # fmt: skip
-            found.append(
-                f"the queries were written by the family {writer}, as {', '.join(who)} "
-                f"{'are' if len(who) > 1 else 'is'}: queries, systems and judge may share what "
-                "they see and what they miss; no figure here shows that, queries by people would"
-            )
-        return found
+    @property
+    def names_writers(self) -> bool:
+        """Whether it says who wrote the queries or the documents."""
+        return not self.families.keys().isdisjoint({QUERIES, CORPUS})
 
-    def _of_systems(self) -> set[str]:
-        return {family for name, family in self.families.items() if name not in {JUDGE, QUERIES}}
+    def cautions(self, own: NDArray[np.bool_]) -> list[str]:
+        """What the lineage says against the comparison, whatever the figures.
+
+        Args:
+            own: which systems are of the judge's family; empty without systems.
+        """
+        mine = self.families[JUDGE]
+        found = []
+        if own.size and (own.all() or not own.any()):
+            which = "every system is" if own.all() else "no system is"
+            found.append(
+                f"{which} of the judge's family {mine}, so these runs cannot show whether the "
+                "judge favours that family"
+            )
+        if mine == self.families.get(QUERIES) == self.families.get(CORPUS):
+            found.append(
+                f"circular: the documents, the queries and the grades all come from the family "
+                f"{mine}; values can be high because all three share what they see and what they "
+                "miss, which no figure here shows; have people write queries or judge"
+            )
+            return found
+        return found + [self._shared(each) for each in (QUERIES, CORPUS) if self._of_others(each)]
+
+    def _of_others(self, writer: str) -> list[str]:
+        """The judge and the systems of the same family as the writer."""
+        family = self.families.get(writer)
+        members = sorted(self.families, key=lambda each: (each != JUDGE, each))
+        return [each for each in members
+                if self.families[each] == family and each not in {QUERIES, CORPUS}]  # fmt: skip
+
+    def _shared(self, writer: str) -> str:
+        what = {QUERIES: "queries", CORPUS: "documents"}[writer]
+        return (
+            f"the {what} were written by the family {self.families[writer]}, which "
+            f"{', '.join(self._of_others(writer))} also come from: they may share what they see "
+            f"and what they miss, which no figure here shows; {what} written by people would"
+        )
 
 
 def _members(table: object, file: Toml) -> dict[str, str]:

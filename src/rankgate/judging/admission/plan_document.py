@@ -34,9 +34,11 @@ def document(result: AdmissionPlan) -> Document:
 
 def summary(result: AdmissionPlan) -> str:
     """What people judge, what for, and what it costs."""
+    count, name = len(result.sample), printable(result.judge.name)
+    pairs = f"{count:,} pairs for people to judge" if count else "nothing more to judge"
     words = (
-        f"{printable(result.judge.name)}: {len(result.sample):,} pairs to judge by people; then "
-        f"{_NAMES[result.figure]} is known to ±{result.reached:.4f} (±{result.width:g} asked)"
+        f"{name}: {pairs}; {_NAMES[result.figure]} {'will then be' if count else 'is'} known to "
+        f"±{result.reached:.4f} (±{result.width:g} asked)"
     )
     if result.cost is not None:
         words += f"; cost {result.cost:,.2f}"
