@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Kept = TypeVar("Kept")
 
 _AHEAD = "training has interactions later than some in the test set"
-_ORDERED = frozenset({"global", "windows"})  # all of training lies before the test, by their making
+ORDERED = frozenset({"global", "windows"})  # all of training lies before the test, by their making
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class FoldCount:
 
     def __init__(self, plan: SplitPlan, unit: Unit) -> None:
         self._unit = unit
-        self._leaks = LeakCount(unit not in {"none", "place"} and plan.way not in _ORDERED)
+        self._leaks = LeakCount(unit not in {"none", "place"} and plan.way not in ORDERED)
         self._parts: dict[str, PartCount] = {}
         self._judged = self._relevant = self._short = 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankgate.data.logs.interactions import Interactions
     from rankgate.data.logs.relevance import Truth
     from rankgate.data.logs.splits import Flags, SplitPlan
+    from rankgate.data.logs.splits import Masks as Outer
     from rankgate.data.qrels import Qrels
 
 _PAIR = ["query_id", "doc_id"]
@@ -61,22 +62,34 @@ class FoldParts:
     judgments: Qrels | None
 
 
-def masks(log: Interactions, plan: SplitPlan) -> list[Masks]:
+def masks(
+    log: Interactions, plan: SplitPlan, of: Callable[[Interactions, SplitPlan], Outer] = masks_of
+) -> list[Masks]:
     """The masks of each fold; only users and times are looked at, and items by `cold-items`.
+
+    Args:
+        log: the interactions.
+        plan: how to split.
+        of: gives the masks of a log and a plan without validation.
 
     Raises:
         UsageError, InputError: as `masks_of`.
     """
     found = []
-    for train, test in masks_of(log, plan):
+    for train, test in of(log, plan):
         if not plan.validation:
             found.append(Masks(train, None, test))
             continue
-        inner = replace(plan, validation=False, cut=None, share=_again(plan), seed=plan.seed + 1)
         known = log.kept(pl.Series(train))
-        ((learned, tuned),) = masks_of(known, inner)
+        ((learned, tuned),) = of(known, plan_of_validation(plan))
         found.append(Masks(_within(train, learned), _within(train, tuned), test))
     return found
+
+
+def plan_of_validation(plan: SplitPlan) -> SplitPlan:
+    """How training is split again, for a validation set as large as the test."""
+    share = plan.share if plan.way.startswith("cold") else min(0.5, plan.share / (1 - plan.share))
+    return replace(plan, validation=False, cut=None, share=share, seed=plan.seed + 1)
 
 
 def parts(log: Interactions, chosen: Masks, rule: Truth, *, unseen: bool) -> FoldParts:
@@ -124,11 +137,6 @@ def nothing_judged(rule: Truth, label: str) -> InputError:
         )
     problem = "every pair of the test is in training too; choose candidates all, or another way."
     return InputError(problem, source=label, code="no-interactions")
-
-
-def _again(plan: SplitPlan) -> float:
-    """The share of what is left that is as large as the test."""
-    return plan.share if plan.way.startswith("cold") else min(0.5, plan.share / (1 - plan.share))
 
 
 def _within(outer: Flags, inner: Flags) -> Flags:

@@ -157,7 +157,7 @@ class _Fold:
         drawn = None
         if made.judgments is not None and asked.negatives is not None:
             drawn = sample(
-                made.judgments,
+                made.judgments.table,
                 log.table,
                 asked.negatives,
                 asked.plan.seed,

@@ -176,7 +176,7 @@ def _fold(
         raise nothing_judged(rule, rows.place.label)
     drawn = None
     if negatives is not None:
-        drawn = sample(judgments, rows.table, negatives, plan.seed)
+        drawn = sample(judgments.table, rows.table, negatives, plan.seed)
         judgments = replace(judgments, name=f"test.sampled-{negatives}")
     count = FoldCount(plan, rows.unit)
     count.add(made, drawn)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankgate.spark.indicators import kpi as kpi
     from rankgate.spark.scorecards import scorecard as scorecard
     from rankgate.spark.sessions import session as session
+    from rankgate.spark.splitting.verb import split as split
 
 _HOMES = {
     "compare": "rankgate.spark.comparison",
@@ -23,8 +24,9 @@ _HOMES = {
     "kpi": "rankgate.spark.indicators",
     "scorecard": "rankgate.spark.scorecards",
     "session": "rankgate.spark.sessions",
+    "split": "rankgate.spark.splitting.verb",
 }
-__all__ = ["compare", "evaluate", "kpi", "scorecard", "session"]
+__all__ = ["compare", "evaluate", "kpi", "scorecard", "session", "split"]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a verb

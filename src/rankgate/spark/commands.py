@@ -118,8 +118,24 @@ def _kpi(spark: SparkSession, given: Mapping[str, Any]) -> None:
     print_result(table, given["form"], given["output"])
 
 
+def _split(spark: SparkSession, given: Mapping[str, Any]) -> None:
+    import click
+
+    from rankgate.spark.splitting.verb import split
+
+    others = ("into", "to", "form", "output")
+    chosen = {name: value for name, value in given.items() if name not in others}
+    chosen["weights"], chosen["least"] = (dict(given[name] or {}) for name in ("weights", "least"))
+    found = split(spark=spark, **chosen)
+    if given["into"] is not None:
+        names = found.write(given["into"], given["to"])
+        click.echo(f"written to {given['into']}: {', '.join(names)}", err=True)
+    print_result(found.summary, given["form"], given["output"])
+
+
 _VERBS: dict[str, Callable[[SparkSession, Mapping[str, Any]], None]] = {
     "eval": _eval,
     "scorecard": _scorecard,
     "kpi": _kpi,
+    "split": _split,
 }

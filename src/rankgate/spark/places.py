@@ -69,12 +69,19 @@ def _places(table: Rows, pair: Sequence[str | None]) -> list[tuple[str, int | No
 
     query, document = pair
     same = F.col("query_id").eqNullSafe(F.lit(query)) & F.col("doc_id").eqNullSafe(F.lit(document))
+    return places_where(table, same)
+
+
+def places_where(table: Rows, same: Column) -> list[tuple[str, int | None]]:
+    """The places of the first two rows for which something holds, in their order."""
+    from pyspark.sql import functions as F
+
     if not table.place:
-        numbered = table.frame.select("query_id", "doc_id", F.spark_partition_id().alias("p"))
+        numbered = table.frame.select("*", F.spark_partition_id().alias("p"))
         rows = numbered.where(same).orderBy("p").limit(2).collect()
         return [(f"{table.label}, partition {each.p}", None) for each in rows]
     own = F.col("at") if table.lines is not None else F.monotonically_increasing_id()
-    numbered = table.frame.select("query_id", "doc_id", *_columns(own))
+    numbered = table.frame.select("*", *_columns(own))
     rows = numbered.where(same).orderBy("file", "block", "id").limit(2).collect()
     files = {each.file for each in rows}
     every = table.lines

@@ -137,7 +137,7 @@ def prepare(
     )
     own = [name or each.name for (name, _), each in zip(several, ranked, strict=True)]
     distinct = tuple(names) or tuple(_distinct(own))
-    count = partitions or max(least, _partitions(active, (judged, *ranked)))
+    count = partitions or max(least, partitions_for(active, (judged, *ranked)))
     return Prepared(active, judged, ranked, distinct, tuple(chosen), plan, count)
 
 
@@ -168,7 +168,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return out
 
 
-def _partitions(spark: SparkSession, tables: Sequence[Rows]) -> int:
+def partitions_for(spark: SparkSession, tables: Sequence[Rows]) -> int:
     """One partition for each core, and for much input one for `_BYTES` of it."""
     return max(_cores(spark), min(-(-sum(map(_size, tables)) // _BYTES), 100_000))
 

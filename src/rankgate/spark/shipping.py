@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _TYPES = {
-    "string": "string", "int": "int32", "byte": "int8", "double": "float64", "binary": "binary",
+    "string": "string", "bigint": "int64", "int": "int32", "byte": "int8", "double": "float64",
+    "binary": "binary",
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from rankgate.spark.failures import translated
 from rankgate.spark.pieces import pieces_of
 
 if TYPE_CHECKING:
+    import polars as pl
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from rankgate.data.inputs import ColumnsLike
@@ -114,28 +115,29 @@ def rows_of(
         with translated(own):
             frame = _shaped(spark.table(own), number, own, known)
         return Rows(lambda: frame, own.rpartition(".")[2], own, ordered=False)
-    paths = _paths(table)
+    paths = paths_of(table)
     if not paths:
         return _sent(spark, table, number, name)
-    return _of_files(spark, paths, number, from_ or _format(paths[0]), known)
+    return _of_files(spark, paths, number, from_ or format_of(paths[0]), known)
 
 
-def _paths(table: Any) -> list[str]:  # noqa: ANN401 - as of rows_of
+def paths_of(table: Any) -> list[str]:  # noqa: ANN401 - as of rows_of
+    """A path, or several, as strings; none where it is something else."""
     if isinstance(table, str | Path):
         return [str(table)]
     several = isinstance(table, Sequence) and all(isinstance(each, str | Path) for each in table)
     return [str(each) for each in table] if several else []
 
 
-def _format(path: str) -> str:
-    """The format of a file, or of the files in a folder, by their names."""
+def format_of(path: str) -> str:
+    """The format of a file, or of the files in a folder, by their names; trec for others."""
     place = Path(path)
     if place.is_dir():
         if (place / "_delta_log").is_dir():
             return "delta"
         inside = sorted(each for each in place.rglob("*") if each.is_file())
         shown = [each for each in inside if not each.name.startswith(("_", "."))]
-        return _format(str(shown[0])) if shown else "parquet"
+        return format_of(str(shown[0])) if shown else "parquet"
     name = place.name.lower()
     for suffix in _COMPRESSED:
         name = name.removesuffix(suffix)
@@ -151,22 +153,19 @@ def _of_files(
         problem = f"Spark reads no format {form!r}; it reads {', '.join(FORMATS)}."
         raise UsageError(problem, code="unknown-format")
     label = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-    name = _stem(paths[0])
+    name = stem_of(paths[0])
     with translated(label):
         lines = spark.read.text(paths) if form == "trec" else None
 
     def read() -> DataFrame:
         with translated(label):
             if lines is None:
-                table = _read(spark, paths, form)
+                table = read_files(spark, paths, form)
                 return _shaped(table, number, label, known, ("_metadata",))
             table = _of_text(lines, number, label)
             return _shaped(table, number, label, known, ("_metadata", "at"))
 
-    place = {
-        "file": F.col("_metadata.file_path"),
-        "block": F.col("_metadata.file_block_start"),
-    }
+    place = file_place()
     if form == "trec":
         place["line"] = F.col("at")
     header = {"csv": 1, "tsv": 1, "parquet": None, "delta": None}.get(form, 0)
@@ -178,7 +177,16 @@ def _of_files(
     return Rows(read, name, label, place, header=header, files=files)
 
 
-def _read(spark: SparkSession, paths: list[str], form: str) -> DataFrame:
+def file_place() -> dict[str, Column]:
+    """The columns that say in which part of which file a row is."""
+    from pyspark.sql import functions as F
+
+    names = {"file": "_metadata.file_path", "block": "_metadata.file_block_start"}
+    return {name: F.col(path) for name, path in names.items()}
+
+
+def read_files(spark: SparkSession, paths: list[str], form: str) -> DataFrame:
+    """Files of a format with named columns."""
     if form in {"csv", "tsv"}:
         separator = "\t" if form == "tsv" else ","
         return spark.read.csv(paths, header=True, sep=separator, escape='"')
@@ -230,9 +238,9 @@ def _shaped(
 
     types = {each.name: each.dataType for each in frame.schema.fields}
     found = {**named(types, ("query_id", "doc_id", number, "rank")), **_given(known, types)}
-    value = F.col(_quoted(found[number])).try_cast("double") if number in found else None
+    value = F.col(quoted(found[number])).try_cast("double") if number in found else None
     if value is None and number == "score" and "rank" in found:
-        value = -F.col(_quoted(found["rank"])).try_cast("double")
+        value = -F.col(quoted(found["rank"])).try_cast("double")
     for ours in ("query_id", "doc_id", number):
         if ours not in found and (ours != number or value is None):
             names = ", ".join(ALIASES[ours][:4])
@@ -247,13 +255,10 @@ def _shaped(
     kinds = {"subtopic": "string", "stratum": "string"}
     assert value is not None
     return frame.select(
-        *(
-            F.col(_quoted(found[each])).cast("string").alias(each)
-            for each in ("query_id", "doc_id")
-        ),
+        *(F.col(quoted(found[each])).cast("string").alias(each) for each in ("query_id", "doc_id")),
         value.alias("number"),
         *(
-            F.col(_quoted(theirs)).cast(kinds.get(ours, "double")).alias(ours)
+            F.col(quoted(theirs)).cast(kinds.get(ours, "double")).alias(ours)
             for ours, theirs in optional.items()
         ),
         *others,
@@ -265,11 +270,13 @@ def _given(known: Mapping[str, str], types: Mapping[str, object]) -> dict[str, s
     return {ours: theirs for ours, theirs in known.items() if theirs in types}
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """The name of a column as Spark SQL takes it."""
     return "`" + name.replace("`", "``") + "`"
 
 
-def _stem(path: str) -> str:
+def stem_of(path: str) -> str:
+    """The name of a file or folder without the endings of formats."""
     name = path.rstrip("/").rpartition("/")[2]
     for suffix in _COMPRESSED:
         name = name.removesuffix(suffix)
@@ -282,15 +289,16 @@ def _sent(spark: SparkSession, table: Any, number: str, name: str) -> Rows:  # n
     """What the local engine reads, as a DataFrame."""
     if number == "grade":
         qrels = read_qrels(table, name, subtopics=True)
-        judged = _frame(spark, qrels.table.rename({"grade": "number"}))
+        judged = to_spark(spark, qrels.table.rename({"grade": "number"}))
         return Rows(lambda: judged, qrels.name, qrels.place.label, ordered=False,
                     unjudged=qrels.unjudged)  # fmt: skip
     run = read_run(table, name)
-    ranked = _frame(spark, run.table.rename({"score": "number"}))
+    ranked = to_spark(spark, run.table.rename({"score": "number"}))
     return Rows(lambda: ranked, run.name, run.place.label, ordered=run.ordered)
 
 
-def _frame(spark: SparkSession, table: Any) -> DataFrame:  # noqa: ANN401 - a Polars frame
+def to_spark(spark: SparkSession, table: pl.DataFrame) -> DataFrame:
+    """A Polars frame, sent to the cluster."""
     import pyarrow as pa
 
     arrow = table.to_arrow()

@@ -15,8 +15,6 @@ from rankgate.data.run import starts_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.qrels import Qrels
-
 CANDIDATES = ("unseen", "all", "sampled")
 """The sets of candidates; unseen is all but what the user had in training."""
 
@@ -78,7 +76,7 @@ class Sample:
 
 
 def sample(
-    qrels: Qrels,
+    judged: pl.DataFrame,
     log: pl.DataFrame,
     negatives: int,
     seed: int = 0,
@@ -89,7 +87,7 @@ def sample(
     """Draw items that a user never had, without replacement, each as likely as any other.
 
     Args:
-        qrels: what is predicted; each user's judged items are candidates.
+        judged: what is predicted; each user's judged items are candidates.
         log: all interactions, of training and of the test: an item that the user had in any part
             is not drawn.
         negatives: how many to draw for each user.
@@ -98,7 +96,7 @@ def sample(
         random: goes on drawing where another call stopped, for the next users.
     """
     items = log["doc_id"].unique().sort() if items is None else items
-    judged = qrels.table.select("query_id", "doc_id")
+    judged = judged.select("query_id", "doc_id")
     users = judged["query_id"].unique().sort()
     had = pl.concat([log.select("query_id", "doc_id"), judged]).unique()
     drawn, short = [], 0
@@ -106,7 +104,7 @@ def sample(
     for codes in _had(had, users, items):
         free = len(items) - len(codes)
         short += free < negatives
-        drawn.append(_drawn(len(items), codes, min(negatives, free), rng))
+        drawn.append(_drawn(len(items), codes, negatives, rng))
     lengths = np.fromiter(map(len, drawn), np.int64, len(drawn))
     picked = np.concatenate([np.zeros(0, np.int64), *drawn])
     frame = pl.DataFrame(
@@ -130,11 +128,18 @@ def _had(had: pl.DataFrame, users: pl.Series, items: pl.Series) -> Iterator[NDAr
         yield codes[begin:end][inside[begin:end]]
 
 
+def drawn_places(free: int, negatives: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """So many places of free items in the order of drawing, or all where there are fewer."""
+    many = min(negatives, free)
+    places: NDArray[np.int64] = rng.choice(free, many, replace=False, shuffle=False)
+    return places
+
+
 def _drawn(
-    size: int, had: NDArray[np.int64], many: int, rng: np.random.Generator
+    size: int, had: NDArray[np.int64], negatives: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """So many of the items that are not had: places among the free ones, turned into codes."""
-    places = np.sort(rng.choice(size - len(had), many, replace=False, shuffle=False))
+    places = np.sort(drawn_places(size - len(had), negatives, rng))
     free_before = had - np.arange(len(had))  # free items before each that is had
     codes: NDArray[np.int64] = places + np.searchsorted(free_before, places, side="right")
     return codes

@@ -134,10 +134,7 @@ def opened(
     Raises:
         InputError, UsageError: as `read_interactions`; what is wrong in rows, when they are read.
     """
-    if unit not in (None, *UNITS):
-        raise UsageError(
-            f"no unit is called '{unit}'; choose {', '.join(UNITS)}.", code="unknown-choice"
-        )
+    refuse_unknown_unit(unit)
     if not isinstance(log, str | Path | InputFile):
         rows, name, where = _in_memory(log, columns or {})
         return Raw(name, where, iter((rows,)), unit)
@@ -145,6 +142,18 @@ def opened(
     found = _named(from_) if from_ else detected(place)
     pieces, where = found.read(place, columns or {})
     return Raw(place.stem, where, pieces, found.unit or unit)
+
+
+def refuse_unknown_unit(unit: str | None) -> None:
+    """Check that numbers can have a unit.
+
+    Raises:
+        UsageError: there is none of this name.
+    """
+    if unit not in (None, *UNITS):
+        raise UsageError(
+            f"no unit is called '{unit}'; choose {', '.join(UNITS)}.", code="unknown-choice"
+        )
 
 
 def detected(place: InputFile) -> LogFormat:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from rankgate.errors import InputError, UsageError
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.data.logs.clock import Unit
     from rankgate.data.logs.interactions import Interactions
 
 Flags = NDArray[np.bool_]
@@ -85,21 +87,66 @@ def masks_of(log: Interactions, plan: SplitPlan) -> Masks:
         UsageError: the way needs times that the log has not.
         InputError: nothing would be left to learn from, or to predict.
     """
-    way = WAYS[plan.way]
-    if way.timed and (log.unit == "none" or (way.timed == "clock" and log.unit == "place")):
-        needs = "times that hold for all users" if way.timed == "clock" else "times"
+    refuse_untimed(log.unit, log.name, plan)
+    found = WAYS[plan.way].masks(log, plan)
+    for train, test in found:
+        refuse_empty(bool(train.any()), bool(test.any()), log.place.label, plan)
+    return found
+
+
+def refuse_untimed(unit: Unit, name: str, plan: SplitPlan) -> None:
+    """Check that a log with times in a unit can be split in a way.
+
+    Raises:
+        UsageError: the way needs times that the log has not.
+    """
+    timed = WAYS[plan.way].timed
+    if timed and (unit == "none" or (timed == "clock" and unit == "place")):
+        needs = "times that hold for all users" if timed == "clock" else "times"
         raise UsageError(
-            f"{plan.way} needs {needs}, and {log.name} has none; name their column with "
+            f"{plan.way} needs {needs}, and {name} has none; name their column with "
             "at=COLUMN, or choose random.",
             code="missing-input",
         )
-    found = way.masks(log, plan)
-    for train, test in found:
-        for mask, part in ((train, "to learn from"), (test, "to predict")):
-            if not mask.any():
-                problem = f"{plan.way} leaves nothing {part}; choose another share or way."
-                raise InputError(problem, source=log.place.label, code="no-interactions")
-    return found
+
+
+def refuse_empty(train: object, test: object, label: str, plan: SplitPlan) -> None:
+    """Check that there are rows to learn from and rows to predict.
+
+    Raises:
+        InputError: there are none.
+    """
+    for rows, part in ((train, "to learn from"), (test, "to predict")):
+        if not rows:
+            problem = f"{plan.way} leaves nothing {part}; choose another share or way."
+            raise InputError(problem, source=label, code="no-interactions")
+
+
+def cut_place(rows: int, share: float) -> int:
+    """The place of the first time of the test among so many times in rising order, from 0 on."""
+    return min(rows - 1, math.ceil((1 - share) * rows))
+
+
+def edges_of(first: int, last: int, windows: int) -> list[int]:
+    """The times between which windows lie, from the first time of the test to the last."""
+    end = last + 1
+    return [first + (end - first) * i // windows for i in range(windows + 1)]
+
+
+def masks_between(log: Interactions, edges: list[int]) -> Masks:
+    """The masks of `windows` by the times between which they lie."""
+    at = _times(log)
+    return [(at < low, (at >= low) & (at < high)) for low, high in pairwise(edges)]
+
+
+def masks_without_one(log: Interactions, random: np.random.Generator) -> Masks:
+    """The masks of `leave-one-out`; the generator goes on drawing for the next users."""
+    place, length = _places(log.table["query_id"])
+    starts = np.flatnonzero(place == 0)
+    drawn = random.integers(0, length[starts])
+    test = np.zeros(len(place), bool)
+    test[(starts + drawn)[length[starts] > 1]] = True
+    return [(~test, test)]
 
 
 def _global(log: Interactions, plan: SplitPlan) -> Masks:
@@ -107,7 +154,7 @@ def _global(log: Interactions, plan: SplitPlan) -> Masks:
     if plan.cut is not None:
         cut = plan.cut
     else:
-        place = min(len(at) - 1, math.ceil((1 - plan.share) * len(at)))
+        place = cut_place(len(at), plan.share)
         cut = int(np.partition(at, place)[place])
     test = at >= cut
     return [(~test, test)]
@@ -115,10 +162,9 @@ def _global(log: Interactions, plan: SplitPlan) -> Masks:
 
 def _windows(log: Interactions, plan: SplitPlan) -> Masks:
     at = _times(log)
-    place = min(len(at) - 1, math.ceil((1 - plan.share) * len(at)))
-    first, end = int(np.partition(at, place)[place]), int(at.max()) + 1
-    edges = [first + (end - first) * i // plan.windows for i in range(plan.windows + 1)]
-    return [(at < low, (at >= low) & (at < high)) for low, high in zip(edges, edges[1:])]  # noqa: B905, RUF007
+    place = cut_place(len(at), plan.share)
+    first = int(np.partition(at, place)[place])
+    return masks_between(log, edges_of(first, int(at.max()), plan.windows))
 
 
 def _per_user(log: Interactions, plan: SplitPlan) -> Masks:
@@ -135,12 +181,7 @@ def _last(log: Interactions, plan: SplitPlan) -> Masks:
 
 
 def _one_out(log: Interactions, plan: SplitPlan) -> Masks:
-    place, length = _places(log.table["query_id"])
-    starts = np.flatnonzero(place == 0)
-    drawn = np.random.default_rng(plan.seed).integers(0, length[starts])
-    test = np.zeros(len(place), bool)
-    test[(starts + drawn)[length[starts] > 1]] = True
-    return [(~test, test)]
+    return masks_without_one(log, np.random.default_rng(plan.seed))
 
 
 def _random(log: Interactions, plan: SplitPlan) -> Masks:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from rankgate.console import options
+from rankgate.console.backends import on_backend
 from rankgate.console.declared_options import options_of
 from rankgate.console.definitions import DefiningCommand
 from rankgate.console.output import print_result
@@ -70,6 +71,7 @@ _TRUTH = ("weights", "threshold", "least", "repeats", "grades")
 @options.seed
 @options.form(*FORMS)
 @options.output
+@on_backend("split")
 def command(
     log: str,
     *,

@@ -1,0 +1,38 @@
+"""Frames of whole users from record batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_CHUNK = 1 << 20  # rows of a frame, if no user has more
+
+
+def whole_users(batches: Iterable[pa.RecordBatch], rows: int = _CHUNK) -> Iterator[pl.DataFrame]:
+    """Rows in frames of whole users, where batches have the rows of each user together.
+
+    Args:
+        batches: with ``query_id``.
+        rows: how many a frame has at least, but for the last.
+    """
+    kept: list[pl.DataFrame] = []
+    size = 0
+    for batch in batches:
+        frame = pl.DataFrame(pl.from_arrow(batch))
+        if frame.is_empty():
+            continue
+        kept.append(frame)
+        size += len(frame)
+        if size < rows or frame["query_id"][-1] == kept[0]["query_id"][0]:
+            continue  # too few, or one user so far
+        whole = pl.concat(kept, rechunk=False)
+        end = size - int(whole["query_id"].rle().struct.field("len")[-1])
+        yield whole.head(end)
+        kept, size = [whole.slice(end)], size - end
+    if size:
+        yield pl.concat(kept, rechunk=False)

@@ -1,0 +1,257 @@
+"""Split a log on Spark: the parts and figures that one machine gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from rankgate.data.logs.clock import Unit, instant, shown
+from rankgate.data.logs.interactions import SCHEMA
+from rankgate.data.logs.relevance import Grades, Repeats, Truth
+from rankgate.data.logs.splits import SplitPlan, refuse_empty, refuse_untimed
+from rankgate.recommenders.leaks import Leaks, SplitPart
+from rankgate.recommenders.split import ORDERED, Fold, Split, warnings_of
+from rankgate.recommenders.split_parts import nothing_judged, plan_of_validation
+from rankgate.recommenders.splitting import marked, negatives_of
+from rankgate.spark.prepared import partitions_for
+from rankgate.spark.sessions import session
+from rankgate.spark.splitting.cutting import Cutting
+from rankgate.spark.splitting.facts import Sampled, facts_of, states_of
+from rankgate.spark.splitting.figures import LOGS, FoldSums, items_of
+from rankgate.spark.splitting.logs import log_of
+from rankgate.spark.splitting.result import SparkFold, SparkSplit
+from rankgate.spark.splitting.sorting import SortedLog, sorted_log
+from rankgate.spark.splitting.tables import (
+    CANDIDATES,
+    JUDGMENTS,
+    TEST,
+    TRAIN,
+    TUNING,
+    VALIDATION,
+    carried_out,
+    totals_of,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def split(
+    log: Any,  # noqa: ANN401 - a DataFrame, a path, or what the local engine reads
+    way: str = "global",
+    *,
+    share: float = 0.2,
+    last: int = 1,
+    cut: str | None = None,
+    windows: int = 5,
+    validation: bool = False,
+    candidates: str = "unseen",
+    negatives: int = 99,
+    weights: Mapping[str, float] | None = None,
+    threshold: float = 0.0,
+    least: Mapping[str, float] | None = None,
+    repeats: Repeats = "max",
+    grades: Grades = "binary",
+    columns: Mapping[str, str] | None = None,
+    from_: str | None = None,
+    time_unit: Unit | None = None,
+    same: str = "once",
+    seed: int = 0,
+    partitions: int | None = None,
+    spark: SparkSession | None = None,
+) -> SparkSplit:
+    """Split a log into training and test sets, as ``rankgate.split`` does: with the same rows.
+
+    Args:
+        log: a Spark DataFrame; ``table:NAME``; a path, or several, of Parquet, Delta, CSV, TSV or
+            JSON lines files; or what ``rankgate.split`` takes, which is sent to the cluster. Rows
+            of one user and time are in the order of the file.
+        way: as of ``rankgate.split``, like all that has no description here.
+        share: as there.
+        last: as there.
+        cut: as there.
+        windows: as there.
+        validation: as there.
+        candidates: as there.
+        negatives: as there.
+        weights: as there.
+        threshold: as there.
+        least: as there.
+        repeats: as there.
+        grades: as there.
+        columns: as there.
+        from_: the format of the files; by their names if not given.
+        time_unit: as there.
+        same: whether rows that are equal in every column count ``once`` or ``each``.
+        seed: as there; draws are those of one machine.
+        partitions: of the shuffle; one for 48 MB of input if not given.
+        spark: the session; the active one, or a new one on this machine, if not given.
+
+    Raises:
+        InputError: a log that cannot be read, with file and line; nothing to learn from or to
+            predict.
+        UsageError: an unknown word, or times that the way needs and that are not there.
+        MissingExtraError: PySpark is not installed.
+    """
+    plan = SplitPlan(way, share, last, None, windows, validation, seed)
+    rule = Truth(weights or {}, threshold, repeats, grades, least or {})
+    number = negatives_of(candidates, negatives)
+    active = spark or session()
+    rows, unit = log_of(active, log, columns, from_, time_unit)
+    many = partitions or partitions_for(active, [rows])
+    numbered = number is not None or way == "cold-items"
+    ordered = sorted_log(
+        rows, unit, same, rule, many, items=numbered, lengths=way == "leave-one-out"
+    )
+    try:
+        if cut is not None:
+            plan = replace(plan, cut=instant(cut, ordered.unit))
+        refuse_untimed(ordered.unit, rows.name, plan)
+        asked = _Asked(ordered, plan, rule, candidates, number)
+        return asked.result(active)
+    finally:
+        ordered.frame.unpersist()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A sorted log, and how it is to be split."""
+
+    log: SortedLog
+    plan: SplitPlan
+    rule: Truth
+    candidates: str
+    negatives: int | None
+
+    def result(self, spark: SparkSession) -> SparkSplit:
+        """The parts, computed."""
+        frame = carried_out(self._rows(), self._cutting()).persist()
+        try:
+            found = totals_of(frame, self.log.rows)
+            summary, broken = self._summary(frame, found)
+        except Exception:
+            frame.unpersist()
+            raise
+        folds = tuple(self._fold(frame, i, each) for i, each in enumerate(broken))
+        kept = (frame, *([self.log.catalogue.kept] if self.log.catalogue else []))
+        return SparkSplit(summary, folds, kept, spark)
+
+    def _rows(self) -> DataFrame:
+        """The rows of the log."""
+        from pyspark.sql import functions as F
+
+        columns = [*SCHEMA, "stretch", *(["item"] if self.log.catalogue else [])]
+        found = self.log.frame.where(F.col("totals").isNull() & F.col("counts").isNull())
+        return found.select(*columns)
+
+    def _cutting(self) -> Cutting:
+        """What executors do, with all that they have to know of the whole log."""
+        log = self.log
+        plain = Cutting(
+            self.plan,
+            self.rule,
+            self.candidates != "all",
+            log.unit,
+            log.rows.label,
+            log.before,
+            facts_of(log, self.plan),
+            log.catalogue.size if log.catalogue else 0,
+            self.negatives,
+        )
+        if self.negatives is None:
+            return plain
+        many = self.plan.windows if self.plan.way == "windows" else 1
+        drawing = Sampled(self.plan.seed, many, self.negatives)
+        return replace(plain, states=states_of(carried_out(self._rows(), plain), drawing, log.rows))
+
+    def _summary(
+        self, frame: DataFrame, found: list[dict[str, Any]]
+    ) -> tuple[Split, list[frozenset[int]]]:
+        """The figures of the local engine, and the parts that are broken, for each fold."""
+        log, plan = self.log, self.plan
+        many = plan.windows if plan.way == "windows" else 1
+        sums = [FoldSums([each["folds"].get(str(i), {}) for each in found]) for i in range(many)]
+        for each in sums:
+            self._refuse_empty(each)
+        items = items_of(frame)
+        folds = tuple(
+            self._figures(each, items[i], self._ahead(frame, each)) for i, each in enumerate(sums)
+        )
+        figures = Split(
+            log.rows.name,
+            log.unit,
+            log.repeated,
+            plan,
+            self.rule,
+            marked(self.candidates, self.negatives),
+            folds,
+            warnings_of(plan, self.candidates, folds),
+        )
+        return figures, [each.broken for each in sums]
+
+    def _refuse_empty(self, sums: FoldSums) -> None:
+        """Refuse a fold without rows to learn from or to predict, or without judgments."""
+        label = self.log.rows.label
+        learned = sums.of(TRAIN, "rows") + sums.of(VALIDATION, "rows")
+        refuse_empty(learned, sums.of(TEST, "rows"), label, self.plan)
+        wanted = [JUDGMENTS]
+        if self.plan.validation:
+            inner = plan_of_validation(self.plan)
+            refuse_empty(sums.of(TRAIN, "rows"), sums.of(VALIDATION, "rows"), label, inner)
+            wanted.append(TUNING)
+        if not all(sums.of(part, "rows") for part in wanted):
+            raise nothing_judged(self.rule, label)
+
+    def _ahead(self, frame: DataFrame, sums: FoldSums) -> int:
+        """Rows of training and validation that are not before the first row of the test."""
+        from pyspark.sql import functions as F
+
+        if self.log.unit in {"none", "place"} or self.plan.way in ORDERED:
+            return 0
+        first = min(sums.each(TEST, "first"))
+        learned = F.col("part").isin(TRAIN, VALIDATION)
+        return frame.where(learned & (F.col("at") >= first)).count()
+
+    def _figures(self, sums: FoldSums, items: Mapping[int, int], ahead: int) -> Fold:
+        """The figures of one fold."""
+        unit = self.log.unit
+        parts = []
+        for part, name in LOGS.items():
+            if part == VALIDATION and not self.plan.validation:
+                continue
+            ends = [min(sums.each(part, "first"), default=None)]
+            ends.append(max(sums.each(part, "last"), default=None))
+            times = ["" if at is None or unit == "place" else shown(at, unit) for at in ends]
+            size, users = sums.of(part, "rows"), sums.of(part, "users")
+            parts.append(SplitPart(name, size, users, items.get(part, 0), *times))
+        leaks = Leaks(items_only_test=items.get(-1, 0), **{**sums.leaks, "ahead": ahead})
+        judged = sums.of(JUDGMENTS, "rows")
+        return Fold(tuple(parts), leaks, judged, sums.total("relevant"), sums.total("short"))
+
+    def _fold(self, frame: DataFrame, fold: int, broken: frozenset[int]) -> SparkFold:
+        from pyspark.sql import functions as F
+
+        def part(number: int) -> DataFrame:
+            return frame.where((F.col("fold") == fold) & (F.col("part") == number))
+
+        def judged(number: int) -> DataFrame:
+            return part(number).select("query_id", "doc_id", F.col("value").alias("grade"))
+
+        drawn = None
+        if self.negatives is not None:
+            assert self.log.catalogue is not None
+            mark = F.lit(marked(self.candidates, self.negatives)).alias("candidates")
+            names = self.log.catalogue.items
+            drawn = part(CANDIDATES).select("query_id", "item").join(names, "item")
+            drawn = drawn.select("query_id", "doc_id", mark)
+        tuned = self.plan.validation
+        return SparkFold(
+            part(TRAIN).select(*SCHEMA),
+            part(VALIDATION).select(*SCHEMA) if tuned else None,
+            part(TEST).select(*SCHEMA),
+            judged(JUDGMENTS),
+            judged(TUNING) if tuned else None,
+            drawn,
+            broken,
+        )
