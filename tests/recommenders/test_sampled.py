@@ -51,7 +51,7 @@ def test_a_sample_turns_the_order_round_and_is_marked():
     log = pl.DataFrame({"query_id": "crowd", "doc_id": ITEMS})
     found = {name: [] for name in RUNS}
     for seed in range(12):
-        drawn = sample(rankgate.read_qrels(QRELS), log, 99, seed)
+        drawn = sample(rankgate.read_qrels(QRELS).table, log, 99, seed)
         table = drawn.table.with_columns(pl.lit(drawn.mark).alias("candidates"))
         asked = ["AP", "nDCG", "R@10"]
         card = rankgate.scorecard(QRELS, RUNS, asked, candidates=table, resamples=1)

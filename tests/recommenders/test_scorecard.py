@@ -115,7 +115,7 @@ def test_sampled_candidates_mark_every_figure(tmp_path):
     log = pl.concat(
         [log, ITEMS.select(pl.lit("z").alias("query_id"), pl.col("item").alias("doc_id"))]
     )
-    drawn = sample(qrels, log, 1, 4)
+    drawn = sample(qrels.table, log, 1, 4)
     place = tmp_path / "candidates.csv"
     drawn.table.with_columns(pl.lit(drawn.mark).alias("candidates")).write_csv(place)
     result = rankgate.scorecard(QRELS, {"same": SAME}, ["P@1", "Coverage@1"], candidates=str(place))

@@ -146,7 +146,7 @@ def test_drawn_candidates_are_new_to_the_user_and_none_stands_twice(seed, many):
     qrels = Qrels(
         pl.DataFrame({"query_id": ["p", "q"], "doc_id": ["p5", "q5"], "grade": [1.0] * 2})
     )
-    drawn = sample(qrels, LOG.table, many, seed)
+    drawn = sample(qrels.table, LOG.table, many, seed)
     table = drawn.table
     assert not table.is_duplicated().any()
     negatives = table.join(qrels.table, on=["query_id", "doc_id"], how="anti")
@@ -158,7 +158,7 @@ def test_drawn_candidates_are_new_to_the_user_and_none_stands_twice(seed, many):
 def test_every_free_item_is_as_likely():
     qrels = Qrels(pl.DataFrame({"query_id": ["p"], "doc_id": ["p5"], "grade": [1.0]}))
     counts = pl.concat(
-        [sample(qrels, LOG.table, 3, seed).table for seed in range(600)]
+        [sample(qrels.table, LOG.table, 3, seed).table for seed in range(600)]
     ).filter(~pl.col("doc_id").str.starts_with("p"))["doc_id"].value_counts()["count"]  # fmt: skip
     assert len(counts) == 10  # the items of q and r
     expected = 600 * 3 / 10

@@ -5,13 +5,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import WAYS, SplitPlan
-from rankgate.errors import InputError, UsageError
 from rankgate.recommenders.splitting import split_by
 from rankgate.spark.splitting.verb import split
 from support.spark import spark  # noqa: F401 - a fixture
-from support.wording import raises
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of Spark
