@@ -76,11 +76,11 @@ def _public(table: DataFrame, unit: str, *, whole: bool) -> DataFrame:
 
     if unit == "none":
         return table.drop("at")
-    seconds = F.expr("cast(floor(at / 1000000D) as bigint)")
+    seconds = "(at - pmod(at, 1000000)) div 1000000"
     if unit in {"order", "place"}:
-        return table.withColumn("at", seconds if whole else F.expr("at / 1000000D"))
+        return table.withColumn("at", F.expr(seconds if whole else "at / 1000000D"))
     epoch = "timestamp_ntz'1970-01-01 00:00:00'"  # no zone of a session changes it
-    second = F.expr(f"timestampadd(SECOND, (at - pmod(at, 1000000)) div 1000000, {epoch})")
+    second = F.expr(f"timestampadd(SECOND, {seconds}, {epoch})")
     text = F.replace(second.cast("string"), F.lit(" "), F.lit("T"))
     broken = F.expr("concat('.', lpad(cast(pmod(at, 1000000) as string), 6, '0'))")
     return table.withColumn("at", F.concat(text, *([] if whole else [broken]), F.lit("Z")))
