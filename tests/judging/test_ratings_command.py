@@ -42,7 +42,8 @@ def test_fractions_keep_their_digits_and_the_rule_is_recorded(run, ratings, tmp_
     grades = read_qrels(place).table["grade"].to_list()
     assert grades == [8 / 3, 0.5]
     made = json.loads((tmp_path / "qrels.txt.meta.json").read_text())
-    assert made["made_by"] == {"rule": "mean"}
+    assert made["made_by"]["rule"] == "mean"
+    assert made["sha256"] == read_qrels(place).sha256
     assert made["unresolved"][0]["why"] == "no grade"
 
 

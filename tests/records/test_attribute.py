@@ -1,6 +1,7 @@
 """Injected changes are attributed to what was changed; what is not known is said so."""
 
 import random
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -114,6 +115,24 @@ def test_two_changes_that_only_one_run_shows_are_unknown(tmp_path):
     assert {name for name, state in changed.items() if state == "unknown"} == {"corpus", "system"}
     assert found.answer == "unknown"
     assert len(found.notices) == 1
+
+
+@pytest.mark.parametrize(
+    ("guideline", "answer"), [("prompt 2", "judge"), ("prompt 1", "judgments")]
+)
+def test_a_judge_is_known_by_its_ratings(run, tmp_path, monkeypatch, guideline, answer):
+    monkeypatch.chdir(tmp_path)
+    rng, judged, ranked = world(2)
+    for day, words in ((1, "prompt 1"), (2, guideline)):
+        rows = [f"{q},{d},model,{max(0, g - (day - 1) * rng.choice([0, 1]))},{words}\n"
+                for q, docs in judged.items() for d, g in docs.items()]  # fmt: skip
+        Path("ratings.csv").write_text("query_id,doc_id,rater,grade,guideline\n" + "".join(rows))
+        assert run("resolve", "ratings.csv", "-o", f"{day}.qrels").code == 0
+        made = rankgate.evaluate(f"{day}.qrels", {"app": ranked}, ["nDCG@10"])
+        rankgate.record(made, "history", at=f"2026-03-0{day}", revision="r", branch="",
+                        qrels=f"{day}.qrels", runs={"app": ranked})  # fmt: skip
+    found = rankgate.attribute("2026-03-01", "2026-03-02", "history")
+    assert found.answer == answer
 
 
 @pytest.mark.parametrize(("revision", "answer"), [("1", "ids"), ("2", "unknown")])

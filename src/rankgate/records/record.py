@@ -15,6 +15,7 @@ from rankgate.present.frames import frame
 from rankgate.present.resolve import resolved
 from rankgate.present.result import Result
 from rankgate.records.figures import figures_of
+from rankgate.records.judge_identity import judge_label
 from rankgate.records.moment import moment_of
 from rankgate.records.places.place import place_at
 from rankgate.records.provenance import Provenance, provenance
@@ -57,7 +58,8 @@ def record(
         at: when it was evaluated, if not now: 2026-03-01, or a date with a time.
         system: the system that it is about, if the result names another.
         name: what people call it.
-        labels: a word by name, such as nightly=yes.
+        labels: a word by name, such as nightly=yes; ``judge`` is by default who made the judgments,
+            where ``resolve`` has recorded it.
         revision: of git; by default that of the working directory, or of the build.
         branch: of git; by default that of the working directory, or of the build.
         qrels: the judgments that the result is of: their hash is recorded.
@@ -103,7 +105,7 @@ def record_in(
     where = Provenance() if None not in (revision, branch) else provenance()
     chosen = {
         "name": name,
-        "labels": dict(labels or {}),
+        "labels": judge_label(judged) | dict(labels or {}),
         "revision": where.name if revision is None else revision,
         "branch": where.branch if branch is None else branch,
     }

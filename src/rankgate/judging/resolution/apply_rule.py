@@ -67,6 +67,7 @@ def resolve(
         **({"parameters": options} if options else {}),
         **({"transformer": transformer.name, "maps": transformer.text} if transformer else {}),
         **({"slots": slots} if slots else {}),
+        "judges": _judges(given),
     }
     target = (transformer.scale if transformer else None) or (None if transformer else bounds)
     judged = every.filter(pl.col("grade").is_not_null()).select(*SCHEMA)
@@ -83,6 +84,12 @@ def resolve(
         own = given.filter(pl.col("rater") == options["adjudicator"])
         counts["adjudicated"] = own.select(PAIR).n_unique()
     return ResolvedJudgments(ratings.name, qrels, _unresolved(every, given), made_by, counts)
+
+
+def _judges(given: pl.DataFrame) -> list[str]:
+    """Raters with their guideline, which for a model is the name and hash of its prompt."""
+    rows = given.select("rater", "guideline").unique().sort("rater", "guideline").iter_rows()
+    return [f"{rater} ({guideline})" if guideline else str(rater) for rater, guideline in rows]
 
 
 def _unresolved(every: pl.DataFrame, given: pl.DataFrame) -> pl.DataFrame:

@@ -40,7 +40,8 @@ def trec(result: ResolvedJudgments) -> str:
 def how_made(result: ResolvedJudgments) -> str:
     """How the judgments were made, for a file next to them."""
     whole = result.to_dict()
-    return as_json.dumped({key: whole[key] for key in _MADE})
+    about = {"sha256": result.qrels.sha256} if result.qrels else {}
+    return as_json.dumped({key: whole[key] for key in _MADE} | about)
 
 
 def _rows(result: ResolvedJudgments) -> PlainRows:
