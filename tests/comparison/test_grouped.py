@@ -29,7 +29,7 @@ RUNS = {
 METRICS = ["nDCG@5", "RR"]
 
 
-def parsed(text):
+def policy_of(text):
     return read(text, "policy")
 
 
@@ -120,23 +120,23 @@ def test_a_gate_decides_by_what_groups_show(saved):
     metric = "RR"
     at_least = 0.1
     """
-    verdict = gate(scores=saved, policy=parsed(rules))
+    verdict = gate(scores=saved, policy=policy_of(rules))
     assert [each.outcome.status for each in verdict.rules] == [
         "pass", "inconclusive", "inconclusive", "pass",
     ]  # fmt: skip
     assert verdict.passed
     assert verdict.rules[0].outcome.n == 1500
     assert not verdict.rules[0].outcome.queries
-    blocking = gate(scores=saved, policy=parsed(rules.replace('tier = "warn"', "", 1)))
+    blocking = gate(scores=saved, policy=policy_of(rules.replace('tier = "warn"', "", 1)))
     assert blocking.verdict == "inconclusive"
-    strict = parsed(rules.replace("0.02", "0.001"))
+    strict = policy_of(rules.replace("0.02", "0.001"))
     assert gate(scores=saved[::-1], policy=strict).verdict == "fail"
 
 
 def test_more_queries_are_counted_in_queries(saved):
     rules = "[[rules]]\nkind = 'noninferiority'\nmetric = 'RR'\nmargin = {}\n"
     turned, delta = saved[::-1], compare(scores=saved, metrics=["RR"]).metrics["delta"][0]
-    open_ = gate(scores=turned, policy=parsed(rules.format(delta * 1.02)))
+    open_ = gate(scores=turned, policy=policy_of(rules.format(delta * 1.02)))
     assert open_.verdict == "inconclusive"
     assert int(open_.rules[0].outcome.next.split("about ")[1].split()[0].replace(",", "")) > 1500
 
@@ -148,7 +148,7 @@ def test_what_groups_cannot_say_is_refused(saved, tmp_path):
     with raises("conflicting-options", UsageError):
         gate(
             scores=saved,
-            policy=parsed("""[gate]
+            policy=policy_of("""[gate]
 interval = "guaranteed"
 [[rules]]
 kind = "improvement"

@@ -3,10 +3,11 @@
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import rankgate
 from rankgate import metric
-from rankgate.errors import DuplicateError, InputError
+from rankgate.errors import DuplicateError, InputError, UsageError
 from rankgate.spark import evaluate
 from support.spark import spark  # noqa: F401 - a fixture
 from support.wording import raises
@@ -146,3 +147,27 @@ def test_the_convention_refuses_across_partitions(spark):  # noqa: F811
             overrides=["missing=error"],
             spark=spark,
         )
+
+
+@pytest.mark.parametrize("form", ["ids", "table"])
+def test_slices_are_those_of_one_machine(spark, data, form):  # noqa: F811
+    qrels, run = data
+    ids = [f"q{i}" for i in range(3, 120)]  # some queries have no row
+    table = pl.DataFrame({"query_id": ids, "kind": [("a", "b", None)[i % 3] for i in range(117)]})
+    tags, tag = ("ids:q(?P<first>[0-4]).*", "first") if form == "ids" else (table, "kind")
+    given = {"tags": tags, "slices": [tag]}
+    runs = {"one": run, "two": run.with_columns(-pl.col("score"))}
+    here = rankgate.evaluate(qrels, runs, ["nDCG@10", "RR"], **given)
+    there = evaluate(
+        qrels, runs, ["nDCG@10", "RR"], partitions=3, values=False, spark=spark, **given
+    )
+    keys = ["tag", "value", "run", "metric"]
+    mine, theirs = here.slices.sort(keys), there.summary.slices.sort(keys)
+    assert_frame_equal(mine, theirs, rel_tol=1e-12)
+    assert there.summary.slices["value"].to_list() == here.slices["value"].to_list()
+    assert there.slices["n"].sum() == here.slices["n"].sum()
+    inside = there.slices.filter(pl.col("n") > 1)
+    assert (inside["low"] < inside["mean"]).all()
+    if form == "ids":
+        with raises("unknown-tag", UsageError):
+            evaluate(qrels, runs, ["RR"], tags=tags, slices=["other"], spark=spark)

@@ -20,7 +20,7 @@ from rankgate.present.result import Notice, Result
 from rankgate.recommenders.sampled_correction import corrected_cards
 from rankgate.recommenders.scorecard_figures import DIFFERENCES, FIGURES, dominated, figures
 from rankgate.recommenders.scorecard_parts import GAPS, SLICES, Sliced
-from rankgate.recommenders.scorecard_slices import parts_of
+from rankgate.recommenders.scorecard_slices import HISTORY, parts_of
 from rankgate.recommenders.scorecard_systems import Systems
 from rankgate.recommenders.scorecard_warnings import warnings_of
 from rankgate.scoring.chosen import chosen_convention
@@ -229,7 +229,12 @@ def scorecard(
     parts = [
         part
         for name in slices
-        for part in parts_of(name, systems.catalogue, systems.builder.tables, systems.repeated)
+        for part in parts_of(
+            name,
+            systems.catalogue,
+            systems.builder.tables,
+            systems.repeated if name == HISTORY else None,  # a look-up of all judgments
+        )
     ]
     sliced = Sliced(
         cards, measured, lambda part: systems.about(part, chosen), level, resamples, seed

@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-_PAIR = ["query_id", "doc_id"]
-
-
 @dataclass(frozen=True)
 class Systems:
     """Systems over the same users and items.
@@ -152,12 +149,8 @@ class Systems:
     @property
     def repeated(self) -> NDArray[np.bool_] | None:
         """The judgments whose pair of user and item training has; None without training."""
-        train = self.builder.train
-        if train is None:
-            return None
-        known = train.met.frame.unique().with_columns(known=True)
-        both = self.judgments.table.join(known, on=_PAIR, how="left", maintain_order="left")
-        return both["known"].fill_null(value=False).to_numpy()
+        train, table = self.builder.train, self.judgments.table
+        return None if train is None else train.met.has(table["query_id"], table["doc_id"])
 
     def about(self, part: Segment, metrics: Mapping[str, Metric]) -> list[Card]:
         """The accuracy of every system in a part of the items or of the pairs.

@@ -63,18 +63,17 @@ def _is_given(value: object) -> bool:
 
 
 def _eval(spark: SparkSession, given: Mapping[str, Any]) -> None:
-    known = ("qrels", "runs", "metrics", "convention", "extra", "columns", "form", "output")
-    _refuse_others(given, known)
+    chosen = ("metrics", "convention", "columns", "tags", "slices")
+    _refuse_others(given, ("qrels", "runs", *chosen, "extra", "form", "output"))
     from rankgate.spark.evaluation import evaluate
 
-    chosen = {name: given[name] for name in ("metrics", "convention", "columns")}
     result = evaluate(
         given["qrels"],
         list(given["runs"]),
         extra=given.get("extra") or (),
         values=False,
         spark=spark,
-        **chosen,
+        **{name: given[name] for name in chosen},
     )
     print_result(result.summary, given["form"], given["output"], per_query=False)
 

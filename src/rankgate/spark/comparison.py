@@ -14,10 +14,9 @@ from rankgate.comparison.inference import Test
 from rankgate.comparison.paired import Figures
 from rankgate.comparison.pairs import metric_rows
 from rankgate.comparison.sample_sizes import detectables
-from rankgate.errors import UsageError
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.codec import frame
-from rankgate.spark.evaluation import refuse_by_convention
+from rankgate.spark.evaluation import refuse_by_convention, refuse_without_tags
 from rankgate.spark.executed import measured
 from rankgate.spark.paired import ALL, PairSums, slices_of, summed_pairs
 from rankgate.spark.prepared import prepare
@@ -90,9 +89,7 @@ def compare(
         MissingExtraError: PySpark is not installed.
     """
     test = Test(level=level, correction=correction, band=band, power=power)
-    if slices and tags is None:
-        problem = "slices need tags; give them with tags=, a table or ids:PATTERN."
-        raise UsageError(problem, code="missing-input")
+    refuse_without_tags(tags, slices)
     others = candidates if isinstance(candidates, list | tuple) else [candidates]
     runs = [baseline, *others]
     if isinstance(candidates, dict) and not names:

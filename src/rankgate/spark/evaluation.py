@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rankgate.data.scores import Scores
-from rankgate.errors import InputError
+from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.evaluation import Evaluation
+from rankgate.evaluation.slices import SCHEMA as SLICES
+from rankgate.evaluation.slices import in_order
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.spark.executed import measured
 from rankgate.spark.prepared import prepare
@@ -20,12 +22,12 @@ from rankgate.spark.totals import summed
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from rankgate.data.inputs import ColumnsLike
+    from rankgate.data.inputs import ColumnsLike, TagsLike
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
     from rankgate.spark.prepared import Prepared
-    from rankgate.spark.totals import Totals
+    from rankgate.spark.totals import Moments, Totals
 
 INTERVALS: dict[str, Any] = {
     "run": pl.String, "metric": pl.String, "n": pl.Int64, "mean": pl.Float64, "sd": pl.Float64,
@@ -33,6 +35,7 @@ INTERVALS: dict[str, Any] = {
 }  # fmt: skip
 """One row a run and metric: the mean over n queries with the ends of its t interval."""
 
+SLICED: dict[str, Any] = {"tag": pl.String, "value": pl.String, **INTERVALS}
 LEVEL = 0.95
 
 
@@ -44,6 +47,8 @@ class SparkEvaluation:
         summary: what ``rankgate.evaluate`` returns, without values of single queries; its
             JSON is one small file.
         intervals: the columns of `INTERVALS`.
+        slices: the same for each value of each tag that was asked for, after ``tag`` and ``value``;
+            ``summary.slices`` has the means.
         values: a Spark DataFrame with ``query_id``, ``run``, a column for each metric (null where
             undefined) and ``why`` (by metric, a place in ``REASONS``); None if not asked for.
     """
@@ -51,6 +56,7 @@ class SparkEvaluation:
     summary: Evaluation
     intervals: pl.DataFrame
     values: DataFrame | None = None
+    slices: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SLICED))
 
     @property
     def means(self) -> pl.DataFrame:
@@ -70,6 +76,8 @@ def evaluate(
     names: Sequence[str] = (),
     from_: str | None = None,
     partitions: int | None = None,
+    tags: TagsLike | None = None,
+    slices: Sequence[str] = (),
     values: bool = True,
     level: float = LEVEL,
     spark: SparkSession | None = None,
@@ -90,22 +98,40 @@ def evaluate(
         from_: the format of files: parquet, delta, csv, tsv, json or trec; by their names if not
             given.
         partitions: of the shuffle; one for 48 MB of input if not given.
+        tags: a table of tags, which is sent to every executor; or ``ids:PATTERN``.
+        slices: show means for each value of these tags, too.
         values: whether values of single queries are kept, in memory and on the executors' disks.
         level: of the intervals.
         spark: the session; the active one, or a new one on this machine, if not given.
 
     Raises:
         InputError: data that cannot be read; DuplicateError with both places of a pair.
-        UsageError: an unknown metric, convention or choice.
+        UsageError: an unknown metric, convention or choice; slices without tags.
         MissingExtraError: PySpark is not installed.
     """
+    refuse_without_tags(tags, slices)
     work = prepare(
         qrels, runs, metrics, convention, overrides, extra, columns, names, from_, partitions, spark
     )
-    frame, sent = measured(work.by_cells(), work.scoring(values=values), work.tables, keep=values)
+    scoring = replace(work.scoring(values=values), tags=tags, slices=tuple(slices))
+    frame, sent = measured(work.by_cells(), scoring, work.tables, keep=values)
     totals = [summed(each) for each in sent]
-    summary = summarised(work, totals)
-    return SparkEvaluation(summary, _intervals(work, totals, level), _named(work, frame))
+    summary, sliced = summarised(work, totals), _slices(work, totals, slices, level)
+    if slices:
+        means = sliced.select(pl.col(name).cast(dtype) for name, dtype in SLICES.items())
+        summary = replace(summary, slices=means)
+    return SparkEvaluation(summary, _intervals(work, totals, level), _named(work, frame), sliced)
+
+
+def refuse_without_tags(tags: TagsLike | None, slices: Sequence[str]) -> None:
+    """Check that slices have tags.
+
+    Raises:
+        UsageError: they have none.
+    """
+    if slices and tags is None:
+        problem = "slices need tags; give them with --tags FILE or ids:PATTERN."
+        raise UsageError(problem, code="missing-input")
 
 
 def summarised(work: Prepared, totals: Sequence[Totals]) -> Evaluation:
@@ -165,8 +191,6 @@ def refuse_by_convention(label: str, found: Totals, how: Convention) -> None:
 
 def _intervals(work: Prepared, totals: Sequence[Totals], level: float) -> pl.DataFrame:
     """The columns of `INTERVALS`; ends are null for metrics that are no plain mean."""
-    from scipy.special import stdtrit
-
     rows: list[tuple[Any, ...]] = []
     for name, each in zip(work.names, totals, strict=True):
         for job in work.plan.jobs[0]:
@@ -175,10 +199,33 @@ def _intervals(work: Prepared, totals: Sequence[Totals], level: float) -> pl.Dat
             if found is None or job.metric.aggregate != "mean":
                 rows.append((name, job.label, None, mean, None, None, None, level))
                 continue
-            n, sd = int(found.first.count), found.variance**0.5
-            reach = float(stdtrit(n - 1, (1 + level) / 2)) * sd / n**0.5 if n > 1 else np.nan
-            rows.append((name, job.label, n, mean, sd, mean - reach, mean + reach, level))
+            rows.append((name, job.label, *_of_mean(found, mean, level)))
     return pl.DataFrame(rows, schema=INTERVALS, orient="row").fill_nan(None)
+
+
+def _slices(
+    work: Prepared, totals: Sequence[Totals], slices: Sequence[str], level: float
+) -> pl.DataFrame:
+    """The columns of `SLICED`: tags in order of their names, values in order, runs, metrics."""
+    rows: list[tuple[Any, ...]] = []
+    for tag in sorted(set(slices)):
+        known = {value for each in totals for own, value, _ in each.slices if own == tag}
+        for value in in_order([*known]):
+            for name, each in zip(work.names, totals, strict=True):
+                for label, _ in work.metrics:
+                    if (found := each.slices.get((tag, value, label))) is not None:
+                        own_mean = _of_mean(found, found.first.value, level)
+                        rows.append((tag, value, name, label, *own_mean))
+    return pl.DataFrame(rows, schema=SLICED, orient="row").fill_nan(None)
+
+
+def _of_mean(found: Moments, mean: float, level: float) -> tuple[Any, ...]:
+    """How many values there are, their mean and spread, and Student's interval."""
+    from scipy.special import stdtrit
+
+    n, sd = int(found.first.count), found.variance**0.5
+    reach = float(stdtrit(n - 1, (1 + level) / 2)) * sd / n**0.5 if n > 1 else np.nan
+    return n, mean, sd, mean - reach, mean + reach, level
 
 
 def _named(work: Prepared, frame: DataFrame | None) -> DataFrame | None:

@@ -11,14 +11,15 @@ from operator import add
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import polars as pl
 
+from rankgate.errors import UsageError
 from rankgate.metrics.exact import ExactMean
 from rankgate.spark.totals import Moments, merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from rankgate.data.inputs import TagsLike
@@ -142,9 +143,20 @@ def summed_pairs(texts: Iterable[str]) -> PairTotals:
 
 
 def groups_of(
-    query_ids: pl.Series, tags: TagsLike | None, slices: tuple[str, ...]
+    query_ids: pl.Series,
+    tags: TagsLike | None,
+    slices: tuple[str, ...],
+    *,
+    tagged: bool = False,
 ) -> dict[Slice, Any]:
     """For each slice which of some queries are in it; ``ALL`` is every one.
+
+    Args:
+        query_ids: the queries.
+        tags: a table or a pattern.
+        slices: the tags whose values are slices.
+        tagged: whether queries that the table does not have are in no slice, as in evaluations;
+            else they are among those without a value, as in comparisons.
 
     Raises:
         UsageError: a tag that no query has.
@@ -160,9 +172,18 @@ def groups_of(
         .to_frame()
         .join(table, on="query_id", how="left", maintain_order="left")
     )
+    every = query_ids.is_in(table["query_id"].implode()).to_numpy()
+    inside = every if tagged else np.ones(len(query_ids), bool)
     for tag in slices:
-        values = joined[tag].fill_null("(none)")
-        found |= {(tag, str(each)): (values == each).to_numpy() for each in values.unique()}
+        if tag not in table.columns:
+            known = ", ".join(name for name in table.columns if name != "query_id") or "none"
+            problem = f"no tag is called {tag!r}; queries have {known}."
+            raise UsageError(problem, code="unknown-tag")
+        values = joined[tag].cast(pl.String).fill_null("(none)")
+        found |= {
+            (tag, str(each)): (values == each).to_numpy() & inside
+            for each in values.filter(pl.Series(inside)).unique()
+        }
     return found
 
 

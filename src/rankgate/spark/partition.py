@@ -80,8 +80,13 @@ class Scoring:
                     continue
                 if self.values:
                     yield _values(scores, i)
-                if not i:
-                    first, groups = scores, groups_of(scores.query_ids, self.tags, self.slices)
+                if not i or not self.pairs:
+                    groups = groups_of(
+                        scores.query_ids, self.tags, self.slices, tagged=not self.pairs
+                    )
+                first = scores if first is None else first
+                if self.slices and not self.pairs:
+                    totals[i] += Totals.of_slices(scores, groups)
                 if self.pairs and first is not None:
                     paired[i] += PairTotals.of(first, scores, groups, self.band)
         texts = [each.to_json() for each in (*totals, *(paired if self.pairs else ()))]

@@ -87,6 +87,7 @@ class Totals:
         judged_at: by cutoff the share of judged documents.
         missing: the first judged query that the run does not have; empty if it has all.
         groups: by metric that is a plain mean, the sums of groups of queries.
+        slices: by tag, value and metric the `Moments` of the values of these queries.
     """
 
     counts: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTED, 0))
@@ -94,6 +95,7 @@ class Totals:
     judged_at: Mapping[int, ExactMean] = field(default_factory=dict)
     missing: str = ""
     groups: Mapping[str, GroupSums] = field(default_factory=dict)
+    slices: Mapping[tuple[str, str, str], Moments] = field(default_factory=dict)
 
     @classmethod
     def of(cls, scores: Scores, jobs: Iterable[Job], missing: str = "") -> Totals:
@@ -116,6 +118,22 @@ class Totals:
         counts = {name: getattr(scores.counts, name) for name in _COUNTED}
         return cls(counts, means, dict(scores.parts.judged_at), missing, groups)
 
+    @classmethod
+    def of_slices(cls, scores: Scores, groups: Mapping[tuple[str, str], Any]) -> Totals:
+        """The sums of slices alone.
+
+        Args:
+            scores: of some queries.
+            groups: by tag and value, which of the queries are in it.
+        """
+        return cls(
+            slices={
+                (*where, label): Moments.of(values[inside & ~np.isnan(values)])
+                for where, inside in groups.items()
+                for label, values in scores.values.items()
+            }
+        )
+
     def __add__(self, other: Totals) -> Totals:
         """Both together."""
         firsts = [each for each in (self.missing, other.missing) if each]
@@ -125,6 +143,7 @@ class Totals:
             merged(self.judged_at, other.judged_at, add),
             min(firsts, default=""),
             merged(self.groups, other.groups, add),
+            merged(self.slices, other.slices, add),
         )
 
     def value(self, job: Job) -> float:
@@ -149,6 +168,7 @@ class Totals:
                 "judged_at": {k: list(astuple(part)) for k, part in self.judged_at.items()},
                 "missing": self.missing,
                 "groups": {name: each.packed() for name, each in self.groups.items()},
+                "slices": [[*where, each.plain()] for where, each in self.slices.items()],
             }
         )
 
@@ -161,7 +181,8 @@ class Totals:
         }
         judged_at = {int(k): ExactMean(*part) for k, part in found["judged_at"].items()}
         groups = {name: GroupSums.from_packed(each) for name, each in found["groups"].items()}
-        return cls(found["counts"], means, judged_at, found["missing"], groups)
+        slices = {(*where,): Moments.from_plain(each) for *where, each in found["slices"]}
+        return cls(found["counts"], means, judged_at, found["missing"], groups, slices)
 
 
 def summed(texts: Iterable[str]) -> Totals:

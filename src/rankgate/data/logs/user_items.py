@@ -12,7 +12,7 @@ import polars as pl
 
 from rankgate.data.logs.interactions import Interactions, checked
 from rankgate.data.logs.reading import opened
-from rankgate.data.memory.ids import Growing, present, rising
+from rankgate.data.memory.ids import Growing, places, present, rising
 from rankgate.data.place import Place
 from rankgate.data.run import starts_of
 from rankgate.data.streams.prefetch import ahead
@@ -65,6 +65,18 @@ class Meetings:
         """``query_id`` and ``doc_id`` of each pair."""
         columns = self.users.gather(self.owner), self.items.gather(self.item)
         return pl.DataFrame([each.alias(name) for each, name in zip(columns, _PAIR, strict=True)])
+
+    def has(self, users: pl.Series, items: pl.Series) -> NDArray[np.bool_]:
+        """Which pairs of a user and an item met, looked up piece by piece."""
+        keys = packed(self.owner.astype(np.int64), self.item.astype(np.int64))
+        found = np.zeros(len(users), np.bool_)
+        for begin in range(0, len(users) if len(keys) else 0, _PIECE):
+            some = slice(begin, begin + _PIECE)
+            owner, item = places(users[some], self.users), places(items[some], self.items)
+            asked = packed(owner, item)
+            at = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
+            found[some] = (keys[at] == asked) & (owner >= 0) & (item >= 0)
+        return found
 
 
 def read_meetings(log: LogLike) -> Meetings:
