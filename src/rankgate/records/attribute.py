@@ -58,7 +58,7 @@ def attribute(
     """
     with closing(place_at(None if from_ is None else str(from_), store, project)) as place:
         points = place.points(metric, system, "", None)
-        before, after = _pair(_found(points, old), _found(points, new))
+        before, after = _pair(_found(points, old, metric), _found(points, new, metric))
         rows, warnings = _rows(place, before, after)
     assert before.value is not None
     assert after.value is not None
@@ -68,7 +68,7 @@ def attribute(
     )  # fmt: skip
 
 
-def _found(points: Sequence[Point], words: str) -> list[Point]:
+def _found(points: Sequence[Point], words: str, metric: str | None) -> list[Point]:
     """The points of a record; of several records of one date those of the last."""
     if words.isdigit() and len(words) < 8:
         found = [each for each in points if each.record == int(words)]
@@ -79,7 +79,8 @@ def _found(points: Sequence[Point], words: str) -> list[Point]:
         ]  # fmt: skip
     found = [each for each in found if each.value is not None]
     if not found:
-        raise UsageError(f"there is no record {words!r} with values.", code="unknown-record")
+        values = f"values of {metric}" if metric else "values"
+        raise UsageError(f"there is no record {words!r} with {values}.", code="unknown-record")
     return [each for each in found if each.record == found[-1].record]
 
 
