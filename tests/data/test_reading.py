@@ -14,6 +14,7 @@ import zstandard
 
 from rankgate.data import read_qrels, read_run
 from rankgate.data.streams.source import InputFile
+from rankgate.data.text import lines
 from rankgate.errors import DuplicateError, InputError
 from support.wording import raises
 
@@ -160,6 +161,21 @@ def test_wrong_lines_far_into_a_file(tmp_path, monkeypatch):
     with raises("wrong-field-count", InputError, line=20001) as error:
         list(read_run(path).batches())
     assert error.value.line == 20_001
+
+
+@pytest.mark.parametrize("extra", ["u", "true", "1"])
+@pytest.mark.parametrize("beyond", [True, False], ids=["polars with missing_columns", "without"])
+def test_a_field_too_few_and_one_too_many(tmp_path, monkeypatch, beyond, extra):
+    asked = lines._inserts_fields() and beyond
+    monkeypatch.setattr(lines, "_inserts_fields", lambda: asked)
+    good = "".join(f"1 Q0 d{i} 1 {-i} t\n" for i in range(5000))
+    for first, second in (
+        (f"1 Q0 x 1 2 t {extra}\n", "1 Q0 y 1 2\n"),
+        ("1 Q0 y 1 2\n", f"1 Q0 x 1 2 t {extra}\n"),
+    ):
+        path = saved(tmp_path, (good + first + good.replace("d", "e") + second).encode())
+        with raises("wrong-field-count", InputError, line=5001):
+            _ = read_run(path).table
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present.forms import documents as forms
 from rankgate.present.forms.as_text import WIDTH
 
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ def rendered(result: Result, form: str, width: int = WIDTH, **options: Any) -> s
         from rankgate.present.forms import as_json
 
         return as_json.dumped(result.to_dict(**options))
+    from rankgate.present.forms import documents as forms  # here only: JSON needs none of it
+
     document = result.document(**options)
     if form == "text":
         return forms.text(document, width)

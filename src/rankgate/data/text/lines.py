@@ -13,9 +13,10 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from inspect import signature
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -33,6 +34,7 @@ _BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
 _HEAD = 1 << 16  # bytes in which the first line is looked for
 _BLANK, _NEWLINE, _HASH = 32, 10, 35
 _MOST = 6  # fields that a line of a TREC file has
+_BEYOND = "beyond"  # the field after the last
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
 _NUL = "NUL bytes, where lines of text are needed; check whether this is the right file."
 JOINED = (
@@ -226,20 +228,37 @@ def _tidy(data: bytes, layout: Layout) -> bytes:
 
 
 def _parse(data: bytes, layout: Layout) -> pl.DataFrame | None:
-    """The kept fields, or nothing where a line or a number is wrong."""
-    last = layout.fields[-1]
+    """The kept fields, or nothing where a line or a number is wrong.
+
+    There are as many fields as in regular lines, so that where a line has too few, another one has
+    too many. It is quicker to ask for a field after the last, which must be empty, than for the
+    last one, which must be there: no strings are made of it.
+    """
+    beyond = layout.fields[-1] not in layout.kept and _inserts_fields()
+    asked = _BEYOND if beyond else layout.fields[-1]
     schema = {name: pl.Float64 if name == layout.number else pl.String for name in layout.fields}
-    table = pl.scan_csv(data, has_header=False, separator=" ", quote_char=None, schema=schema)
-    kept = [pl.col(name) for name in layout.kept]
-    if last not in layout.kept:
-        kept.append(pl.col(last))
+    options: dict[str, Any] = {"missing_columns": "insert"} if beyond else {}
+    table = pl.scan_csv(
+        data,
+        has_header=False,
+        separator=" ",
+        quote_char=None,
+        schema={**schema, _BEYOND: pl.Boolean} if beyond else schema,
+        **options,
+    )
     try:
-        frame = table.select(kept).collect()
+        frame = table.select(*layout.kept, *{asked}.difference(layout.kept)).collect()
     except (pl.exceptions.PolarsError, OSError):  # as in records
         return None
-    if frame[last].null_count():
+    if frame[asked].null_count() != (len(frame) if beyond else 0):
         return None
     return frame.select(layout.kept)
+
+
+@cache
+def _inserts_fields() -> bool:
+    """Whether this version of Polars may be asked for fields that no line has."""
+    return "missing_columns" in signature(pl.scan_csv).parameters
 
 
 def _loose(frame: pl.DataFrame, name: str) -> pl.DataFrame:
