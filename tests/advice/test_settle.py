@@ -5,9 +5,11 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
+from scipy.special import ndtri
 
 from rankgate import compare, settle
 from rankgate.advice.settling.prices import Prices
+from rankgate.advice.settling.terms import look_levels
 from rankgate.stats.inclusion import inclusion, permanent_numbers
 from support.wording import raises
 
@@ -91,13 +93,13 @@ def test_prices_decide_what_is_next():
                         level=0.999, looks=4)  # fmt: skip
         return result.actions.filter("chosen")["action"].to_list()
 
-    assert chosen("document=1", "query=100") == ["documents"]
+    assert chosen("human=1", "query=100") == ["documents"]
 
 
 def test_what_the_model_has_not_judged_is_named():
     some = {q: {d: g for d, g in docs.items() if d != "d3"} for q, docs in PREDICTED.items()}
     result = settle(OLD, NEW, some)
-    assert result.actions.filter(action="model")["count"][0] > 0
+    assert result.lacking > 0
     assert [notice.code for notice in result.notices] == ["model-lacks-documents"]
 
 
@@ -106,6 +108,7 @@ def test_a_budget_bounds_a_batch():
 
 
 SAMPLE = settle(OLD, NEW, PREDICTED).sample
+FEW = {q: PREDICTED[q] for q in list(PREDICTED)[:9]}
 
 
 @pytest.mark.parametrize(
@@ -118,10 +121,19 @@ SAMPLE = settle(OLD, NEW, PREDICTED).sample
         ({"people": people(SAMPLE), "sample": SAMPLE, "seed": 3}, "another-sample"),
         ({"people": people(SAMPLE), "sample": SAMPLE.drop("batch")}, "another-sample"),
         ({"people": people(SAMPLE.head(9)), "sample": SAMPLE}, "sample-not-judged"),
-        ({"prices": ["document=0"]}, "out-of-range"),
-        ({"prices": ["document=cheap"]}, "out-of-range"),
+        ({"prices": ["human=0"]}, "out-of-range"),
+        ({"prices": ["human=cheap"]}, "out-of-range"),
+        ({"prices": ["human=-1"]}, "out-of-range"),
+        ({"prices": ["human=1", "model=0"]}, "out-of-range"),
         ({"prices": {"person": 1.0}}, "unknown-choice"),
-        ({"predicted": {q: PREDICTED[q] for q in list(PREDICTED)[:9]}}, "too-few-queries"),
+        ({"prices": ["model=0.1"]}, "missing-input"),
+        ({"prices": ["human=1", "human=2"]}, "duplicate-option"),
+        ({"predicted": None, "people": people(SAMPLE), "sample": SAMPLE}, "missing-input"),
+        ({"baseline": FEW, "candidate": FEW, "predicted": FEW}, "too-few-queries"),
+        (
+            {"candidate": {f"other-{q}": docs for q, docs in NEW.items()}, "predicted": None},
+            "queries-differ",
+        ),
     ],
 )
 def test_refused(options, code):
@@ -131,7 +143,109 @@ def test_refused(options, code):
 
 
 def test_a_query_may_cost_nothing():
-    assert Prices.of({"query": 0.0}).query == 0.0
+    assert Prices.of({"human": 1, "query": 0.0}).query == 0.0
+
+
+def test_a_price_of_queries_opens_fewer_of_them_and_more_documents_of_each():
+    free, dear = (settle(OLD, NEW, PREDICTED, prices=["human=1", f"query={price}"]).sample
+                  for price in (0, 20))  # fmt: skip
+    assert free["query_id"].n_unique() == QUERIES
+    assert 20 <= dear["query_id"].n_unique() < QUERIES
+    each = [len(s.drop_nulls("doc_id")) / s["query_id"].n_unique() for s in (free, dear)]
+    assert each[1] > each[0]
+    assert dear["query_inclusion"].unique().to_list() == [dear["query_id"].n_unique() / QUERIES]
+
+
+def test_queries_are_added_to_those_before():
+    options = {"prices": ["human=1", "query=20"], "looks": 6}
+    close = _table(GRADES + np.random.default_rng(3).normal(0, 3.0, GRADES.shape))
+    samples = [each.sample for each in steps(OLD, close, **options)]
+    opened = [set(each["query_id"]) for each in samples]
+    assert len(opened[0]) < len(opened[-1]) == QUERIES
+    for one, two in pairwise(opened):
+        assert one <= two
+
+
+def test_compare_takes_a_sample_of_queries_and_documents():
+    options = {"prices": ["human=1", "query=20"]}
+    first, second = list(steps(OLD, NEW, level=0.9999, **options))[:2]
+    row = compare(people(first.sample), OLD, NEW, ["DCG@10"], predicted=PREDICTED,
+                  sample=first.sample).metrics.row(0, named=True)  # fmt: skip
+    assert first.sample["query_inclusion"][0] < 1
+    assert row["delta"] == pytest.approx(second.delta)
+
+
+def test_samples_of_queries_and_documents_estimate_without_bias():
+    truth = compare(TRUTH, OLD, NEW, ["DCG@10"]).metrics["delta"][0]
+    found = []
+    for seed in range(16):
+        sample = settle(OLD, NEW, PREDICTED, prices=["human=1", "query=20"], seed=seed).sample
+        found.append(compare(people(sample), OLD, NEW, ["DCG@10"], predicted=PREDICTED,
+                             sample=sample).metrics["delta"][0])  # fmt: skip
+    assert abs(np.mean(found) - truth) < 3 * np.std(found) / np.sqrt(len(found))
+
+
+def judged_by_model(batch, before=()):
+    found = {q: dict(docs) for q, docs in dict(before).items()}
+    for query, doc in batch.filter(who="model").select("query_id", "doc_id").iter_rows():
+        found.setdefault(query, {})[doc] = PREDICTED[query][doc]
+    return found
+
+
+def test_without_predictions_the_model_judges_first():
+    result = settle(OLD, NEW)
+    assert (result.state, result.new, result.unpredicted) == ("open", 0, QUERIES)
+    model = judged_by_model(result.batch)
+    assert len(model) == QUERIES  # fewer than 50
+    assert settle(OLD, NEW, model).new > 0
+
+
+CHEAP = {"looks": 4, "level": 0.99999, "prices": ["human=1", "model=0.0001"]}
+
+
+def test_cheap_calls_are_next_and_people_judge_their_queries_after_it():
+    close = _table(GRADES + np.random.default_rng(3).normal(0, 3.0, GRADES.shape))
+    model = {q: PREDICTED[q] for q in list(PREDICTED)[:25]}
+    first = settle(OLD, close, model, **CHEAP)
+    assert set(first.sample["query_id"]) == set(model)
+    second = settle(OLD, close, model, people(first.sample), first.sample, **CHEAP)
+    assert second.new == 0
+    assert second.actions.filter("chosen")["action"].to_list() == ["model"]
+    assert second.batch["who"].unique().to_list() == ["model"]
+    more = judged_by_model(second.batch, model)
+    assert len(more) > len(model)
+    third = settle(OLD, close, more, people(first.sample), second.sample, **CHEAP)
+    assert (third.state, third.delta) == ("open", None)  # no look in between
+    assert set(first.sample["query_id"]) <= set(third.sample["query_id"]) <= set(more)
+    assert third.new > 0
+
+
+def test_dear_calls_are_not_next():
+    close = _table(GRADES + np.random.default_rng(3).normal(0, 3.0, GRADES.shape))
+    model = {q: PREDICTED[q] for q in list(PREDICTED)[:25]}
+    options = CHEAP | {"prices": ["human=1", "model=1"]}
+    first = settle(OLD, close, model, **options)
+    second = settle(OLD, close, model, people(first.sample), first.sample, **options)
+    assert second.actions.filter("chosen")["action"].to_list() == ["documents"]
+    assert set(second.batch["who"]) == {"human"}
+
+
+def test_each_drawn_document_has_a_gain():
+    first = settle(OLD, NEW, PREDICTED)
+    below = first.batch.filter(pl.col("inclusion") < 1)
+    assert (below["gain"] > 0).all()
+    assert below["gain"].to_numpy() == pytest.approx(first.actions["gain"][0])
+
+
+@pytest.mark.parametrize("looks", [2, 4, 9])
+def test_looks_together_miss_as_often_as_the_level_says(looks):
+    rng = np.random.default_rng(1)
+    share = 0.1 ** (1 - np.arange(looks) / looks)
+    information = share / (1 - share)
+    steps_ = rng.normal(0, np.sqrt(np.diff(information, prepend=0.0)), (200_000, looks))
+    z = np.abs(steps_.cumsum(axis=1)) / np.sqrt(information)
+    bounds = ndtri((1 + look_levels(0.95, looks)) / 2)
+    assert (z > bounds).any(axis=1).mean() == pytest.approx(0.05, abs=0.002)
 
 
 def test_chances_are_proportional_to_size_and_add_up():

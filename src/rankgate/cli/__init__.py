@@ -45,7 +45,7 @@ SECTIONS = {
         "audit": "Check whether the numbers of a published table are possible.",
         "blindspots": "Find changes that the chosen metrics do not detect.",
         "holes": "Estimate what unjudged documents could change.",
-        "next": "Draw the documents that settle a comparison for the least cost.",
+        "next": "Draw what people or a model should judge next to settle a comparison.",
         "total-error": "Measure the error of queries, judges and engines at once.",
         "gate": "Pass, fail or inconclusive: check a candidate against a policy.",
         "policy": "Check a gate policy, or show the kinds of rules.",

@@ -240,7 +240,7 @@ def _refuse_chosen(own: pl.DataFrame, both: pl.DataFrame, lists: pl.DataFrame, s
     shown = own.join(lists, on=_PAIR, how="semi")
     some = both.join(shown, on=_PAIR, how="semi")
     chance = some["inclusion"].to_numpy()
-    usual = float(np.median(both["inclusion"].to_numpy())) if len(both) else 1.0
+    least = float(both["inclusion"].to_numpy().min(initial=1.0))
     for name, every, mine in (
         ("documents", np.ones(len(shown)), np.ones(len(some))),
         ("grades by the model", shown["grade"].to_numpy(), some["grade_model"].to_numpy()),
@@ -248,7 +248,7 @@ def _refuse_chosen(own: pl.DataFrame, both: pl.DataFrame, lists: pl.DataFrame, s
         counted = float((mine / chance).sum())
         spread = max(
             float(((1 - chance) * (mine / chance) ** 2).sum()),
-            (1 / usual - 1) * float((every**2).sum()),
+            (1 / least - 1) * float((every**2).sum()),
         )
         if abs(counted - every.sum()) > _FAR * np.sqrt(spread) + _CLOSE * max(1, every.sum()):
             raise UsageError(

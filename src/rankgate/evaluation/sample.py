@@ -37,6 +37,9 @@ _DOCUMENT = ("doc_id", "document", "docid", "docno")
 _OF_DOCUMENTS = ("inclusion", "probability")
 """What of these columns is a document's, where a row is one."""
 
+_EXTRA = {"query_inclusion": pl.Float64, "batch": pl.Int64}
+"""What else is kept of a row of a document."""
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -188,7 +191,11 @@ def _documents(table: pl.DataFrame, source: str) -> pl.DataFrame | None:
         pl.col("query_id").cast(pl.String),
         pl.when(text != "").then(text).alias("doc_id"),
         pl.col(chance).cast(pl.Float64, strict=False).alias("inclusion"),
-        *(pl.col(name).cast(pl.Int64, strict=False) for name in ("batch",) if name in table),
+        *(
+            pl.col(name).cast(type_, strict=False)
+            for name, type_ in _EXTRA.items()
+            if name in table.columns
+        ),
     )
     value = pl.col("inclusion").fill_null(float("nan"))
     row = own.with_row_index("row").filter(

@@ -1,4 +1,4 @@
-"""``rankgate next``: draw the documents that settle a comparison for the least cost."""
+"""``rankgate next``: draw what people or a model judge next to settle a comparison."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from rankgate.present.write import FORMS
 @options_of(settle, "margin", "level", "power", "looks", "budget")
 @click.option(
     "--price", "prices", multiple=True, metavar="NAME=NUMBER",
-    help="What a document that people judge costs (document=1), a query (query=0) and a document "
-    "that the model judges (call=0.01); may be given several times.",
+    help="What a document costs that people judge (human=1) or a model judges (model=0.01), and a "
+    "query that people begin with (query=0); may be given several times.",
 )  # fmt: skip
 @options.seed
 @click.option(
@@ -37,7 +37,7 @@ from rankgate.present.write import FORMS
 )  # fmt: skip
 @click.option(
     "--save-batch", type=click.Path(), metavar="FILE",
-    help="Write the new documents to FILE: sheet and rate take it.",
+    help="Write what is judged next to FILE, with who judges it: sheet and rate take it.",
 )  # fmt: skip
 @options.form(*FORMS)
 @options.output
@@ -51,15 +51,16 @@ def command(
     output: str | None,
     **chosen: Any,
 ) -> None:
-    """Draw the documents that people should judge next to settle a comparison.
+    """Draw what people or a model should judge next to settle a comparison.
 
-    Each batch is a random sample with known chances, so that estimates keep no bias.
+    Each batch is a random sample with known chances, so that estimates keep no bias. Prices decide
+    between more documents and more queries for people, and more queries for the model.
 
     \b
     rankgate next old.run new.run --predicted model.qrels --save-sample sample.csv \\
         --save-batch batch.csv
     rankgate next old.run new.run --predicted model.qrels --people people.qrels \\
-        --sample sample.csv --save-sample sample2.csv --price document=0.5 --price query=3
+        --sample sample.csv --save-sample sample2.csv --price human=0.5 --price query=3
     """
     with Progress(3) as progress:
         result = settle(baseline, candidate, on_progress=progress, **chosen)

@@ -1,30 +1,28 @@
-"""The next documents that people should judge to settle a comparison, with their chances."""
+"""What people or a model should judge next to settle a comparison, with its chances."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import polars as pl
 
 from rankgate.advice.settling.frame import Frame, drawn_before, last_batch
+from rankgate.advice.settling.plan import LEAST, Plan, action
 from rankgate.advice.settling.prices import Prices
-from rankgate.advice.settling.settlement import ACTIONS, SAMPLE, Settlement
-from rankgate.comparison.designed import of_both
+from rankgate.advice.settling.settlement import ACTIONS, BATCH, SAMPLE, Settlement
+from rankgate.advice.settling.terms import Terms
+from rankgate.advice.settling.unpredicted import Unpredicted, placeholder
+from rankgate.advice.settling.verdict import Estimate, before_people, estimated
 from rankgate.comparison.inference import Share  # noqa: TC001 - options are made of it
-from rankgate.comparison.values import values_of
 from rankgate.data import read_qrels, read_run
 from rankgate.declare import Range
 from rankgate.errors import UsageError
-from rankgate.evaluation.sample import Sample
-from rankgate.evaluation.scored_system import Scorer
-from rankgate.stats.interval import guarded_interval, student_quantile
+from rankgate.evaluation.scored_system import DEPTH, Scorer
+from rankgate.stats.two_stage import Spending, worth_of_predictions
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from rankgate.advice.settling.settlement import State
     from rankgate.data import Qrels, Run
     from rankgate.data.comparison import ScoredRun
@@ -32,19 +30,17 @@ if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
-    from rankgate.stats.represented import Represented
 
-    Floats = NDArray[np.float64]
-
-_BEGIN = 0.1  # of all documents, or one a query: the first batch
-_GROWTH = 1.3  # at least, from batch to batch
+_FIRST = 50  # queries that a model judges before anything is known
+_CLOSE = 1e-9
 _NONE = pl.DataFrame(schema=SAMPLE)
+_PAIR = ["query_id", "doc_id"]
 
 
 def settle(
     baseline: RunLike,
     candidate: RunLike,
-    predicted: QrelsLike,
+    predicted: QrelsLike | None = None,
     people: QrelsLike | None = None,
     sample: TableLike | None = None,
     metric: str | Metric = "DCG@10",
@@ -60,31 +56,34 @@ def settle(
     seed: Annotated[int, Range(0)] = 0,
     on_progress: Callable[[str], None] | None = None,
 ) -> Settlement:
-    """Draw the documents that people should judge next, until the difference is settled.
+    """Draw what people or a model should judge next, until the difference is settled.
 
-    A document is drawn with a chance that is proportional to how much its grade can move the
-    difference, min(1, c · size), so that its size does not depend on what people found and the
-    estimate of ``compare --predicted`` keeps no bias. Every batch has a larger c; documents drawn
-    before are drawn again (permanent random numbers).
+    Queries are drawn in a random order; the model judges whole queries, the first of them. People
+    judge documents of the first of those. A document is drawn with a chance that is proportional
+    to how much its grade can move the difference, min(1, c · size), so that its size does not
+    depend on what people found and the estimate of ``compare --predicted`` keeps no bias. A batch
+    has more queries or a larger c; what was drawn before is drawn again (permanent random
+    numbers). Prices and what people found say which of the three is worth most.
 
     Args:
         baseline: a run.
         candidate: a run.
-        predicted: a model's judgments of all documents that either shows.
+        predicted: a model's judgments of all documents that either shows, for all queries or the
+            first of them; none where the model did not judge yet.
         people: people's judgments of all documents drawn so far; none for the first batch.
         sample: the sample that was drawn before, with its chances; none for the first batch.
         metric: one that is a sum over documents: DCG@10, SDCG@10, P@10, RBP.
         convention: whose rules the numbers follow.
         overrides: axes of the convention that are chosen otherwise.
         margin: a loss that does not matter; 0 asks which system is better.
-        level: of the interval where all documents are judged; a look before has 1 − level shared
-            among the looks, so that with a chance of at most 1 − level a sample settles what all
-            judgments would leave open.
+        level: of the interval where all documents are judged; looks before have higher ones, so
+            that with a chance of at most 1 − level a sample settles what all judgments would leave
+            open.
         power: the chance that a batch settles it if the difference is as it looks.
         looks: how often the interval may be looked at, the last time with all documents.
-        budget: the most documents in a batch.
-        prices: what a document that people judge costs (document=1), a query (query=0) and a
-            document that the model judges (call=0.01).
+        budget: the most documents in a batch that people judge.
+        prices: what a document costs that people judge (human=1) or a model judges (model=0.01),
+            and a query that people begin with (query=0).
         seed: of the drawing; the same for all batches.
         on_progress: called with the current step.
 
@@ -101,22 +100,60 @@ def settle(
             "none for the first batch.",
             code="missing-input",
         )
-    model = read_qrels(predicted)
-    scorer = Scorer.of(model, [metric], convention, overrides=overrides)
+    if people is not None and predicted is None:
+        raise UsageError(
+            "people's judgments correct those of a model; give both.", code="missing-input"
+        )
     runs = [read_run(baseline), read_run(candidate)]
+    model = _of_runs(runs) if predicted is None else read_qrels(predicted)
+    scorer = Scorer.of(model, [metric], convention, overrides=overrides)
+    depth = scorer.metrics[0][1].depth() or DEPTH
+    scorer = replace(scorer, depth=depth)
     say("finding what each document can change")
     systems = [scorer.scored(run) for run in runs]
+    known = [] if predicted is None else scorer.index.query_ids.to_list()
+    waiting = Unpredicted.of(runs, known, scorer.how, depth, seed)
+    if len(known) + len(waiting.queries) < LEAST:
+        raise UsageError(
+            f"{len(known) + len(waiting.queries)} queries decide nothing, whatever is judged; "
+            f"{LEAST} are the least.",
+            code="too-few-queries",
+        )
+    terms = Terms(level, margin, power, looks, budget)
+    step = _Step(systems, scorer.metrics[0][0], terms, costs, waiting)
+    if len(known) < LEAST:
+        return step.by_model(max(_FIRST - len(known), LEAST))
     frame = Frame.of(scorer, model, systems, runs, seed)
-    drawn = _NONE if sample is None else drawn_before(sample, frame)
-    whole = len(drawn.drop_nulls("doc_id")) == len(frame.table)
-    terms = level if whole else 1 - (1 - level) / looks, margin, power
-    label = scorer.metrics[0][0]
-    step = _Step(frame, drawn, systems, label, terms, looks, budget, costs)
-    if people is None:
-        return step.first()
+    if people is None or sample is None:
+        return step.first(frame, before_people(systems, frame))
+    drawn = drawn_before(sample, frame)
     say("estimating the difference")
     own = Scorer.of(people, [metric], convention, overrides=overrides)
-    return step.later(own, model, runs)
+    return step.later(frame, drawn, estimated(own, model, runs, drawn, frame))
+
+
+def _of_runs(runs: Sequence[Run]) -> Qrels:
+    """Queries without judgments, where the model has none yet."""
+    return placeholder(sorted(set(runs[0].table["query_id"].to_list())))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a look found; nothing before people judged.
+
+    Attributes:
+        interval: the difference and both ends; None where it is not looked at.
+        state: what it says.
+        correlation, worth: as of `Settlement`.
+    """
+
+    interval: tuple[float, float, float] | None = None
+    state: State = "open"
+    correlation: float | None = None
+    worth: float | None = None
+
+
+_NOTHING = _Found()
 
 
 @dataclass(frozen=True)
@@ -124,115 +161,129 @@ class _Step:
     """One step of a comparison that is judged in batches.
 
     Attributes:
-        frame: the documents that can be drawn.
-        drawn: those that were.
         systems: by the model's judgments.
         metric: its label.
-        terms: the level of this look, the margin, the power.
-        looks, budget, prices: as of `settle`.
+        terms, prices: as of `settle`.
+        waiting: queries that the model did not judge.
     """
 
-    frame: Frame
-    drawn: pl.DataFrame
     systems: Sequence[ScoredRun]
     metric: str
-    terms: tuple[float, float, float]
-    looks: int
-    budget: int | None
+    terms: Terms
     prices: Prices
+    waiting: Unpredicted
 
-    def first(self) -> Settlement:
-        """The first batch: nothing is known of the difference."""
-        count = min(self._wanted(0), self.budget or len(self.frame.table))
-        rows = [self._action("documents", count, self.prices.document, chosen=True)]
-        return self._result(None, None, rows, count)
-
-    def later(self, people: Scorer, model: Qrels, runs: Sequence[Run]) -> Settlement:
-        """A further batch, unless the difference is settled."""
-        level, margin, power = self.terms
-        sample = Sample("sample", documents=self.drawn)
-        systems = [people.scored(run) for run in runs]
-        own, (design,) = of_both(people, model, None, sample, systems, runs, "zero")
-        values = values_of(own[0], own[1], "zero")
-        known = ~np.isnan(values.gains[:, 0])
-        queries = [q for q, there in zip(values.query_ids, known, strict=True) if there]
-        sign = float(values.signs[0])
-
-        def contrast(baseline: Floats, candidate: Floats) -> Floats:
-            return sign * (candidate - baseline)
-
-        found = design.estimate(queries, values.gains[known, 0], self.metric, contrast)
-        ends = guarded_interval(found.values, level)
-        interval = found.mean, float(ends.low[0]), float(ends.high[0])
-        state = _state(interval, margin)
-        if state != "open" or last_batch(self.drawn) >= self.looks:
-            return self._result(interval, state, [], 0)
-        reach = student_quantile(len(queries) - 1, (1 + level) / 2)
-        reach += student_quantile(10**6, power)
-        error = max(abs(found.mean + margin), 1e-12) / reach
-        more = design.documents_needed(found, queries, self.metric, contrast, error)
-        rows = self._choices(found, error, more)
-        return self._result(interval, state, rows, self._count(more))
-
-    def _choices(self, found: Represented, error: float, more: int | None) -> list[dict[str, Any]]:
-        """Documents of these queries, or more queries with as many documents each."""
-        n, judged = len(found.values), len(self.drawn.drop_nulls("doc_id"))
-        queries = int(np.ceil(n * found.variance / error**2)) - n
-        each = (
-            self.prices.query
-            + (judged * self.prices.document + len(self.frame.table) * self.prices.call) / n
+    def by_model(self, count: int) -> Settlement:
+        """The model judges first: without it nothing can be drawn."""
+        price, calls = self.prices.model, self.waiting.first(count)
+        row = action("model", len(calls), price, None) | {"chosen": True}
+        return self._result(
+            self.terms.level_of(0), actions=[row], batch=_calls(calls, None, self._share(count, 0))
         )
-        rows = [self._action("documents", more, self.prices.document),
-                self._action("queries", max(1, queries), each)]  # fmt: skip
-        costs = [row["cost"] if row["cost"] is not None else np.inf for row in rows]
-        rows[int(np.argmin(costs))]["chosen"] = True
-        return rows
 
-    def _count(self, more: int | None) -> int:
-        """How many documents the next sample has: what is needed, no more than the plan has."""
-        judged, look = len(self.drawn.drop_nulls("doc_id")), last_batch(self.drawn)
-        wanted = self._wanted(look)
-        if more is not None and look + 1 < self.looks:
-            wanted = max(min(wanted, judged + more), round(_GROWTH * judged))
-        wanted = min(wanted, len(self.frame.table))
-        return wanted if self.budget is None else min(wanted, judged + self.budget)
+    def first(self, frame: Frame, known: Estimate) -> Settlement:
+        """The first batch, by what the model found."""
+        plan = self._plan(frame, known, _NONE, 0)
+        wanted = plan.next(0, self.terms.looks, self.terms.budget)
+        plan = replace(plan, bought=wanted)
+        count = round(wanted.expected * wanted.count / len(frame.queries))
+        rows = [action("documents", count, self.prices.human, plan.gain_of_document())]
+        if self.prices.query:
+            rows.append(action("queries", wanted.count, self.prices.query, None))
+        rows = [row | {"chosen": True} for row in rows]
+        return self._drawn(self.terms.level_of(0), frame, _NONE, plan, wanted, rows)
 
-    def _wanted(self, look: int) -> int:
-        """The plan: the same factor from look to look, all documents at the last."""
-        size, steps = len(self.frame.table), self.looks - 1
-        first = min(size, max(len(self.frame.queries), round(_BEGIN * size)))
-        return round(first * (size / first) ** (look / steps)) if look < steps else size
+    def later(self, frame: Frame, drawn: pl.DataFrame, known: Estimate) -> Settlement:
+        """A further batch, unless the difference is settled."""
+        look = last_batch(drawn)
+        whole = len(drawn.drop_nulls("doc_id")) == len(frame.table)
+        level = self.terms.level_of(look, whole=whole and self._last(look))
+        plan = self._plan(frame, known, drawn, look)
+        share = drawn["query_id"].n_unique() / len(frame.queries)
+        joined = abs(share - drawn["query_inclusion"][0]) > _CLOSE  # the model judged more
+        found = self._found(known, plan, None if joined else level)
+        if found.state != "open" or look >= self.terms.looks:
+            return self._result(level, frame, drawn, found)
+        rows = plan.actions()
+        (chosen,) = (row["action"] for row in rows if row["chosen"])
+        full = plan.bought.count == len(frame.queries)
+        if not joined and self.waiting.queries and (
+            chosen == "model" or (chosen == "queries" and full)
+        ):  # fmt: skip
+            count = plan.predicted_next()
+            gain = max(row["gain"] for row in rows)
+            calls = _calls(self.waiting.first(count), gain, self._share(count, len(frame.queries)))
+            return self._result(level, frame, drawn, found, actions=rows, batch=calls)
+        wanted = plan.next(look, self.terms.looks, self.terms.budget)
+        return self._drawn(level, frame, drawn, plan, wanted, rows, found)
 
-    @staticmethod
-    def _action(
-        name: str, count: int | None, price: float, *, chosen: bool = False
-    ) -> dict[str, Any]:
-        cost = None if count is None else count * price
-        return {"action": name, "count": count, "price": price, "cost": cost, "chosen": chosen}
+    def _found(self, known: Estimate, plan: Plan, level: float | None) -> _Found:
+        """The interval of a look; none where the model judged more queries since the last one."""
+        worth = worth_of_predictions(known.correlation or 0.0, plan.price_of_query)
+        if level is None:
+            return _Found(None, "open", known.correlation, worth)
+        interval = known.interval(level)
+        return _Found(interval, self.terms.state(interval), known.correlation, worth)
+
+    def _last(self, look: int) -> bool:
+        return not self.waiting.queries or look >= self.terms.looks
+
+    def _share(self, count: int, known: int) -> float:
+        """The share of all queries that the model then has judged."""
+        every = known + len(self.waiting.queries)
+        return min(known + count, every) / every
+
+    def _plan(self, frame: Frame, known: Estimate, drawn: pl.DataFrame, look: int) -> Plan:
+        return Plan(
+            known.stages, self.prices, frame.bought(drawn), len(drawn.drop_nulls("doc_id")),
+            abs(known.mean + self.terms.margin), self.terms.reach(look + 1, len(frame.queries)),
+            self.terms.power, len(self.waiting.queries), self.waiting.each,
+        )  # fmt: skip
+
+    def _drawn(
+        self, level: float, frame: Frame, before: pl.DataFrame, plan: Plan, wanted: Spending,
+        rows: list[dict[str, Any]], found: _Found = _NOTHING,
+    ) -> Settlement:  # fmt: skip
+        sample = frame.draw(wanted, before)
+        number = last_batch(before) + 1
+        new = sample.filter(pl.col("batch") == number).join(
+            frame.table.select(*_PAIR, "size"), on=_PAIR, maintain_order="left"
+        )
+        gain = plan.gains(new["size"].to_numpy())
+        batch = new.with_columns(pl.lit("human").alias("who"), pl.Series("gain", gain))
+        ordered = batch.select(list(BATCH)).sort("gain", *_PAIR, descending=[True, False, False])
+        return self._result(
+            level, frame, before, found, actions=rows, sample=sample, batch=ordered, new=len(new)
+        )
 
     def _result(
-        self, interval: tuple[float, float, float] | None, state: State | None,
-        rows: list[dict[str, Any]], count: int,
+        self, level: float, frame: Frame | None = None, drawn: pl.DataFrame = _NONE,
+        found: _Found = _NOTHING, *, actions: Sequence[Mapping[str, Any]] = (),
+        sample: pl.DataFrame | None = None, batch: pl.DataFrame | None = None, new: int = 0,
     ) -> Settlement:  # fmt: skip
-        level, margin, _ = self.terms
         base, other = self.systems
-        delta, low, high = interval or (None, None, None)
-        sample = self.frame.draw(count, self.drawn) if count else self.drawn
-        if self.frame.lacking:
-            rows = [*rows, self._action("model", self.frame.lacking, self.prices.call)]
-        judged = len(self.drawn.drop_nulls("doc_id"))
+        delta, low, high = found.interval or (None, None, None)
+        lacking = pl.DataFrame(schema=BATCH) if frame is None else _calls(frame.lacking, None, None)
+        every = [pl.DataFrame(schema=BATCH) if batch is None else batch]
+        every += [lacking] if found.state == "open" else []
         return Settlement(
             baseline=base.name, candidate=other.name, metric=self.metric,
-            convention=base.convention, state=state or "open", delta=delta, low=low, high=high,
-            level=level, margin=margin, look=last_batch(self.drawn), looks=self.looks,
-            judged=judged, documents=len(self.frame.table), queries=len(self.frame.queries),
-            actions=pl.DataFrame(rows, schema=ACTIONS), sample=sample,
-            new=len(sample.drop_nulls("doc_id")) - judged,
+            convention=base.convention, state=found.state, delta=delta, low=low, high=high,
+            level=level, margin=self.terms.margin, look=last_batch(drawn), looks=self.terms.looks,
+            judged=len(drawn.drop_nulls("doc_id")),
+            documents=0 if frame is None else len(frame.table),
+            queries=0 if frame is None else len(frame.queries),
+            opened=drawn["query_id"].n_unique(), unpredicted=len(self.waiting.queries),
+            lacking=len(lacking), correlation=found.correlation, worth=found.worth,
+            actions=pl.DataFrame(list(actions), schema=ACTIONS),
+            sample=drawn if sample is None else sample, batch=pl.concat(every), new=new,
         )  # fmt: skip
 
 
-def _state(interval: tuple[float, float, float], margin: float) -> State:
-    _, low, high = interval
-    if low > -margin:
-        return "not-worse" if margin else "better"
-    return "worse" if high < -margin else "open"
+def _calls(documents: pl.DataFrame, gain: float | None, share: float | None) -> pl.DataFrame:
+    """`BATCH` of documents that the model judges."""
+    return documents.select(
+        *_PAIR, pl.lit("model").alias("who"), pl.lit(gain, pl.Float64).alias("gain"),
+        pl.lit(1.0).alias("inclusion"), pl.lit(share, pl.Float64).alias("query_inclusion"),
+        pl.lit(None, pl.Int64).alias("batch"),
+    )  # fmt: skip

@@ -1,0 +1,118 @@
+"""Samples of queries, then of their documents: against enumeration and brute force."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from rankgate.stats.inclusion import inclusion
+from rankgate.stats.represented import represented
+from rankgate.stats.two_stage import (
+    Spending,
+    TwoStage,
+    predictions_wanted,
+    spend,
+    worth_of_predictions,
+)
+
+SIZES = np.array([[0.5, 1.0], [2.0, 1.5], [1.0, 0.2], [0.7, 0.7]])
+ERRORS = np.array([[0.3, -0.8], [1.1, 0.2], [-0.4, 0.1], [0.0, 0.6]])
+MODEL = np.array([1.0, -0.5, 0.2, 2.0])
+
+
+def _draws(count, expected):
+    """Every sample: its chance, the estimate, and the estimates by query."""
+    chance = inclusion(SIZES.ravel(), expected).reshape(SIZES.shape)
+    groups = list(combinations(range(len(MODEL)), count))
+    for queries in groups:
+        own = chance[list(queries)]
+        for drawn in product((0, 1), repeat=own.size):
+            there = np.reshape(drawn, own.shape)
+            p = np.where(there, own, 1 - own).prod() / len(groups)
+            values = MODEL[list(queries)] + (there * ERRORS[list(queries)] / own).sum(axis=1)
+            yield p, represented(values, np.full(count, 1.0)).sampled
+
+
+@pytest.mark.parametrize(("count", "expected"), [(2, 3.0), (3, 5.0), (4, 2.0), (4, 8.0)])
+def test_the_estimate_has_no_bias_over_all_samples(count, expected):
+    chances, found = np.array(list(_draws(count, expected))).T
+    assert chances.sum() == pytest.approx(1)
+    assert chances @ found == pytest.approx((MODEL + ERRORS.sum(axis=1)).mean())
+
+
+def test_what_drawn_documents_add_to_the_variance_of_all_samples():
+    chances, found = np.array(list(_draws(4, 3.0))).T
+    truth = chances @ found
+    chance = inclusion(SIZES.ravel(), 3.0).reshape(SIZES.shape)
+    own = float((ERRORS**2 * (1 - chance) / chance).sum()) / 16
+    assert chances @ (found - truth) ** 2 == pytest.approx(own)
+    stages = TwoStage(np.abs(ERRORS[ERRORS != 0]), 4, 0.0, 0.0, 1.0)
+    chance = inclusion(stages.sizes, 3.0)
+    by_hand = float((stages.sizes**2 * (1 - chance) / chance).sum())
+    assert stages.variance(4, 3.0, 4) == pytest.approx(by_hand / 16)
+
+
+STAGES = TwoStage(np.ones(40 * 200), 200, 3.0, 2.0, 0.04)
+
+
+@pytest.mark.parametrize("price", [0.5, 5.0, 40.0])
+def test_the_best_number_of_documents_a_query_is_the_closed_form(price):
+    # W = e²D(1 − π)/π = e²D²/d − e²D
+    within, between = 0.04 * 40**2, STAGES.between - 0.04 * 40
+    best = np.sqrt(within * price / between)
+    found = spend(STAGES, 900.0, 1.0, price, Spending(1, 0.0))
+    assert found.expected / 200 == pytest.approx(best, rel=0.25)
+    assert found.count * (price + found.expected / 200) == pytest.approx(900, rel=0.03)
+    variance = [
+        STAGES.variance(n, 200 * (900 / n - price), np.inf) for n in range(1, 201)
+        if 0 < 900 / n - price <= 40
+    ]  # fmt: skip
+    assert STAGES.variance(found.count, found.expected, np.inf) < 1.02 * min(variance)
+
+
+def test_without_a_price_of_queries_all_are_drawn():
+    assert spend(STAGES, 900.0, 1.0, 0.0, Spending(1, 0.0)) == Spending(200, 900.0)
+
+
+def test_no_query_or_document_of_before_is_given_up():
+    found = spend(STAGES, 1000.0, 1.0, 5.0, Spending(90, 1200.0))
+    assert found.count >= 90
+    assert found.expected >= 1200
+
+
+def test_what_one_more_is_worth_is_the_derivative():
+    count, expected, step = 50.0, 1000.0, 1e-4
+    now = STAGES.variance(count, expected, 80)
+    chance = inclusion(STAGES.sizes, expected)[:1]
+    one = (now - STAGES.variance(count, expected + step, 80)) / step
+    # a document more in the frame is n/m of one more in the sample
+    own = STAGES.of_document(np.ones(1), chance, count)[0]
+    assert one * 200 / 50 == pytest.approx(own, rel=1e-4)
+    query = (now - STAGES.variance(count + step, expected, 80)) / step
+    assert STAGES.of_query(count, expected) == pytest.approx(query, rel=1e-4)
+    call = (now - STAGES.variance(count, expected, 80 + step)) / step
+    assert STAGES.of_prediction(80) == pytest.approx(call, rel=1e-4)
+
+
+@pytest.mark.parametrize(("price", "call"), [(10.0, 0.1), (4.0, 1.0)])
+def test_queries_for_the_model_are_the_cheapest_mix(price, call):
+    rest = STAGES.between + STAGES.within(2000.0)
+
+    def variance(n):
+        return rest / n + STAGES.explained / ((1000 - n * price) / call)
+
+    best = minimize_scalar(variance, bounds=(1e-3, 1000 / price - 1e-3), method="bounded").x
+    wanted = (1000 - best * price) / call
+    found = predictions_wanted(STAGES, Spending(best, 2000.0), price, call)
+    assert found == pytest.approx(wanted, rel=1e-3)
+
+
+@pytest.mark.parametrize("correlation", [0.4, 0.75, 0.95])
+def test_a_model_is_worth_the_price_at_which_it_saves_nothing(correlation):
+    square, price = correlation**2, 10.0
+    call = worth_of_predictions(correlation, price)
+    # V·cost at the best mix of both, and of people alone
+    mixed = (np.sqrt((1 - square) * price) + np.sqrt(square * call)) ** 2
+    assert mixed == pytest.approx(price)
+    assert worth_of_predictions(0.0, price) == 0
