@@ -1,13 +1,14 @@
 """rankgate on Spark besides MLlib and recommenders, and besides the local engine.
 
-    python bench/spark.py                  20,000 users with 100 items each, one core and two
+    python bench/spark.py                  50,000 users with 100 items each, one core and two
     python bench/spark.py --users 2000     fewer
 
 Needs Java 17 and ``pip install 'rankgate[spark]'``; recommenders takes part where
 ``pip install --no-deps recommenders`` was done. Every contestant is a separate process, which
-computes the metrics on few users before the clock starts. Processor seconds are those of the
-driver, the JVM and the Python workers. The rows are Parquet with strings as ids; MLlib and
-recommenders get whole numbers, and lists are collected as their documentation says.
+computes the metrics once before the clock starts, as a JVM is slow before it has compiled.
+Processor seconds are those of the driver, the JVM and the Python workers. The rows are Parquet with
+strings as ids; MLlib and recommenders get whole numbers, and lists are collected as their
+documentation says. The last lines are what the figures mean next to what was aimed at.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,23 +33,41 @@ FIVE = ["P@10", "Recall@10", "nDCG@10", "AP@10", "AP"]
 TWENTY = [*FIVE, "RR", "RR@10", "nDCG", "nDCG@5", "nDCG@20", "P@1", "P@5", "P@20", "Recall@5",
           "Recall@50", "Success@1", "Success@10", "F1@10", "Rprec", "bpref"]  # fmt: skip
 TICKS = os.sysconf("SC_CLK_TCK")
+PARTS = ("driver", "JVM", "workers")
 
 
 @dataclass(frozen=True)
 class Row:
-    """What a contestant took."""
+    """What a contestant took.
+
+    Attributes:
+        name: of the contestant, with the cores that it had.
+        metrics: how many it computed.
+        wall: seconds.
+        parts: processor seconds of the driver, the JVM and the Python workers.
+    """
 
     name: str
     metrics: int
     wall: float
-    processor: float
+    parts: dict[str, float]
+
+    @property
+    def processor(self) -> float:
+        """Processor seconds in all."""
+        return sum(self.parts.values())
+
+    @property
+    def each(self) -> float:
+        """Processor seconds of a metric."""
+        return self.processor / self.metrics
 
     def line(self, rows: int) -> str:
         """As a row of the table."""
-        each, cpu = self.wall / self.metrics, self.processor / self.metrics
-        speed = rows * self.metrics / self.processor
-        cells = (self.name, self.metrics, f"{self.wall:.1f}", f"{self.processor:.1f}",
-                 f"{each:.2f}", f"{cpu:.2f}", f"{speed:,.0f}")  # fmt: skip
+        speed = rows / self.processor
+        parts = [f"{self.parts.get(name, 0.0):.1f}" for name in PARTS]
+        cells = (self.name, self.metrics, f"{self.wall:.1f}", f"{self.processor:.1f}", *parts,
+                 f"{self.each:.2f}", f"{speed:,.0f}")  # fmt: skip
         return f"| {' | '.join(map(str, cells))} |"
 
 
@@ -86,12 +105,16 @@ def ours(metrics: list[str]) -> Callable[[Path, Any], dict[str, float]]:
     return use
 
 
-def here(folder: Path, _spark: Any) -> dict[str, float]:
-    """The local engine."""
-    import rankgate
+def here(metrics: list[str]) -> Callable[[Path, Any], dict[str, float]]:
+    """Use the local engine."""
 
-    found = rankgate.evaluate(folder / "qrels.parquet", folder / "run.parquet", FIVE)
-    return dict(found.runs[0].means)
+    def use(folder: Path, _spark: Any) -> dict[str, float]:
+        import rankgate
+
+        found = rankgate.evaluate(folder / "qrels.parquet", folder / "run.parquet", metrics)
+        return dict(found.runs[0].means)
+
+    return use
 
 
 def mllib(folder: Path, spark: Any) -> dict[str, float]:
@@ -135,27 +158,34 @@ CONTESTANTS: dict[str, tuple[Callable[[Path, Any], dict[str, float]], int]] = {
     "rankgate on Spark, 20 metrics": (ours(TWENTY), 20),
     "Spark ML RankingEvaluator": (mllib, 5),
     "recommenders SparkRankingEvaluation": (recommenders, 4),
-    "rankgate, local engine": (here, 5),
+    "rankgate, local engine": (here(FIVE), 5),
+    "rankgate, local engine, 20 metrics": (here(TWENTY), 20),
 }
 
 
-def processor() -> float:
-    """Seconds of this process and all that it started."""
-    parents: dict[int, list[int]] = {}
+def processor() -> dict[str, float]:
+    """Processor seconds of this process, of the JVM that it started, and of the JVM's workers."""
+    children: dict[int, list[int]] = {}
     seconds: dict[int, float] = {}
+    java: set[int] = set()
     for place in Path("/proc").glob("[0-9]*/stat"):
         try:
-            fields = place.read_text().rpartition(")")[2].split()
+            name, _, rest = place.read_text().rpartition(")")
         except OSError:
             continue
-        pid = int(place.parent.name)
-        parents.setdefault(int(fields[1]), []).append(pid)
+        fields, pid = rest.split(), int(place.parent.name)
+        children.setdefault(int(fields[1]), []).append(pid)
         seconds[pid] = sum(map(int, fields[11:15])) / TICKS
-    found, todo = 0.0, [os.getpid()]
+        if name.endswith("(java"):
+            java.add(pid)
+    found = dict.fromkeys(PARTS, 0.0)
+    todo = [(os.getpid(), "driver")]
     while todo:
-        pid = todo.pop()
-        found += seconds.get(pid, 0.0)
-        todo += parents.get(pid, [])
+        pid, part = todo.pop()
+        found[part] += seconds.get(pid, 0.0)
+        for each in children.get(pid, []):
+            below = "workers" if part != "driver" else part
+            todo += [(each, "JVM" if each in java else below)]
     return found
 
 
@@ -171,45 +201,66 @@ def child(name: str, cores: int, folder: Path) -> dict[str, Any]:
             "spark.local.dir": str(folder),
         }  # fmt: skip
         spark = session(f"local[{cores}]", settings)
-    use(folder / "few", spark)
+    use(folder, spark)
     before, began = processor(), time.perf_counter()
     values = use(folder, spark)
     wall = time.perf_counter() - began
-    cpu = processor() - before
+    after = processor()
+    cpu = {part: after[part] - before[part] for part in PARTS}
     if spark is not None:
         spark.stop()
     return {"wall": wall, "processor": cpu, "values": values}
 
 
+def ratios(rows: dict[str, Row]) -> Iterator[str]:
+    """What the figures mean, as far as the contestants took part."""
+    ours, one = "rankgate on Spark, 20 metrics, local[2]", "rankgate on Spark, 20 metrics, local[1]"
+    for name in ("Spark ML RankingEvaluator", "recommenders SparkRankingEvaluation"):
+        theirs = rows.get(f"{name}, local[2]")
+        for mine in ("rankgate on Spark, local[2]", ours):
+            if theirs and mine in rows:
+                times = (
+                    theirs.processor / theirs.metrics / rows[mine].processor * rows[mine].metrics
+                )
+                yield f"{name}: {times:.1f} times the processor time a metric of {mine} (aim: 5)"
+    if {ours, one} <= {*rows}:
+        times = rows[one].wall / rows[ours].wall
+        yield f"local[1] over local[2]: {times:.2f} in wall time (aim: 1.25)"
+    here = rows.get("rankgate, local engine, 20 metrics")
+    if here and ours in rows:
+        share = here.processor / rows[ours].processor
+        yield f"efficiency: {share:.0%} of the local engine (aim: 50 %)"
+
+
 def main() -> int:
-    """Print a table of all contestants."""
+    """Print a table of all contestants, and what it means."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--users", type=int, default=20_000)
+    parser.add_argument("--users", type=int, default=50_000)
     parser.add_argument("--child", nargs=3, default=())
     asked = parser.parse_args()
     if asked.child:
         name, cores, folder = asked.child
         print(json.dumps(child(name, int(cores), Path(folder))))
         return 0
-    print("| | metrics | s | processor s | s a metric | processor s a metric | rows/s a core |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| | metrics | s | processor s | driver | JVM | workers | a metric | rows/s a core |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    rows: dict[str, Row] = {}
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        (folder / "few").mkdir()
-        write(folder / "few", 200)
         write(folder, asked.users)
         for name, (_, metrics) in CONTESTANTS.items():
-            for cores in (1, 2) if name == "rankgate on Spark" else (2,):
+            for cores in (1, 2) if name.startswith("rankgate on Spark") else (2,):
                 command = [sys.executable, __file__, "--child", name, str(cores), made]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
                     print(f"{name}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
                     continue
                 found = json.loads(done.stdout.splitlines()[-1])
-                where = "" if "local engine" in name else f", local[{cores}]"
-                row = Row(f"{name}{where}", metrics, found["wall"], found["processor"])
-                print(row.line(asked.users * DEPTH), flush=True)
+                label = name if "local engine" in name else f"{name}, local[{cores}]"
+                rows[label] = Row(label, metrics, found["wall"], found["processor"])
+                print(rows[label].line(asked.users * DEPTH), flush=True)
                 print(json.dumps(found["values"]), file=sys.stderr)
+    print("", *ratios(rows), sep="\n")
     return 0
 
 
