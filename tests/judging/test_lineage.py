@@ -85,13 +85,15 @@ def test_the_advantage_is_that_of_an_analysis_of_covariance():
 
 
 def test_a_judge_that_shrinks_all_differences_favours_nobody():
-    rng = np.random.default_rng(1)
-    people = rng.random((60, 10)) + np.linspace(0, 1, 10)
-    judge = 0.4 * people + rng.normal(0, 0.05, people.shape)
-    poor = np.arange(10) < 4
-    row = family_bias({"P": (people, judge)}, Lineage({"judge": "gpt"}), poor, 0.05)
-    assert row["low"][0] < 0 < row["high"][0]
-    assert (judge - people)[:, poor].mean() - (judge - people)[:, ~poor].mean() > 0.2
+    poor, found = np.arange(10) < 4, 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        people = rng.random((60, 10)) + np.linspace(0, 1, 10)
+        judge = 0.4 * people + rng.normal(0, 0.05, people.shape)
+        row = family_bias({"P": (people, judge)}, Lineage({"judge": "gpt"}), poor, 0.05)
+        found += not row["low"][0] < 0 < row["high"][0]
+        assert (judge - people)[:, poor].mean() - (judge - people)[:, ~poor].mean() > 0.2
+    assert found <= 7  # of 60 intervals at 95 %, with a chance of 98 %
 
 
 def test_three_systems_have_no_interval():

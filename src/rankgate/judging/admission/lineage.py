@@ -168,11 +168,13 @@ def family_bias(
 
     x and y the deviations of p and j from the mean of their group, with the variance
 
-        V = Σ(y − bx)²/(S − 3) · (1/S_own + 1/S_others + (p_own − p_others)²/Σx²) + s²/T
+        V = max(R − c, 0)/(S − 3) · (1/S_own + 1/S_others)
+            + R/(S − 3) · (p_own − p_others)²/Σx² + s²/T,   R = Σ(y − bx)²
 
-    of S systems, as each judge sees some better than others, and of T queries with s² the variance
-    of the advantage over queries (which is in the first part too, so that V is rather too large);
-    degrees of freedom by Welch and Satterthwaite. Fewer than four systems have no interval.
+    of S systems, as each judge sees some better than others, of the slope, and of T queries with s²
+    the variance of the advantage over queries; c, the sum over systems of the variance of y − bx
+    over queries by T, is what so few queries add to R by chance. Degrees of freedom by Welch and
+    Satterthwaite, from the variances with c. Fewer than four systems have no interval.
 
     Args:
         tables: by metric (T, S) values of the systems by people and by the judge.
@@ -208,15 +210,17 @@ def _advantage(
         return {"advantage": value}
     apart = float(_contrast(people, own).mean())
     free = systems - _PARAMETERS
-    residual = y - slope * x
-    share = 1 / own.sum() + 1 / (~own).sum() + (apart**2 / square if square > 0 else 0.0)
-    of_systems = float(residual @ residual) / free * share
+    squares = float(((y - slope * x) ** 2).sum())
+    noise = float(_within(judge - slope * people, own).var(axis=0, ddof=1).sum()) / queries
+    spread = 1 / own.sum() + 1 / (~own).sum()
+    of_slope = squares / free * (apart**2 / square if square > 0 else 0.0)
+    of_systems = max(squares - noise, 0.0) / free * spread + of_slope
     of_queries = float(each.var(ddof=1)) / queries
-    total = of_systems + of_queries
-    below = of_systems**2 / free + of_queries**2 / (queries - 1)
-    degrees = total**2 / below if below > 0 else queries - 1
+    seen = squares / free * spread + of_slope  # with the noise of queries, as it was estimated
+    below = seen**2 / free + of_queries**2 / (queries - 1)
+    degrees = (seen + of_queries) ** 2 / below if below > 0 else queries - 1
     reach = student_quantile(degrees, (1 + _LEVEL) / 2)
-    wide = reach * np.sqrt(total)
+    wide = reach * np.sqrt(of_systems + of_queries)
     room = (limit / (reach + student_quantile(10**6, _POWER))) ** 2 - of_systems
     needed = queries * of_queries * _largest(queries) / room if room > 0 else np.inf
     return {
@@ -225,11 +229,10 @@ def _advantage(
     }  # fmt: skip
 
 
-def _within(means: Floats, own: NDArray[np.bool_]) -> Floats:
-    """Deviations from the mean of the family, or of the others."""
-    return np.asarray(
-        np.where(own, means - means[own].mean(), means - means[~own].mean()), np.float64
-    )
+def _within(values: Floats, own: NDArray[np.bool_]) -> Floats:
+    """Deviations of systems (last axis) from the mean of the family, or of the others."""
+    mine, others = (values[..., each].mean(axis=-1, keepdims=True) for each in (own, ~own))
+    return np.asarray(values - np.where(own, mine, others), np.float64)
 
 
 def _contrast(table: Floats, own: NDArray[np.bool_]) -> Floats:
