@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields, replace
-from operator import add
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import astuple, replace
+from functools import reduce
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from rankgate.data.columns import renamed
 from rankgate.data.digest import digest
 from rankgate.data.scores import Counts
 from rankgate.errors import InputError, UsageError
+from rankgate.evaluation.batch_totals import BatchTotals, part_from, plain, totals_of
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import is_of_lists, known_metrics, with_subtopics
 from rankgate.evaluation.lists.builder import ListBuilder
@@ -21,7 +24,7 @@ from rankgate.evaluation.rankings import measured_run, rankings_of
 from rankgate.evaluation.sequences.asked import refuse_tasks
 from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.lists import NONE, Sums
-from rankgate.metrics.lists.accumulate import Part, add_parts, number_of
+from rankgate.metrics.lists.accumulate import number_of
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.metrics.views import SUBTOPICS
@@ -33,7 +36,6 @@ from rankgate.scoring.mean import of_parts
 from rankgate.scoring.plan import Plan
 
 if TYPE_CHECKING:
-    from rankgate.data import Scores
     from rankgate.data.inputs import QrelsLike, RunLike, TableLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.evaluation.rankings import Rankings
@@ -42,44 +44,7 @@ if TYPE_CHECKING:
     from rankgate.scoring.catalogue import Catalogue
     from rankgate.scoring.overrides import Overrides
 
-_COUNTED = (
-    "queries",
-    "missing",
-    "zero_result",
-    "without_relevant",
-    "unknown_queries",
-    "ties_broken",
-)
 SCHEMA_VERSION = 3
-
-
-@dataclass
-class BatchTotals:
-    """What all batches so far add up to.
-
-    Attributes:
-        counts: by name, as of `Counts`.
-        means: by metric of rankings its exact sum, and how many queries have a hit.
-        judged_at: by cutoff the share of judged documents.
-        lists: by metric of lists, in their order; None before the first batch.
-    """
-
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTED, 0))
-    means: dict[str, tuple[ExactMean, int]] = field(default_factory=dict)
-    judged_at: dict[int, ExactMean] = field(default_factory=dict)
-    lists: list[Any] | None = None
-
-    def added(self, other: BatchTotals) -> BatchTotals:
-        """Both together."""
-        lists = self.lists if other.lists is None else other.lists
-        if self.lists is not None and other.lists is not None:
-            lists = [add_parts(one, two) for one, two in zip(self.lists, other.lists, strict=True)]
-        return BatchTotals(
-            {name: self.counts[name] + other.counts[name] for name in _COUNTED},
-            _added(self.means, other.means, _both),
-            _added(self.judged_at, other.judged_at, add),
-            lists,
-        )
 
 
 class Accumulator:
@@ -190,7 +155,7 @@ class Accumulator:
             block = self._block(self._catalogue, judged, found)
             total = total.merge(self._plan.measure(block))
         scores = total.score(0, source, strict=False, exact=True)
-        self._seen = self._seen.added(_seen(scores))
+        self._seen = self._seen.added(totals_of(scores))
 
     def merge(self, other: Accumulator | Mapping[str, Any]) -> None:
         """Add what another has seen.
@@ -212,17 +177,35 @@ class Accumulator:
                 )
         lists = found["lists"]
         if lists is not None:
-            lists = [_part(part) for part in lists]
+            lists = [part_from(part) for part in lists]
         means = {label: (ExactMean(*part[:3]), part[3]) for label, part in found["means"].items()}
         judged_at = {k: ExactMean(*part) for k, part in found["judged_at"].items()}
         fresh = BatchTotals(dict(found["counts"]), means, judged_at, lists)
         self._seen = self._seen.added(fresh)
 
+    def pooled(self, parts: Sequence[Accumulator], times: Sequence[int]) -> Accumulator:
+        """What accumulators of the same kind have seen, each so many times, as in a resample."""
+        found = copy(self)
+        again = (repeat(each._seen, n) for each, n in zip(parts, times, strict=True))  # noqa: SLF001 - of this class
+        found._seen = reduce(BatchTotals.added, chain.from_iterable(again), BatchTotals())  # noqa: SLF001 - as above
+        return found
+
+    def mean_of(self, label: str) -> ExactMean | None:
+        """The exact mean of a metric that is the mean of values of users; None of any other."""
+        lists = dict(zip(self._plan.lists, self._seen.lists or (), strict=False))
+        if label in lists:
+            part = lists[label]
+            mean = self._plan.lists[label].merge == "mean" and not isinstance(part, Sums)
+            return part[0] if mean else None
+        if dict(self._metrics)[label].aggregate != "mean" or label not in self._seen.means:
+            return None
+        return self._seen.means[label][0]
+
     def state(self) -> dict[str, Any]:
         """What was seen as plain values: words, whole numbers and arrays, to be sent and merged."""
         lists = self._seen.lists
         if lists is not None:
-            lists = [_plain(part) for part in lists]
+            lists = [plain(part) for part in lists]
         return {
             **self._kind(),
             "counts": dict(self._seen.counts),
@@ -272,33 +255,3 @@ class Accumulator:
             problem = f"item '{item}' is not in the catalogue; give all items there are."
             raise InputError(problem, source=run.name, code="unknown-item")
         return ListBlock(listed, catalogue.queries)
-
-
-def _seen(scores: Scores) -> BatchTotals:
-    counts = {name: getattr(scores.counts, name) for name in _COUNTED}
-    parts = scores.parts
-    lists = None if parts.lists is None else list(parts.lists)
-    return BatchTotals(counts, dict(parts.means), dict(parts.judged_at), lists)
-
-
-def _added(
-    one: Mapping[Any, Any], two: Mapping[Any, Any], add: Callable[[Any, Any], Any]
-) -> dict[Any, Any]:
-    both = {name: add(one[name], two[name]) for name in one if name in two}
-    return {**one, **two, **both}
-
-
-def _both(one: tuple[ExactMean, int], two: tuple[ExactMean, int]) -> tuple[ExactMean, int]:
-    return one[0] + two[0], one[1] + two[1]
-
-
-def _plain(part: Part) -> Any:  # noqa: ANN401 - of a metric of lists
-    if isinstance(part, Sums):
-        return {each.name: getattr(part, each.name) for each in fields(part)}
-    return [list(astuple(each)) for each in part]
-
-
-def _part(plain: Any) -> Part:  # noqa: ANN401 - as above
-    if isinstance(plain, Mapping):
-        return Sums(**plain)
-    return tuple(ExactMean(*each) for each in plain)

@@ -77,7 +77,7 @@ class Sliced:
         items = [self._part(part) for part in parts]
         whole = pl.concat([pl.DataFrame(schema=SLICES), *items])
         slices = whole.partition_by("slice", maintain_order=True)
-        return pl.concat([pl.DataFrame(schema=SLICES), *map(_corrected, slices)])
+        return pl.concat([pl.DataFrame(schema=SLICES), *map(corrected, slices)])
 
     def gaps(self, parts: Sequence[Segment]) -> pl.DataFrame:
         """How far the mean of each part's users lies from that of all others, `GAPS`.
@@ -98,7 +98,7 @@ class Sliced:
                     rows.append((part.slice, part.value, card.name, label, *result, None, better))
         whole = pl.DataFrame(rows, schema=GAPS, orient="row").fill_nan(None)
         slices = whole.partition_by("slice", maintain_order=True)
-        return pl.concat([pl.DataFrame(schema=GAPS), *map(_corrected, slices)])
+        return pl.concat([pl.DataFrame(schema=GAPS), *map(corrected, slices)])
 
     def _part(self, part: Segment) -> pl.DataFrame:
         groups = self._users(part) if part.of == "users" else self._others(part)
@@ -161,7 +161,7 @@ def _means(
     return found
 
 
-def _corrected(table: pl.DataFrame) -> pl.DataFrame:
+def corrected(table: pl.DataFrame) -> pl.DataFrame:
     """The same with p corrected over all its rows."""
     from rankgate.stats.corrections import correct
 

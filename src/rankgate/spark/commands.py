@@ -84,7 +84,8 @@ def _scorecard(spark: SparkSession, given: Mapping[str, Any]) -> None:
     inputs = {name: getattr(context, name) for name in named}
     others = {name: each for name, each in vars(context).items() if name not in named}
     chosen = ("qrels", "runs", "metrics", "convention", "level", "resamples", "seed")
-    _refuse_others({**given, "context": None, **others}, (*chosen, "form", "output"))
+    known = (*chosen, "users", "slices", "form", "output")
+    _refuse_others({**given, "context": None, **others}, known)
     from rankgate.recommenders.scorecard import ACCURACY
     from rankgate.spark.scorecards import scorecard
 
@@ -96,6 +97,8 @@ def _scorecard(spark: SparkSession, given: Mapping[str, Any]) -> None:
         level=given["level"],
         resamples=min(given["resamples"], 200),
         seed=given["seed"],
+        users=given["users"],
+        slices=given["slices"],
         spark=spark,
         **inputs,
     )

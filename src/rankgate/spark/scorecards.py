@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from rankgate.data.logs.user_items import read_meetings
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, refuse_holes
 from rankgate.evaluation.accumulate import Accumulator
@@ -22,13 +24,21 @@ from rankgate.present.frames import frame
 from rankgate.recommenders.dominance import dominators
 from rankgate.recommenders.scorecard import Scorecard
 from rankgate.recommenders.scorecard_figures import DIFFERENCES, FIGURES
-from rankgate.recommenders.scorecard_parts import GAPS, SLICES
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.chosen import chosen_convention
+from rankgate.spark.card_tables import (
+    Pooled,
+    PooledPart,
+    figure_rows,
+    gap_table,
+    metrics_of,
+    slice_table,
+)
 from rankgate.spark.cells import unpacked
 from rankgate.spark.executed import measured
-from rankgate.spark.partition import JUDGED, Cell, located, rows_in
+from rankgate.spark.partition import JUDGED, located, rows_in
 from rankgate.spark.prepared import prepare
+from rankgate.spark.user_parts import user_slices
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +48,8 @@ if TYPE_CHECKING:
     from rankgate.data.logs.interactions import LogLike
     from rankgate.scoring import Convention
     from rankgate.scoring.plan import Plan
+    from rankgate.spark.prepared import Prepared
+    from rankgate.spark.user_parts import UserSlice
 
 GROUPS = 32
 """Groups of users that intervals are made of, at least."""
@@ -54,33 +66,54 @@ class Accumulating:
         runs: the names of the runs.
         labels: where judgments and each run come from, for errors.
         empty: an accumulator that has seen nothing.
+        slices: of the users.
     """
 
     plan: Plan
     runs: tuple[str, ...]
     labels: tuple[str, ...]
     empty: Accumulator
+    slices: tuple[UserSlice, ...] = ()
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
-        """The states of all runs.
+        """What was seen of each run: of all users, and of each part of them with its size.
 
         Raises:
             InputError, DuplicateError: what is wrong with the rows.
             UsageError: a metric needs what was not given.
         """
-        seen: list[Accumulator] = [pickle.loads(pickle.dumps(self.empty)) for _ in self.runs]  # noqa: S301 - our own copy
+        count = sum(len(each.parts) for each in self.slices)
+        seen = [[copy(self.empty) for _ in range(1 + count)] for _ in self.runs]
+        sizes = [0] * count
         for cell in unpacked(batches):
-            index = self._judgments(cell)
-            for i, each in enumerate(seen):
-                run = rows_in(cell, i + 1, "score")
-                with located(run, self.labels[i + 1]):
-                    refuse_holes(run, "score", Place(self.labels[i + 1]))
-                    each.update(index, run if len(run) else {})
-        states = [base64.b64encode(pickle.dumps(each.state())).decode() for each in seen]
-        yield {"run": [*range(len(self.runs))], "totals": states}
+            table = rows_in(cell, JUDGED, "grade").select("query_id", "doc_id", "grade")
+            runs = [rows_in(cell, i + 1, "score") for i in range(len(self.runs))]
+            index = self._index(table)
+            for i, (run, own) in enumerate(zip(runs, seen, strict=True), 1):
+                with located(run, self.labels[i]):
+                    refuse_holes(run, "score", Place(self.labels[i]))
+                    own[0].update(index, run if len(run) else {})
+            for at, users in enumerate(self._parts(table, runs)):
+                sizes[at] += len(users)
+                if not len(users):
+                    continue
+                inside = pl.col("query_id").is_in(users.implode())
+                index = self._index(table.filter(inside))
+                for run, own in zip(runs, seen, strict=True):
+                    some = run.filter(inside)
+                    own[1 + at].update(index, some if len(some) else {})
+        found = [([each.state() for each in own], sizes) for own in seen]
+        texts = [base64.b64encode(pickle.dumps(each)).decode() for each in found]
+        yield {"run": [*range(len(self.runs))], "totals": texts}
 
-    def _judgments(self, cell: Cell) -> Any:  # noqa: ANN401 - judgments laid out
-        table = rows_in(cell, JUDGED, "grade").select("query_id", "doc_id", "grade")
+    def _parts(self, table: pl.DataFrame, runs: Sequence[pl.DataFrame]) -> Iterator[pl.Series]:
+        """The users of a cell that are in each part of each slice."""
+        if self.slices:
+            there = pl.concat([each["query_id"] for each in (table, *runs)]).unique()
+            for each in self.slices:
+                yield from each.users(there)
+
+    def _index(self, table: pl.DataFrame) -> Any:  # noqa: ANN401 - judgments laid out
         if table.is_empty():  # users that are served and have no judgment
             none = np.zeros(0, np.int64)
             ids = pl.Series("query_id", [], dtype=pl.String)
@@ -102,6 +135,8 @@ def scorecard(
     category: str | None = None,
     group: str | None = None,
     drop_seen: bool = False,
+    users: TableLike | None = None,
+    slices: Sequence[str] = (),
     columns: ColumnsLike | None = None,
     names: Sequence[str] = (),
     from_: str | None = None,
@@ -130,6 +165,9 @@ def scorecard(
         category: its column of categories, several between bars.
         group: its column of groups.
         drop_seen: whether items of training leave users' lists.
+        users: a table of users: user_id and columns, which is sent to every executor.
+        slices: distinguish new, light and heavy users (activity), or the values of a column of
+            users; each part sends as many numbers as all users do.
         columns: as of ``rankgate.evaluate``.
         names: of the runs, in their order.
         from_: as of ``rankgate.spark.evaluate``.
@@ -155,10 +193,13 @@ def scorecard(
         least=GROUPS,
     )  # fmt: skip
     labels = tuple(each.label for each in work.tables)
-    task = Accumulating(work.plan, work.names, labels, empty)
+    met = None if train is None or not slices else read_meetings(train)
+    groups = user_slices(slices, work, met, users)
+    task = Accumulating(work.plan, work.names, labels, empty, groups)
     _, sent = measured(work.by_cells(), task, work.tables, keep=False)
-    states = [[pickle.loads(base64.b64decode(each)) for each in own] for own in sent]  # noqa: S301 - of our own executors
-    return _card(work.names, work.qrels.name, empty, states, (level, resamples, seed), convention)
+    found = [[pickle.loads(base64.b64decode(each)) for each in own] for own in sent]  # noqa: S301 - of our own executors
+    card = _card(work, empty, found, groups, (level, resamples, seed))
+    return replace(card, convention=chosen_convention(convention).to_dict())
 
 
 def _of_lists(name: str) -> bool:
@@ -167,57 +208,50 @@ def _of_lists(name: str) -> bool:
 
 
 def _card(
-    names: Sequence[str],
-    qrels: str,
+    work: Prepared,
     empty: Accumulator,
-    states: Sequence[Sequence[Mapping[str, Any]]],
+    found: Sequence[Sequence[tuple[Sequence[Mapping[str, Any]], Sequence[int]]]],
+    groups: Sequence[UserSlice],
     drawing: tuple[float, int, int],
-    convention: str | Convention,
 ) -> Scorecard:
-    """The card of the states of all groups."""
-    from scipy.special import ndtr, ndtri
-
+    """The card of what was seen of all groups of users, and of their parts."""
     from rankgate.stats.corrections import correct
 
     level, resamples, seed = drawing
-    rng = np.random.default_rng(seed)
-    weights = rng.poisson(1.0, (resamples, len(states[0])))
-    values = [_numbers(empty, own, np.ones(len(own), int))[0] for own in states]
-    drawn = [[_numbers(empty, own, row)[0] for row in weights] for own in states]
-    users = [_numbers(empty, own, np.ones(len(own), int))[1] for own in states]
-    metrics = {name: parse(name, LIST_METRICS) for name in empty.metrics}
-    z = float(ndtri((1 + level) / 2))
-    rows, apart = [], []
-    for label, metric in metrics.items():
-        first = np.array([each[label] for each in drawn[0]])
-        for i, name in enumerate(names):
-            value, own = values[i][label], np.array([each[label] for each in drawn[i]])
-            top = np.inf if metric.high is None else metric.high
-            low, high = np.clip((value - z * own.std(), value + z * own.std()), metric.low, top)
-            about = "lists" if metric.view == LISTS else "accuracy"
-            rows.append((name, label, about, value, low, high, users[i], metric.higher_is_better))
-            if i:
-                delta, error = value - values[0][label], float((own - first).std())
-                p = float(2 * ndtr(-abs(delta) / error)) if error else float(delta == 0)
-                ends = (delta - z * error, delta + z * error)
-                better = (delta > 0) == metric.higher_is_better
-                apart.append((name, label, delta, *ends, p, p, better))
+    weights = np.random.default_rng(seed).poisson(1.0, (resamples, len(found[0])))
+    metrics = metrics_of(empty)
+
+    def pooled(part: int) -> list[Pooled]:
+        return [
+            Pooled.of(name, [_seen(empty, states[part]) for states, _ in own], weights)
+            for name, own in zip(work.names, found, strict=True)
+        ]
+
+    systems = pooled(0)
+    rows, apart = figure_rows(systems, metrics, level)
     raw = np.array([row[5] for row in apart], np.float64)
     p_values = correct(raw, "holm") if apart else raw
     apart = [(*row[:6], float(p), row[7]) for row, p in zip(apart, p_values, strict=True)]
-    means = {name: [values[i][label] for label in metrics] for i, name in enumerate(names)}
-    found = dominators(means, [each.higher_is_better for each in metrics.values()])
+    sizes = np.sum([own for _, own in found[0]], axis=0)
+    named = [(each.name, value) for each in groups for value in each.parts]
+    parts = [
+        PooledPart(*name, int(size), pooled(at))
+        for at, (name, size) in enumerate(zip(named, sizes, strict=True), 1)
+        if size
+    ]
+    means = {each.name: [each.values[label] for label in metrics] for each in systems}
+    over = dominators(means, [each.higher_is_better for each in metrics.values()])
     return Scorecard(
-        systems=tuple(names),
+        systems=work.names,
         metrics=tuple(metrics),
-        qrels=qrels,
-        convention=chosen_convention(convention).to_dict(),
+        qrels=work.qrels.name,
+        convention={},
         figures=frame(rows, FIGURES),
         differences=frame(apart, DIFFERENCES),
-        slices=pl.DataFrame(schema=SLICES),
-        gaps=pl.DataFrame(schema=GAPS),
-        dominated=tuple((name, by) for name, by in found.items() if by is not None),
-        users=users[0],
+        slices=slice_table(parts, metrics, level),
+        gaps=gap_table(parts, systems, metrics, weights, level),
+        dominated=tuple((name, by) for name, by in over.items() if by is not None),
+        users=systems[0].users,
         catalogue=empty.catalogue_size,
         candidates="",
         level=level,
@@ -227,12 +261,8 @@ def _card(
     )
 
 
-def _numbers(
-    empty: Accumulator, states: Sequence[Mapping[str, Any]], weights: np.ndarray[Any, Any]
-) -> tuple[dict[str, float], int]:
-    """The numbers of groups that count so many times each, and how many users they have."""
-    whole: Accumulator = pickle.loads(pickle.dumps(empty))  # noqa: S301 - our own copy
-    for state, times in zip(states, weights, strict=True):
-        for _ in range(int(times)):
-            whole.merge(state)
-    return whole.result(), whole.counts.queries
+def _seen(empty: Accumulator, state: Mapping[str, Any]) -> Accumulator:
+    """An accumulator that has seen what a state says."""
+    found = copy(empty)
+    found.merge(state)
+    return found

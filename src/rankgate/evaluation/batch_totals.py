@@ -1,0 +1,86 @@
+"""What batches of users add up to: exact sums, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass, field, fields
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+from rankgate.metrics.exact import ExactMean
+from rankgate.metrics.lists import Sums
+from rankgate.metrics.lists.accumulate import Part, add_parts
+
+if TYPE_CHECKING:
+    from rankgate.data import Scores
+
+_COUNTED = (
+    "queries",
+    "missing",
+    "zero_result",
+    "without_relevant",
+    "unknown_queries",
+    "ties_broken",
+)
+
+
+@dataclass
+class BatchTotals:
+    """What all batches so far add up to.
+
+    Attributes:
+        counts: by name, as of `Counts`.
+        means: by metric of rankings its exact sum, and how many queries have a hit.
+        judged_at: by cutoff the share of judged documents.
+        lists: by metric of lists, in their order; None before the first batch.
+    """
+
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTED, 0))
+    means: dict[str, tuple[ExactMean, int]] = field(default_factory=dict)
+    judged_at: dict[int, ExactMean] = field(default_factory=dict)
+    lists: list[Any] | None = None
+
+    def added(self, other: BatchTotals) -> BatchTotals:
+        """Both together."""
+        lists = self.lists if other.lists is None else other.lists
+        if self.lists is not None and other.lists is not None:
+            lists = [add_parts(one, two) for one, two in zip(self.lists, other.lists, strict=True)]
+        return BatchTotals(
+            {name: self.counts[name] + other.counts[name] for name in _COUNTED},
+            _added(self.means, other.means, _both),
+            _added(self.judged_at, other.judged_at, add),
+            lists,
+        )
+
+
+def totals_of(scores: Scores) -> BatchTotals:
+    """The sums of scores that were made with ``exact``."""
+    counts = {name: getattr(scores.counts, name) for name in _COUNTED}
+    parts = scores.parts
+    lists = None if parts.lists is None else list(parts.lists)
+    return BatchTotals(counts, dict(parts.means), dict(parts.judged_at), lists)
+
+
+def _added(
+    one: Mapping[Any, Any], two: Mapping[Any, Any], add: Callable[[Any, Any], Any]
+) -> dict[Any, Any]:
+    both = {name: add(one[name], two[name]) for name in one if name in two}
+    return {**one, **two, **both}
+
+
+def _both(one: tuple[ExactMean, int], two: tuple[ExactMean, int]) -> tuple[ExactMean, int]:
+    return one[0] + two[0], one[1] + two[1]
+
+
+def plain(part: Part) -> Any:  # noqa: ANN401 - of a metric of lists
+    """A part as plain values."""
+    if isinstance(part, Sums):
+        return {each.name: getattr(part, each.name) for each in fields(part)}
+    return [list(astuple(each)) for each in part]
+
+
+def part_from(plain: Any) -> Part:  # noqa: ANN401 - as above
+    """From `plain`."""
+    if isinstance(plain, Mapping):
+        return Sums(**plain)
+    return tuple(ExactMean(*each) for each in plain)
