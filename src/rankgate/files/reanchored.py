@@ -70,10 +70,10 @@ class Reanchored(Result):
             queries = gone["query_id"].n_unique()
             notices.append(Notice(
                 "relevant-unjudged",
-                f"{counted(len(gone), 'relevant document')} of {counted(queries, 'query')} "
-                f"{'are' if len(gone) > 1 else 'is'} unjudged now, and counts as irrelevant in "
-                "eval and compare; rankgate total-error gives an interval that is wider by what is "
-                "not known, rankgate eval --bounds the least and greatest values",
+                f"{counted(len(gone), 'relevant document')} of "
+                f"{counted(queries, 'query', 'queries')} unjudged now: eval and compare count what "
+                "is unjudged as irrelevant; rankgate total-error gives an interval that is wider "
+                "by what is not known, rankgate eval --bounds the least and greatest values",
             ))  # fmt: skip
         textless = self.decisions.filter(pl.col("why") == NO_TEXT)["old_doc"].n_unique()
         if textless:
