@@ -21,7 +21,7 @@ def on_backend(verb: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     the command would be called with, and the command itself is not.
 
     Args:
-        verb: what the command does: eval, scorecard, split or kpi.
+        verb: what the command does: eval, scorecard, split, kpi or judgments.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankgate.spark.clicks import click_counts as click_counts
     from rankgate.spark.comparison import compare as compare
     from rankgate.spark.evaluation import evaluate as evaluate
     from rankgate.spark.indicators import kpi as kpi
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rankgate.spark.splitting.verb import split as split
 
 _HOMES = {
+    "click_counts": "rankgate.spark.clicks",
     "compare": "rankgate.spark.comparison",
     "evaluate": "rankgate.spark.evaluation",
     "kpi": "rankgate.spark.indicators",
@@ -26,7 +28,7 @@ _HOMES = {
     "session": "rankgate.spark.sessions",
     "split": "rankgate.spark.splitting.verb",
 }
-__all__ = ["compare", "evaluate", "kpi", "scorecard", "session", "split"]
+__all__ = ["click_counts", "compare", "evaluate", "kpi", "scorecard", "session", "split"]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a verb

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rankgate.console.output import print_result
+from rankgate.console.places import inputs, refuse_clashes
 from rankgate.errors import UsageError
+from rankgate.spark.failures import translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +21,7 @@ def run_on_spark(verb: str, master: str | None, given: Mapping[str, Any]) -> Non
     """Run a command's verb on Spark, and print its result.
 
     Args:
-        verb: eval, scorecard, split or kpi.
+        verb: eval, scorecard, split, kpi or judgments.
         master: of Spark; None is that of ``spark-submit``, or this machine.
         given: the command's arguments.
 
@@ -135,9 +137,29 @@ def _split(spark: SparkSession, given: Mapping[str, Any]) -> None:
     print_result(found.summary, given["form"], given["output"])
 
 
+def _judgments(spark: SparkSession, given: Mapping[str, Any]) -> None:
+    _refuse_others({"mapping": given["mapping"]}, ())
+    from rankgate.online.clicks.judge import judgments
+    from rankgate.spark.clicks import click_counts
+
+    own = ("events", "target", "to", "form", "mapping")
+    events, target = given["events"], given["target"]
+    refuse_clashes(inputs(), target)
+    counted = click_counts(
+        events if isinstance(events, str) else list(events), ranks=given["ranks"], spark=spark
+    )
+    with translated(str(events)):
+        table = counted.toArrow()
+    found = judgments(table, **{name: each for name, each in given.items() if name not in own})
+    if target:
+        found.write(target, given["to"])
+    print_result(found, given["form"])
+
+
 _VERBS: dict[str, Callable[[SparkSession, Mapping[str, Any]], None]] = {
     "eval": _eval,
     "scorecard": _scorecard,
     "kpi": _kpi,
     "split": _split,
+    "judgments": _judgments,
 }

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data import read_qrels, read_run
 from rankgate.data.column_map import ColumnMap
 from rankgate.data.columns import ALIASES, named
 from rankgate.data.qrels import OPTIONAL
-from rankgate.errors import InputError, UsageError
+from rankgate.errors import InputError
 from rankgate.spark.cells import ORDER
 from rankgate.spark.failures import translated
+from rankgate.spark.files import (
+    file_place,
+    format_of,
+    label_of,
+    paths_of,
+    read_files,
+    refuse_unknown,
+    stem_of,
+)
 from rankgate.spark.pieces import pieces_of
 
 if TYPE_CHECKING:
@@ -24,12 +32,6 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import ColumnsLike
     from rankgate.spark.pieces import Pieces
 
-FORMATS = ("parquet", "delta", "csv", "tsv", "json", "trec")
-_SUFFIXES = {
-    ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".json": "json",
-    ".jsonl": "json", ".ndjson": "json",
-}  # fmt: skip
-_COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
 _FIELDS: dict[str, dict[int, tuple[int, ...]]] = {
     "grade": {4: (0, 2, 3), 3: (0, 1, 2)},
     "score": {6: (0, 2, 4), 3: (0, 1, 2), 2: (0, 1)},
@@ -121,41 +123,15 @@ def rows_of(
     return _of_files(spark, paths, number, from_ or format_of(paths[0]), known)
 
 
-def paths_of(table: Any) -> list[str]:  # noqa: ANN401 - as of rows_of
-    """A path, or several, as strings; none where it is something else."""
-    if isinstance(table, str | Path):
-        return [str(table)]
-    several = isinstance(table, Sequence) and all(isinstance(each, str | Path) for each in table)
-    return [str(each) for each in table] if several else []
-
-
-def format_of(path: str) -> str:
-    """The format of a file, or of the files in a folder, by their names; trec for others."""
-    place = Path(path)
-    if place.is_dir():
-        if (place / "_delta_log").is_dir():
-            return "delta"
-        inside = sorted(each for each in place.rglob("*") if each.is_file())
-        shown = [each for each in inside if not each.name.startswith(("_", "."))]
-        return format_of(str(shown[0])) if shown else "parquet"
-    name = place.name.lower()
-    for suffix in _COMPRESSED:
-        name = name.removesuffix(suffix)
-    return _SUFFIXES.get(Path(name).suffix, "trec")
-
-
 def _of_files(
     spark: SparkSession, paths: list[str], number: str, form: str, known: Mapping[str, str]
 ) -> Rows:
     from pyspark.sql import functions as F
 
-    if form not in FORMATS:
-        problem = f"Spark reads no format {form!r}; it reads {', '.join(FORMATS)}."
-        raise UsageError(problem, code="unknown-format")
-    label = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-    name = stem_of(paths[0])
+    refuse_unknown(form)
+    label, name = label_of(paths), stem_of(paths[0])
     with translated(label):
-        lines = spark.read.text(paths) if form == "trec" else None
+        lines = read_files(spark, paths, form) if form == "trec" else None
 
     def read() -> DataFrame:
         with translated(label):
@@ -175,23 +151,6 @@ def _of_files(
         frame = read()  # errors of the data are found now
         return Rows(lambda: frame, name, label, place, header=header, lines=lines)
     return Rows(read, name, label, place, header=header, files=files)
-
-
-def file_place() -> dict[str, Column]:
-    """The columns that say in which part of which file a row is."""
-    from pyspark.sql import functions as F
-
-    names = {"file": "_metadata.file_path", "block": "_metadata.file_block_start"}
-    return {name: F.col(path) for name, path in names.items()}
-
-
-def read_files(spark: SparkSession, paths: list[str], form: str) -> DataFrame:
-    """Files of a format with named columns."""
-    if form in {"csv", "tsv"}:
-        separator = "\t" if form == "tsv" else ","
-        return spark.read.csv(paths, header=True, sep=separator, escape='"')
-    reader = spark.read.format(form)
-    return reader.load(paths[0] if len(paths) == 1 else paths)  # Delta takes one path
 
 
 def _of_text(text: DataFrame, number: str, label: str) -> DataFrame:
@@ -273,16 +232,6 @@ def _given(known: Mapping[str, str], types: Mapping[str, object]) -> dict[str, s
 def quoted(name: str) -> str:
     """The name of a column as Spark SQL takes it."""
     return "`" + name.replace("`", "``") + "`"
-
-
-def stem_of(path: str) -> str:
-    """The name of a file or folder without the endings of formats."""
-    name = path.rstrip("/").rpartition("/")[2]
-    for suffix in _COMPRESSED:
-        name = name.removesuffix(suffix)
-    stem, _, suffix = name.rpartition(".")
-    known = {*_SUFFIXES, ".trec", ".run", ".qrels", ".txt"}
-    return stem if stem and f".{suffix.lower()}" in known else name
 
 
 def _sent(spark: SparkSession, table: Any, number: str, name: str) -> Rows:  # noqa: ANN401 - local data

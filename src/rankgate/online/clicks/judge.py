@@ -14,12 +14,13 @@ from rankgate.declare import Count, Range
 from rankgate.errors import UsageError
 from rankgate.online.clicks.baselines import coec_opensearch, counts
 from rankgate.online.clicks.catalogue import MODELS
+from rankgate.online.clicks.click_counts import counts_in, packed, packed_counts
 from rankgate.online.clicks.click_judgments import CURVES, JUDGMENTS, ClickJudgments
 from rankgate.online.clicks.click_judgments import MODELS as MODEL_COLUMNS
 from rankgate.online.clicks.click_judgments import RANKS as RANK_COLUMNS
 from rankgate.online.clicks.grades import CUTS, GradeRule, graded
 from rankgate.online.clicks.model import Settings, fitness
-from rankgate.online.clicks.packed import RANKS, PackedSearches, packed
+from rankgate.online.clicks.packed import RANKS, PackedSearches
 from rankgate.online.database import database
 from rankgate.online.events.opened import EventsLike, open_events
 from rankgate.online.faults.diagnose import diagnosed
@@ -59,7 +60,8 @@ def judgments(
     """Learn from clicks what documents are worth, and make judgments of it.
 
     Args:
-        events: a folder of events, a table of them, files of logs, or packed searches.
+        events: a folder of events, a table of them, files of logs, packed searches, or click
+            counts (of ``rankgate.spark.click_counts``) as a frame or Parquet files.
         mapping: a TOML file that says which column of a log holds what; without it it is UBI.
         model: the click model, such as sdbn; auto takes the one that predicts held-out clicks best.
         models: the click models that are compared; with auto all by default.
@@ -149,6 +151,9 @@ def _searches(
     """The searches, and what the log doctor says that spoils clicks."""
     if isinstance(events, PackedSearches):
         return events, ()
+    counted = counts_in(events)
+    if counted is not None:
+        return packed_counts(counted, ranks), ()
     with database() as base:
         manifest = open_events(base, events, mapping)
         found = diagnosed(base, manifest)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rankgate.online.database import Database
 
 _CELLS = 1 << 16  # of a block: arrays of half a megabyte
 
@@ -142,7 +141,8 @@ class PackedSearches:
 
         Args:
             table: ``search`` (any number for each list), ``query_id``, ``doc_id``, ``rank`` from 1,
-                ``clicked``; at most one document a rank; ``session``, if known.
+                ``clicked``; at most one document a rank; ``session``, if known; ``searches``, if
+                each list is of several.
 
         Raises:
             InputError: no rows.
@@ -170,6 +170,10 @@ class PackedSearches:
         pair[search, place] = rows["pair"].to_numpy()
         shown[search, place] = True
         clicked[search, place] = rows["clicked"].to_numpy()
+        if "searches" in rows.columns:
+            weight = np.zeros(shape[0])
+            weight[search] = rows["searches"].to_numpy()
+            return cls(pairs.drop("pair"), pair, shown, clicked, weight)
         unit = np.arange(shape[0])
         if "session" in rows.columns:
             unit[search] = rows["session"].rank("dense").to_numpy().astype(np.int64) - 1
@@ -187,32 +191,3 @@ class PackedSearches:
             self.pairs, self.pair[first], self.shown[first], self.clicked[first], weight,
             None if self.row is None else inverse[self.row], self.unit,
         )  # fmt: skip
-
-
-def packed(base: Database, ranks: int = RANKS) -> PackedSearches:
-    """The searches of the view ``events`` that have impressions with ranks, and their clicks.
-
-    Clicks count for the document of their search; a document shown twice counts at its first rank.
-
-    Args:
-        base: has ``events``.
-        ranks: how many ranks count.
-
-    Raises:
-        InputError: no impressions.
-    """
-    table = base.rows(
-        "WITH texts AS (SELECT query_event_id, max(query) AS query, coalesce(max(session), "
-        'max("user"), query_event_id) AS session FROM events WHERE '
-        "query_event_id IS NOT NULL GROUP BY 1), lists AS (SELECT query_event_id, doc_id, "
-        "min(rank) AS rank FROM events WHERE kind = 'impression' AND rank IS NOT NULL AND doc_id "
-        "IS NOT NULL GROUP BY 1, 2), firsts AS (SELECT query_event_id, rank, min(doc_id) AS doc_id "
-        f"FROM lists WHERE rank <= {int(ranks)} GROUP BY 1, 2), hits AS (SELECT DISTINCT "
-        "query_event_id, doc_id FROM events WHERE kind = 'click') SELECT "
-        "dense_rank() OVER (ORDER BY f.query_event_id) AS search, t.query AS query_id, f.doc_id, "
-        "f.rank, h.doc_id IS NOT NULL AS clicked, t.session FROM firsts f JOIN texts t "
-        "USING (query_event_id) "
-        "LEFT JOIN hits h ON h.query_event_id = f.query_event_id AND h.doc_id = f.doc_id "
-        "WHERE t.query IS NOT NULL"
-    )
-    return PackedSearches.of(table)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from rankgate.console import options
+from rankgate.console.backends import on_backend
 from rankgate.console.declared_options import options_of
 from rankgate.console.definitions import DefiningCommand
 from rankgate.console.output import print_result
@@ -60,13 +61,14 @@ def _numbers(_ctx: click.Context, _option: click.Parameter, words: str) -> list[
     choices={"no_click": ["drop", "all_examined"]},
 )  # fmt: skip
 @options.form(*FORMS)
+@on_backend("judgments")
 def command(
     events: str | tuple[str, ...], target: str | None, to: str | None, form: str, **chosen: Any
 ) -> None:
     """Learn from clicks what documents are worth, and write judgments.
 
-    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. The
-    ids of queries are their words.
+    EVENTS is a folder that rankgate online ingest made, a table of events, files of logs, or click
+    counts in Parquet. The ids of queries are their words.
 
     \b
     rankgate online judgments events

@@ -13,8 +13,9 @@ from rankgate.data.read import read_run
 from rankgate.declare import Count, Range
 from rankgate.errors import InputError, UsageError
 from rankgate.online.clicks.catalogue import MODELS
+from rankgate.online.clicks.click_counts import packed
 from rankgate.online.clicks.model import Settings, fitness
-from rankgate.online.clicks.packed import RANKS, PackedSearches, packed
+from rankgate.online.clicks.packed import RANKS, PackedSearches
 from rankgate.online.counterfactual.counterfactual_replay import (
     CHECKS,
     MEASURES,

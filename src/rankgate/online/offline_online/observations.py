@@ -151,7 +151,8 @@ def of_log(
         InputError: a log that cannot be read; fewer than three judged queries with so many
             searches.
     """
-    from rankgate.online.clicks.packed import PackedSearches, packed
+    from rankgate.online.clicks.click_counts import packed
+    from rankgate.online.clicks.packed import PackedSearches
     from rankgate.online.database import database
     from rankgate.online.events.opened import open_events
 

@@ -18,9 +18,10 @@ from rankgate.errors import InputError, UsageError
 from rankgate.online.clicks.cascade import of_chain
 from rankgate.online.clicks.catalogue import MODELS
 from rankgate.online.clicks.chain import Chain
+from rankgate.online.clicks.click_counts import packed
 from rankgate.online.clicks.estimates import Estimates
 from rankgate.online.clicks.model import Settings
-from rankgate.online.clicks.packed import PackedSearches, packed
+from rankgate.online.clicks.packed import PackedSearches
 from rankgate.online.database import database
 from rankgate.online.events.opened import open_events
 from rankgate.online.simulation.reliability import checked

@@ -13,16 +13,8 @@ from rankgate.data.logs.interactions import checked
 from rankgate.data.logs.reading import opened, refuse_unknown_unit
 from rankgate.errors import InputError
 from rankgate.spark.failures import translated
-from rankgate.spark.tables import (
-    Rows,
-    file_place,
-    format_of,
-    paths_of,
-    quoted,
-    read_files,
-    stem_of,
-    to_spark,
-)
+from rankgate.spark.files import file_place, format_of, label_of, paths_of, read_files, stem_of
+from rankgate.spark.tables import Rows, quoted, to_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -69,7 +61,7 @@ def log_of(
     form = {"jsonl": "json"}.get(from_ or "", from_) or (format_of(paths[0]) if paths else "")
     if form not in _HEADERS:
         return _sent(spark, log, columns, from_, unit)
-    label = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    label = label_of(paths)
     with translated(label):
         frame = read_files(spark, paths, form)
         shaped = _shaped(frame, chosen, label, ("_metadata",))
