@@ -133,6 +133,15 @@ TARGETS = (
 """All targets; each is for two cores and five metrics, all checks included."""
 
 
+def needed() -> dict[str, set[str]]:
+    """The contestants of each workload that targets compare."""
+    found: dict[str, set[str]] = {}
+    for target in TARGETS:
+        for workload, contestant in filter(None, (target.ours, target.other)):
+            found.setdefault(workload, set()).add(contestant)
+    return found
+
+
 def outcomes(rows: Sequence[Row]) -> list[Outcome]:
     """Every target with what the rows say."""
     return [_outcome(target, rows) for target in TARGETS]
