@@ -72,7 +72,7 @@ TABLE = (
     ("model-scores", "letor.model_scores", "numbers"),
     ("tsv", "tables.csv:TSV", "header"),
     ("csv", "tables.csv", "header"),
-    ("topics", "trec.topics", "text"),
+    ("topics", "trec.topics", "topics"),
     ("ntcir", "trec.ntcir", "text"),
     ("prels", "trec.prels", "text"),
     ("trec-subtopics", "trec.subtopics", "text"),
@@ -213,7 +213,8 @@ def _beginnings(head: bytes) -> tuple[str, ...]:
     ``binary``: with bytes that text seldom has; ``json``: with a brace or a bracket; ``labels``: a
     ``qid:`` or ``query:`` is in the first lines, or ``1:`` begins the second word; ``numbers``: a
     number is all that the first line holds; ``comma``: a comma is in the first line; ``header``: a
-    comma, semicolon, bar or tab is; ``text``: anything else.
+    comma, semicolon, bar or tab is; ``topics``: a sign begins it, or a tab is in the first line;
+    ``text``: anything else.
     """
     text = head.removeprefix(BOM).lstrip()
     if b"\x00" in head[:_LOOKED_AT] or text.startswith((b"PAR1", b"ARROW1")):
@@ -228,6 +229,7 @@ def _beginnings(head: bytes) -> tuple[str, ...]:
         "numbers": bool(_NUMBERS.match(text)),
         "comma": b"," in first,
         "header": bool(_SEPARATORS.search(first)),
+        "topics": not text[:1].isalnum() or b"\t" in first,
         "text": True,
     }
     return tuple(kind for kind, there in found.items() if there)
