@@ -20,7 +20,6 @@ from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.formats import registry
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text.numbers import number_fault
-from rankgate.data.text.records import SEPARATORS, first_fields
 from rankgate.data.text.utf8 import BOM, decoded
 from rankgate.errors import InputError, UsageError
 
@@ -244,6 +243,8 @@ def _header(head: bytes, wanted: Sequence[Sequence[str]]) -> tuple[str, tuple[st
     """The separator under which most of the columns are there, and the names."""
     if head.lstrip()[:1] in (b"{", b"[") or b"\x00" in head[:4096]:
         return "", ()
+    from rankgate.data.text.records import SEPARATORS, first_fields  # here only: a slow import
+
     plain = {each.lower() for column in wanted for each in column}
     best: tuple[str, tuple[str, ...]] = ("", ())
     most = -1
