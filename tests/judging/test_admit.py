@@ -169,6 +169,8 @@ def test_the_order_of_the_best_systems_is_its_own_figure():
     assert (order.significant, order.agreed) == (21, 20)
     assert order.tau_top == pytest.approx(1 - 2 / 10)
     assert order.tau == pytest.approx(1 - 2 / 21)
+    (order,) = admit(made(people), made(judge), runs, ["DCG@1"], top=2).orders
+    assert (order.top, order.tau_top) == (2, -1)
 
 
 def test_people_and_a_language_model_at_trec(shared):

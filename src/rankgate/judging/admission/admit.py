@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import polars as pl
 
 from rankgate.data import read_qrels
 from rankgate.data.scales import scale_of
+from rankgate.declare import Range
 from rankgate.errors import UsageError
 from rankgate.judging.admission.admission import JudgeAdmission
 from rankgate.judging.admission.attacked import attacks_on
@@ -17,7 +18,7 @@ from rankgate.judging.admission.bias import bias_of
 from rankgate.judging.admission.demands import AGREEMENT, Demands, demanded, impartial, withstood
 from rankgate.judging.admission.judged_pairs import judged_pairs, ratings_of
 from rankgate.judging.admission.lineage import FAMILIES, Lineage, family_bias
-from rankgate.judging.admission.order import systems_of
+from rankgate.judging.admission.order import TOP, systems_of
 from rankgate.judging.admission.repeated_grades import grade_components
 from rankgate.judging.agreement.figures import agreements
 from rankgate.judging.agreement.grade_alarms import stray
@@ -53,6 +54,7 @@ def admit(
     attacked: Sequence[RatingsLike] = (),
     lineage: Lineage | Mapping[str, Sequence[str]] | str | Path | None = None,
     repeated: Sequence[RatingsLike] = (),
+    top: Annotated[int, Range(2)] = TOP,
     scale: str | None = None,
     resamples: int = 2000,
     seed: int = 0,
@@ -80,6 +82,8 @@ def admit(
             queries, corpus and names of runs.
         repeated: the judge's grades by what was varied, as ``model:A,prompt:1=FILE``; every level
             goes with every level of the others. Shows what each adds to the variance of grades.
+        top: the best systems by people whose order is compared too (tau@k); with no more systems
+            than that it says nothing new and is left out.
         scale: the grades that were possible, such as ``"graded"`` or ``"0..4"``; a grade of the
             judge outside of it is not an answer.
         resamples: replicates of the intervals of agreement.
@@ -101,7 +105,7 @@ def admit(
     both, answers = judged_pairs(ours, theirs, graded_on, None if asked is None else pool_of(asked))
     say("agreement")
     found = agreements(rated_pairs(ratings_of(both), graded_on), samples=resamples, seed=seed)
-    systems = systems_of(both, runs, metrics, convention, say)
+    systems = systems_of(both, runs, metrics, convention, say, top)
     families, cautions = _families(lineage, systems, demands.family)
     bias, queries = bias_of(both), both["query_id"].n_unique()
     coefficient = found.coefficients[AGREEMENT]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.judging.admission.order import TOP
 from rankgate.present.document import (
     SIGNS,
     Chart,
@@ -151,7 +150,7 @@ def _orders(result: JudgeAdmission) -> Grid:
         "significance\nlost",
         "significantly\nreversed",
         "significant by people,\nsame direction by judge",
-        f"tau of the\nbest {TOP}",
+        *(f"tau@{each.top}" for each in result.orders[:1]),
     )
     return Grid(head, rows)
 

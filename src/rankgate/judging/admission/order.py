@@ -55,8 +55,9 @@ class SystemOrder:
             are too few, or a resample ties all systems.
         significant: pairs that people distinguish.
         agreed: those of them that the judge puts the same way round.
-        tau_top: tau of the `TOP` best systems by people; None where there are no more, or all
+        tau_top: tau@k, of the k best systems by people; None where there are no more, or all
             means are equal.
+        top: k.
     """
 
     metric: str
@@ -74,6 +75,7 @@ class SystemOrder:
     significant: int = 0
     agreed: int = 0
     tau_top: float | None = None
+    top: int = TOP
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ def systems_of(
     metrics: str | Metric | Sequence[str | Metric],
     convention: str | Convention,
     say: Callable[[str], None],
+    top: int = TOP,
 ) -> OrderedSystems:
     """Every system's mean and values by both, how both order them, and the convention."""
     if not runs:
@@ -126,7 +129,8 @@ def systems_of(
             for name, ours, theirs in zip(names, *means, strict=True)
         ]
         if len(runs) >= FEWEST:
-            orders.append(_order(label, tables, means, 1 if metric.higher_is_better else -1))
+            sign = 1 if metric.higher_is_better else -1
+            orders.append(_order(label, tables, means, sign, top))
     return OrderedSystems(
         pl.DataFrame(rows, schema=SYSTEMS, orient="row"),
         tuple(orders),
@@ -148,7 +152,9 @@ def _values(scores: pl.DataFrame) -> dict[str, Floats]:
     }
 
 
-def _order(label: str, tables: list[Floats], means: list[Floats], sign: int) -> SystemOrder:
+def _order(
+    label: str, tables: list[Floats], means: list[Floats], sign: int, top: int
+) -> SystemOrder:
     from rankgate.comparison.orders import redrawn_pair
     from rankgate.stats.ranks.correlation import rank_correlation
     from rankgate.stats.ranks.order import tau, tau_ap
@@ -166,7 +172,7 @@ def _order(label: str, tables: list[Floats], means: list[Floats], sign: int) -> 
     return SystemOrder(
         label,
         known(tau(means[0], means[1])),
-        known(tau_ap(means[1], means[0])),
+        known(tau_ap(sign * means[1], sign * means[0])),
         flips,
         lost,
         turned,
@@ -178,16 +184,17 @@ def _order(label: str, tables: list[Floats], means: list[Floats], sign: int) -> 
         },
         significant=significant,
         agreed=agreed,
-        tau_top=_of_best([sign * each for each in means]),
+        tau_top=_of_best([sign * each for each in means], top),
+        top=top,
     )
 
 
-def _of_best(means: list[Floats]) -> float | None:
+def _of_best(means: list[Floats], top: int) -> float | None:
     from rankgate.stats.ranks.order import tau
 
-    if len(means[0]) <= TOP:
+    if len(means[0]) <= top:
         return None
-    best = np.argsort(-means[0], kind="stable")[:TOP]
+    best = np.argsort(-means[0], kind="stable")[:top]
     return known(tau(means[0][best], means[1][best]))
 
 

@@ -24,7 +24,7 @@ from rankgate.present.write import FORMS
 )
 @options.convention
 @options.scale
-@options_of(admit, "asked", "attacked FILE", "lineage FILE", "repeated FACET:LEVEL,...=FILE")
+@options_of(admit, "asked", "attacked FILE", "lineage FILE", "repeated FACET:LEVEL,...=FILE", "top")
 @collected("demands", Demands)
 @options.resamples
 @options.seed
