@@ -29,7 +29,8 @@ def _columns(
 @options_of(audit, "queries N -n --queries")
 @click.option(
     "--column", "columns", multiple=True, metavar="HEAD=METRIC", callback=_columns,
-    help="The metric of a column whose head is not a metric's name, by head; may be given several times.",
+    help="The metric of a column whose head is not a metric's name, by head; may be given several "
+    "times.",
 )  # fmt: skip
 @options_of(audit, "grades N", "relevant N", "sd", "level")
 @options.form(*FORMS)
