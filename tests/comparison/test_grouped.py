@@ -175,6 +175,14 @@ metric = "RR"
         compare(scores=[damaged, saved[1]])
 
 
+def test_other_saved_results_have_no_values(saved, tmp_path):
+    card = rankgate.scorecard(QRELS, RUNS, ["RR", "Coverage@2"], resamples=2)
+    place = tmp_path / "card.json"
+    place.write_text(json.dumps(card.to_dict()))
+    with raises("no-values", InputError):
+        compare(scores=[saved[0], place])
+
+
 def test_a_saved_evaluation_is_read_again(saved):
     values = json.loads(saved[0].read_text())
     found = rankgate.Evaluation.from_dict(values)

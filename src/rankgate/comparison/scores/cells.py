@@ -114,6 +114,12 @@ def _json(data: bytes, label: str, names: MetricNames) -> Iterator[Cell]:
         found = parsed(data, label)
         if isinstance(found, Mapping) and isinstance(found.get("runs"), list):
             return _evaluation(found["runs"], label)
+        if isinstance(found, Mapping) and {"schema_version", "kind"} <= set(found):
+            problem = (
+                f"a saved result of kind {found['kind']} without values of queries; give "
+                "evaluations that have them (rankgate eval --per-query, or --backend spark)."
+            )
+            raise InputError(problem, source=label, code="no-values")
         if isinstance(found, Mapping):
             return _nested(found, label, names)
         records = found
