@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import sys
 
 _NEW_OBJECTS = 100_000  # between two searches for garbage; Python's 700 slows short commands
+_SPIN = "4"  # a thread of NumPy waits busily for 2**4 cycles of the clock, instead of 2**26
 
 
 def main() -> None:
     """Run a command; an interrupt while its modules are imported ends it quietly, too."""
     sys.unraisablehook = _report_unraisable
     gc.set_threshold(_NEW_OBJECTS)  # imports make many objects and no garbage
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", _SPIN)  # before NumPy is imported
     atexit.register(_freeze)
     try:
         from rankgate.cli import main as run

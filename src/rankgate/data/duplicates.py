@@ -10,10 +10,13 @@ import polars as pl
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from rankgate.data.place import Place
 
+_RANGES = 16  # of hashes, which are looked at one after another
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying loses nothing
 
 
@@ -41,12 +44,16 @@ def hashed_twice(pairs: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return twice
 
 
-def any_twice(parts: list[NDArray[np.uint64]]) -> bool:
-    """Whether a hash appears twice among all parts, which are used up."""
-    every = np.concatenate(parts)
-    parts.clear()
-    every.sort()
-    return bool((every[1:] == every[:-1]).any())
+def any_twice(parts: Sequence[NDArray[np.uint64]]) -> bool:
+    """Whether a hash appears twice among all parts, which are sorted in place.
+
+    Hashes that begin with the same bits are brought together, so that few are there twice.
+    """
+    for part in parts:
+        part.sort()
+    ends = np.arange(1, _RANGES, dtype=np.uint64) << np.uint64(64 - _RANGES.bit_length() + 1)
+    ranges = zip(*(np.split(part, np.searchsorted(part, ends)) for part in parts), strict=True)
+    return any(len(hashed_twice(np.concatenate(some))) for some in ranges)
 
 
 def refuse_repeated(ids: pl.Series, place: Place, what: str, *, code: str, mend: str = "") -> None:

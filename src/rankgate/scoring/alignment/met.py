@@ -95,6 +95,7 @@ def meet_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Met:
         kept, read = kept + len(owner), read + len(frame)
     if rule != "each" and any_twice(pairs):
         return meet(run.whole(rule), index)
+    del pairs
     unknown = pl.concat([part.unknown for part in parts]).n_unique()
     rows = np.concatenate([part.rows_of_run() for part in parts]) if unknown else None
     judgment = np.concatenate([part.judgment for part in parts])
