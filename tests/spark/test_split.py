@@ -1,14 +1,20 @@
 """Splits on Spark have the rows, judgments and figures of one machine, whatever the partitions."""
 
+from datetime import datetime, timedelta
+
 import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import WAYS, SplitPlan
+from rankgate.errors import InputError, UsageError
 from rankgate.recommenders.splitting import split_by
+from rankgate.spark.splitting.users import whole_users
 from rankgate.spark.splitting.verb import split
 from support.spark import spark  # noqa: F401 - a fixture
+from support.wording import raises
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of Spark
@@ -58,14 +64,137 @@ def assert_equal(here, there):
                 assert_frame_equal(table, frame_of(b), check_row_order=name != "sample")
 
 
-@pytest.mark.parametrize("way", list(WAYS))
+QUICK = {"global", "leave-one-out", "random", "cold-items"}
+
+
+@pytest.mark.parametrize(
+    "way",
+    [pytest.param(way, marks=[] if way in QUICK else pytest.mark.slow) for way in WAYS],
+)
 def test_parts_equal_those_of_one_machine(spark, log, way):  # noqa: F811
-    for validation in (False, True):
-        if way == "windows" and validation:
-            continue
-        plan = SplitPlan(way, 0.25, 2, windows=3, validation=validation, seed=7)
-        here = split_by(log, plan)
-        given = {"share": 0.25, "last": 2, "windows": 3, "validation": validation, "seed": 7}
-        there = split(log, way, **given, partitions=5, spark=spark)
-        assert_equal(here, there)
+    validation = way != "windows"
+    plan = SplitPlan(way, 0.25, 2, windows=3, validation=validation, seed=7)
+    given = {"share": 0.25, "last": 2, "windows": 3, "validation": validation, "seed": 7}
+    there = split(log, way, **given, partitions=3, spark=spark)
+    assert_equal(split_by(log, plan), there)
+    there.unpersist()
+
+
+OPTIONS = [
+    ("global", {"candidates": "all", "cut": "2023-12-20"}, {}),
+    ("windows", {"candidates": "sampled", "negatives": 7}, {"weights": {"buy": 1, "click": 0.5}}),
+    ("random", {"candidates": "sampled", "negatives": 140}, {"threshold": 3, "repeats": "last"}),
+    ("user", {"same": "each"}, {"grades": "value", "repeats": "mean", "least": {"view": 4}}),
+    ("leave-one-out", {}, {"repeats": "first", "threshold": 2}),
+    ("cold-users", {"candidates": "sampled"}, {"repeats": "sum", "grades": "value"}),
+    ("leave-last", {}, {}),
+    ("cold-items", {"candidates": "all"}, {"threshold": 4}),
+]
+
+
+@pytest.mark.parametrize(
+    ("way", "given", "rule", "partitions"),
+    [
+        *((*each, 4) for each in OPTIONS[1:2]),
+        *(pytest.param(*each, 1, marks=pytest.mark.slow) for each in OPTIONS),
+        *(pytest.param(*each, 9, marks=pytest.mark.slow) for each in OPTIONS),
+    ],
+)
+def test_options_and_partitions_change_no_row(spark, log, way, given, rule, partitions):  # noqa: F811
+    here = split_by(log, SplitPlan(way, seed=3), Truth(**rule), **given)
+    there = split(log, way, **given, **rule, seed=3, partitions=partitions, spark=spark)
+    assert_equal(here, there)
+    there.unpersist()
+
+
+@pytest.mark.slow
+def test_frames_tables_and_files_of_any_format(spark, log, tmp_path):  # noqa: F811
+    table = pl.read_parquet(log).head(600)
+    here = split_by(table, SplitPlan("leave-last"))
+    frame = spark.read.parquet(str(log)).limit(600).coalesce(1)
+    frame.createOrReplaceTempView("events")
+    table.write_csv(tmp_path / "events.csv")
+    (tmp_path / "events").mkdir()
+    for i, part in enumerate(table.iter_slices(250)):
+        part.write_ndjson(tmp_path / "events" / f"part-{i}.json")
+    lines = [
+        f"{row['user']}\t{row['item']}\t{row['value']}\t{row['time']}" for row in table.to_dicts()
+    ]
+    (tmp_path / "events.inter").write_text(
+        "user_id:token\titem_id:token\trating:float\ttimestamp:float\n" + "\n".join(lines)
+    )
+    logs = [frame, "table:events", tmp_path / "events.csv", tmp_path / "events", table]
+    for each in logs:
+        there = split(each, "leave-last", partitions=2, spark=spark)
+        for name in ("train", "test"):
+            assert_frame_equal(getattr(here, name), frame_of(getattr(there, name)))
         there.unpersist()
+    here = split_by(tmp_path / "events.inter")
+    assert_equal(here, split(tmp_path / "events.inter", partitions=2, spark=spark))
+
+
+def test_dates_and_places_in_lists_are_times(spark, tmp_path):  # noqa: F811
+    days = [datetime(2026, 1, 1) + timedelta(hours=7 * i, microseconds=i % 3) for i in range(60)]  # noqa: DTZ001 - as the file has them
+    dated = pl.DataFrame(
+        {
+            "user": [f"u{i % 7}" for i in range(60)],
+            "item": [f"i{i % 11}" for i in range(60)],
+            "at": days,
+        }
+    )
+    dated.write_parquet(tmp_path / "dated.parquet")
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        there = split(tmp_path / "dated.parquet", partitions=2, spark=spark)
+        assert_equal(split_by(tmp_path / "dated.parquet"), there)
+        there.write(tmp_path / "there")
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    names = split_by(tmp_path / "dated.parquet").write(tmp_path / "here")
+    assert sorted(names) == sorted(each.name for each in (tmp_path / "there").glob("[a-z]*"))
+    for name in names[:-1]:
+        parts = sorted((tmp_path / "there" / name).glob("part-*"))
+        lines = [line for part in parts for line in part.read_text().splitlines()[1:]]
+        assert lines == (tmp_path / "here" / name).read_text().splitlines()[1:]
+    assert (tmp_path / "here/split.json").read_text() == (tmp_path / "there/split.json").read_text()
+    (tmp_path / "lists.txt").write_text("a: x y z\nb: y x\na: w\n")
+    there = split(tmp_path / "lists.txt", "leave-last", partitions=2, spark=spark)
+    assert_equal(split_by(tmp_path / "lists.txt", SplitPlan("leave-last")), there)
+
+
+def test_what_is_wrong_names_the_row(spark, tmp_path):  # noqa: F811
+    rows = [f"u{i % 5},i{i % 7},{1_700_000_000 + i},3" for i in range(40)]
+    path = tmp_path / "log.csv"
+
+    def refused(code, error, changed, **given):
+        lines = [changed.get(i, row) for i, row in enumerate(rows)]
+        path.write_text("\n".join(["user,item,time,value", *lines]) + "\n")
+        with raises(code, error) as caught:
+            split(path, **{"partitions": 2, "spark": spark, **given})
+        return caught.value
+
+    bad = refused("not-a-number", InputError, {7: "u2,i0,1700000007,many"})
+    assert (bad.source, bad.line) == (str(path), 9)
+    bad = refused("mixed-times", InputError, {7: "u2,i0,1700000007000,3"})
+    assert (bad.source, bad.line) == (str(path), 9)
+    bad = refused("empty-value", InputError, {9: "u4,,1700000009,3"})
+    assert (bad.source, bad.line) == (str(path), 11)
+    refused("unknown-choice", UsageError, {}, weights={"buy": 1})
+    refused("no-interactions", InputError, {}, way="global", cut="1700000900")
+    refused("no-interactions", InputError, dict.fromkeys(range(40), ""))
+    with raises("missing-input", UsageError):
+        split(pl.DataFrame({"user": ["a"], "item": ["b"]}), spark=spark)
+    with raises("no-such-file", InputError):
+        split(tmp_path / "nowhere.parquet", spark=spark)
+
+
+def test_frames_have_whole_users():
+    rng = np.random.default_rng(2)
+    users = np.sort(rng.integers(0, 40, 500) // rng.choice([1, 1, 5], 500))
+    table = pl.DataFrame({"query_id": [f"{user:02}" for user in users], "n": np.arange(500)})
+    for size in (1, 7, 100, 900):
+        frames = [*whole_users(table.iter_slices(13), size)]
+        assert pl.concat(frames)["n"].to_list() == [*range(500)]
+        seen = [set(each["query_id"]) for each in frames]
+        assert sum(map(len, seen)) == len(set(users))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,19 +20,22 @@ from rankgate.recommenders.leaks import LeakCount
 from rankgate.recommenders.split_parts import FoldParts, Masks, masks, parts
 from rankgate.spark.splitting.tables import (
     CANDIDATES,
+    ITEMS,
     JUDGMENTS,
     TEST,
     TRAIN,
     TUNING,
     VALIDATION,
-    filled,
+    counted,
     packed,
+    unpacked,
 )
 from rankgate.spark.splitting.users import whole_users
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from rankgate.data.logs.candidates import Sample
     from rankgate.data.logs.clock import Unit
     from rankgate.data.logs.relevance import Truth
     from rankgate.data.logs.splits import Masks as Outer
@@ -71,17 +76,11 @@ class Cutting:
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
         """The parts of some users after the others; at the end the figures of each stretch."""
-        cut: _Stretch | None = None
-        for frame in whole_users(batches):
-            for table in frame.partition_by("stretch", maintain_order=True):
-                stretch = int(table["stretch"][0])
-                if cut is None or cut.number != stretch:
-                    if cut is not None:
-                        yield cut.totals()
-                    cut = _Stretch(self, stretch)
-                yield from cut.add(table)
-        if cut is not None:
-            yield cut.totals()
+        for number, rows in groupby(unpacked(batches), key=itemgetter(0)):
+            stretch = _Stretch(self, number)
+            for table in whole_users(each for _, each in rows):
+                yield from stretch.add(table)
+            yield stretch.totals()
 
 
 class _Stretch:
@@ -103,8 +102,7 @@ class _Stretch:
     def add(self, table: pl.DataFrame) -> Iterator[Any]:
         """Tables of the parts of some whole users."""
         asked = self._asked
-        columns = [*SCHEMA, "item"] if asked.catalogue else [*SCHEMA]
-        log = Interactions(table.select(columns), asked.unit, place=Place(asked.label))
+        log = Interactions(table, asked.unit, place=Place(asked.label))
         for fold, chosen in enumerate(self._masks(log)):
             made = parts(log, chosen, asked.rule, unseen=asked.unseen)
             if asked.negatives is not None and asked.states is None:
@@ -112,11 +110,15 @@ class _Stretch:
                     yield self._free(log.table, made.judgments.table, fold)
                 continue
             figures = self._folds.setdefault(fold, _FoldFigures())
-            tables = [*_tables(made, fold)]
-            figures.add(made, tables)
-            yield from tables
+            figures.add(made)
+            for part, rows in _tables(made):
+                yield packed(rows, self.number, fold, part)
+            yield packed(_items(made, fold), self.number, fold, ITEMS)
             if asked.negatives is not None and made.judgments is not None:
-                yield self._drawn(log.table, made.judgments.table, fold, figures)
+                drawn = self._drawn(log.table, made.judgments.table, fold)
+                figures.short += drawn.short
+                rows = drawn.table.rename({"doc_id": "item"})
+                yield packed(rows, self.number, fold, CANDIDATES)
 
     def totals(self) -> dict[str, Any]:
         """The figures of all users so far."""
@@ -157,24 +159,20 @@ class _Stretch:
         many = had.agg(pl.col("item").n_unique()).sort("query_id")["item"].to_numpy()
         free = self._asked.catalogue - many.astype(np.int64)
         self._chunk += 1
-        return packed(free, self.number, self._chunk, fold)
+        return counted(free, self.number, self._chunk, fold)
 
-    def _drawn(
-        self, log: pl.DataFrame, judged: pl.DataFrame, fold: int, figures: _FoldFigures
-    ) -> pl.DataFrame:
+    def _drawn(self, log: pl.DataFrame, judged: pl.DataFrame, fold: int) -> Sample:
         """Candidates of the users with judgments; items are numbers, in the order of their ids."""
         asked = self._asked
         assert asked.negatives is not None
         known = log.select(*_PAIR, "item").unique()
-        drawn = sample(
+        return sample(
             judged.join(known, on=_PAIR).select("query_id", pl.col("item").alias("doc_id")),
             log.select("query_id", pl.col("item").alias("doc_id")),
             asked.negatives,
             items=pl.int_range(asked.catalogue, dtype=pl.Int32, eager=True),
             random=self._samplers[fold],
         )
-        figures.short += drawn.short
-        return filled(drawn.table.rename({"doc_id": "item"}), fold=fold, part=CANDIDATES)
 
 
 def _generators(states: States, stretch: int) -> dict[int, np.random.Generator]:
@@ -187,15 +185,29 @@ def _generators(states: States, stretch: int) -> dict[int, np.random.Generator]:
     return found
 
 
-def _tables(made: FoldParts, fold: int) -> Iterator[pl.DataFrame]:
-    """The rows of one fold."""
-    logs = {TRAIN: made.train, VALIDATION: made.validation, TEST: made.test}
-    for part, log in logs.items():
-        if log is not None:
-            yield filled(log.table, fold=fold, part=part)
+def _tables(made: FoldParts) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The rows of one fold, by their part."""
+    yield from _logs(made)
     for part, qrels in ((TUNING, made.tuning), (JUDGMENTS, made.judgments)):
         if qrels is not None:
-            yield filled(qrels.table.rename({"grade": "value"}), fold=fold, part=part)
+            yield part, qrels.table
+
+
+def _logs(made: FoldParts) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The interactions of one fold, by their part."""
+    for part, log in ((TRAIN, made.train), (VALIDATION, made.validation), (TEST, made.test)):
+        if log is not None:
+            yield part, log.table.select(*SCHEMA)
+
+
+def _items(made: FoldParts, fold: int) -> pl.DataFrame:
+    """The items of one fold, with a bit for each log that has them."""
+    has = [
+        table.select(pl.col("doc_id").unique(), has=pl.lit(1 << part, pl.Int32))
+        for part, table in _logs(made)
+    ]
+    every = pl.concat(has).group_by("doc_id").agg(pl.col("has").sum())
+    return every.with_columns(fold=pl.lit(fold, pl.Int32))
 
 
 @dataclass
@@ -215,11 +227,11 @@ class _FoldFigures:
     relevant: int = 0
     short: int = 0
 
-    def add(self, made: FoldParts, tables: list[pl.DataFrame]) -> None:
-        """Count the parts of some users, whom no other call has, and their tables."""
-        for each in tables:
-            if len(each):
-                self._count(each)
+    def add(self, made: FoldParts) -> None:
+        """Count the parts of some users, whom no other call has."""
+        for part, table in _tables(made):
+            if len(table):
+                self._count(part, table)
         leaks = LeakCount(clock=False)
         leaks.add(made.train, made.validation, made.test)
         for name, count in leaks.counted.items():
@@ -227,15 +239,16 @@ class _FoldFigures:
         if made.judgments is not None:
             self.relevant += int((made.judgments.table["grade"] > 0).sum())
 
-    def _count(self, table: pl.DataFrame) -> None:
+    def _count(self, number: int, table: pl.DataFrame) -> None:
         own = {"rows": 0, "users": 0, "first": None, "last": None, "broken": False}
-        part = self.parts.setdefault(int(table["part"][0]), own)
+        part = self.parts.setdefault(number, own)
         part["rows"] += len(table)
         part["users"] += table["query_id"].n_unique()
-        judged = table["part"][0] in {TUNING, JUDGMENTS}
-        numbers = table["value"] % 1 if judged else table["at"] % 1_000_000
-        part["broken"] |= bool((numbers != 0).any())
+        if number in {TUNING, JUDGMENTS}:
+            part["broken"] |= bool((table["grade"] % 1 != 0).any())
+            return
         at = table["at"]
+        part["broken"] |= bool((at % 1_000_000 != 0).any())
         if not at.null_count():
             times = at.to_numpy()
             low, high = int(times.min()), int(times.max())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,14 @@ from rankgate.data.logs.interactions import Interactions
 from rankgate.data.logs.splits import cut_place, edges_of, refuse_empty
 from rankgate.data.place import Place
 from rankgate.recommenders.split_parts import masks, plan_of_validation
-from rankgate.spark.splitting.tables import TEST, TRAIN, VALIDATION, carried_out, totals_of
+from rankgate.spark.splitting.tables import (
+    TEST,
+    TRAIN,
+    VALIDATION,
+    carried_out,
+    totals_of,
+    unpacked,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,42 +74,75 @@ def facts_of(log: SortedLog, plan: SplitPlan) -> Facts:
 
 
 def _edges(log: SortedLog, plan: SplitPlan, inner: SplitPlan | None) -> dict[SplitPlan, list[int]]:
-    from pyspark.sql import functions as F
-
-    own = log.frame.where(F.col("at").isNotNull()).select("at")
     (low, high), label = log.span, log.rows.label
     first = plan.cut
     if first is None:
-        first = _nth(own, cut_place(log.size, plan.share), low, high)
+        first = _nth(log, cut_place(log.size, plan.share), low, high)
     if plan.way == "windows":
         return {plan: edges_of(first, high, plan.windows)}
     edges = {plan: [first]}
     if inner:
-        known = own.where(F.col("at") < first).count()
+        known = sum(bins_of(log.frame, [TRAIN], log.rows, low, first - 1, 1 << 62).values())
         refuse_empty(known, log.size - known, label, plan)
-        edges[inner] = [_nth(own, cut_place(known, inner.share), low, high)]
+        edges[inner] = [_nth(log, cut_place(known, inner.share), low, high)]
     return edges
 
 
-def _nth(times: DataFrame, place: int, low: int, high: int) -> int:
+def _nth(log: SortedLog, place: int, low: int, high: int) -> int:
     """The time at a place of the rising order, from 0 on, by counting in ever narrower bins."""
+    many = log.size
+    while low < high:
+        width = 1 if many <= _FEW else -(-(high - low + 1) // _BINS)
+        bins = bins_of(log.frame, [TRAIN], log.rows, low, high, width)
+        for number, count in sorted(bins.items()):
+            if place < count:
+                low, high = low + number * width, min(high, low + (number + 1) * width - 1)
+                many = count
+                break
+            place -= count
+    return low
+
+
+@dataclass(frozen=True)
+class _Bins:
+    """How many times of a partition lie in each bin."""
+
+    low: int
+    high: int
+    width: int
+
+    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
+        """Bins, with their counts."""
+        found: Counter[int] = Counter()
+        for _, table in unpacked(batches, ["at"]):
+            at = table["at"].to_numpy()
+            inside = at[(at >= self.low) & (at <= self.high)]
+            bins, counts = np.unique((inside - self.low) // self.width, return_counts=True)
+            found.update(dict(zip(bins.tolist(), counts.tolist(), strict=True)))
+        yield {"totals": [json.dumps([*found.items()])]}
+
+
+def bins_of(
+    frame: DataFrame, parts: Sequence[int], rows: Rows, low: int, high: int, width: int
+) -> Counter[int]:
+    """How many times lie in each bin, from 0 on.
+
+    Args:
+        frame: with `COLUMNS`.
+        parts: which rows count.
+        rows: the log, for errors.
+        low: the first time that counts.
+        high: the last.
+        width: of a bin.
+    """
     from pyspark.sql import functions as F
 
-    inside, many = times, _FEW + 1
-    while low < high:
-        if many <= _FEW:
-            found = inside.sort("at").offset(place).first()
-            assert found is not None
-            return int(found.at)
-        width = -(-(high - low + 1) // _BINS)
-        number = F.expr(f"(at - ({low}L)) div {width}L").alias("bin")
-        for each in sorted(inside.groupBy(number).count().collect()):
-            if place < each["count"]:
-                low, high = low + each.bin * width, min(high, low + (each.bin + 1) * width - 1)
-                inside, many = times.where(F.col("at").between(low, high)), each["count"]
-                break
-            place -= each["count"]
-    return low
+    chosen = frame.where(F.col("rows").isNotNull() & F.col("part").isin(*parts))
+    sent = totals_of(carried_out(chosen.select("stretch", "rows"), _Bins(low, high, width)), rows)
+    found: Counter[int] = Counter()
+    for each in sent:
+        found.update(dict(each))
+    return found
 
 
 def _codes(log: SortedLog, plan: SplitPlan) -> NDArray[np.uint8]:
@@ -186,15 +227,15 @@ def states_of(frame: DataFrame, drawing: _LeaveOneOut | Sampled, rows: Rows) -> 
     """Where the generators are before each stretch, by one task that sees a number a user.
 
     Args:
-        frame: with ``counts``, as `packed` made them.
+        frame: with ``counts``, as `counted` made them.
         drawing: what is drawn.
         rows: the log, for errors.
     """
     from pyspark.sql import functions as F
 
     counts = frame.where(F.col("counts").isNotNull()).select(
-        "stretch", "chunk", "item", "fold", "counts"
+        "stretch", "chunk", "place", "fold", "counts"
     )
-    ordered = counts.repartition(1).sortWithinPartitions("stretch", "chunk", "item")
+    ordered = counts.repartition(1).sortWithinPartitions("stretch", "chunk", "place")
     found = totals_of(carried_out(ordered, _Draws(drawing)), rows)
     return {(each["draws"], each["stretch"]): each["state"] for each in found}

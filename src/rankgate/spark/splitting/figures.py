@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.spark.splitting.tables import TEST, TRAIN, VALIDATION
+from rankgate.spark.splitting.tables import ITEMS, TEST, TRAIN, VALIDATION, rows_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,14 +53,12 @@ def items_of(frame: DataFrame) -> dict[int, dict[int, int]]:
     """For each fold how many items each part has; under -1 those of the test alone."""
     from pyspark.sql import functions as F
 
-    def has(part: int) -> Any:  # noqa: ANN401 - a column
-        return F.max(F.col("part") == part).cast("int").alias(str(part))
-
-    rows = frame.where(F.col("part").isin(*LOGS))
-    seen = rows.groupBy("fold", "doc_id").agg(*(has(part) for part in LOGS))
-    alone = F.col(str(TEST)) * (1 - F.greatest(F.col(str(TRAIN)), F.col(str(VALIDATION))))
-    sums = [F.sum(str(part)).alias(str(part)) for part in LOGS]
-    found = seen.groupBy("fold").agg(*sums, F.sum(alone).alias("alone")).collect()
-    return {
-        each.fold: {**{part: each[str(part)] for part in LOGS}, -1: each.alone} for each in found
-    }
+    rows = rows_in(frame, ITEMS, "fold int, doc_id string, has int")
+    seen = rows.groupBy("fold", "doc_id").agg(F.bit_or("has").alias("has"))
+    found: dict[int, dict[int, int]] = {}
+    for each in seen.groupBy("fold", "has").count().collect():
+        own = found.setdefault(each.fold, dict.fromkeys((*LOGS, -1), 0))
+        parts = [part for part in LOGS if each.has >> part & 1]
+        for part in [*parts, *([-1] if parts == [TEST] else [])]:
+            own[part] += each["count"]
+    return found

@@ -17,7 +17,7 @@ from rankgate.data.run import starts_of
 from rankgate.errors import InputError
 from rankgate.recommenders.split_parts import refuse_unknown_kinds
 from rankgate.spark.cells import ORDER
-from rankgate.spark.splitting.tables import carried_out, filled, packed, row_place, totals_of
+from rankgate.spark.splitting.tables import carried_out, counted, packed, row_place, totals_of
 from rankgate.spark.splitting.users import whole_users
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ class Sorting:
         ends: list[int] = []
         units: dict[str, Any] = {}
         kinds: set[str] = set()
-        for chunk, frame in enumerate(whole_users(batches)):
+        frames = (pl.DataFrame(pl.from_arrow(each)) for each in batches)
+        for chunk, frame in enumerate(whole_users(frames)):
             table, unit = self._sorted(frame)
             units.setdefault(unit, content_of(frame, 0))
             starts = starts_of(table["query_id"])
@@ -77,9 +78,9 @@ class Sorting:
                 ends = [min([*ends, *own]), max([*ends, *own])]
             here = set(table["kind"].unique())
             kinds = {*(here | kinds).intersection(self.kinds), *sorted(here | kinds)[:_KINDS]}
-            yield filled(table, stretch=stretch)
+            yield packed(table, stretch)
             if self.lengths:
-                yield packed(np.diff(starts, append=len(table)), stretch, chunk, 0)
+                yield counted(np.diff(starts, append=len(table)), stretch, chunk, 0)
         first, last = ends or (None, None)
         found = {"first": first, "last": last, "units": units, "kinds": sorted(kinds)}
         yield {"totals": [json.dumps({**total, **found})]}
@@ -130,7 +131,7 @@ class SortedLog:
     """A log whose rows are kept on executors, sorted.
 
     Attributes:
-        frame: the columns of `COLUMNS`; rows of the log have no ``totals`` and no ``counts``.
+        frame: the columns of `COLUMNS`.
         rows: the log as it was read.
         unit: what its times are written in.
         repeated: rows that were left out, as equal to another.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,65 +15,111 @@ from rankgate.errors import InputError, RankgateError, UsageError
 from rankgate.spark.failures import translated
 from rankgate.spark.places import places_where
 from rankgate.spark.shipping import mapped
+from rankgate.spark.worker import ERROR
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
     from rankgate.spark.tables import Rows
 
-COLUMNS: dict[str, Any] = {
-    "query_id": pl.String, "doc_id": pl.String, "at": pl.Int64, "kind": pl.String,
-    "value": pl.Float64, "item": pl.Int32, "fold": pl.Int32, "part": pl.Int8,
-    "stretch": pl.Int32, "chunk": pl.Int32, "counts": pl.Binary, "totals": pl.String,
-}  # fmt: skip
-"""An interaction or judgment (``value`` is its grade) with its ``fold`` and ``part``; or numbers of
-some users, packed in ``counts``; or figures or an error of a partition, in ``totals``."""
+COLUMNS = (
+    "stretch int, chunk int, place int, fold int, part byte, rows binary, counts binary, "
+    "totals string"
+)
+"""Rows of a log or a part, packed in ``rows`` as columns in the format of Arrow, or numbers of some
+users in ``counts``; a ``stretch`` is a partition of the sorted log, and in it they are by ``chunk``
+and ``place``. In ``totals`` are figures or an error of a partition."""
 
-_KINDS = {
-    pl.String: "string", pl.Int64: "bigint", pl.Int32: "int", pl.Int8: "byte",
-    pl.Float64: "double", pl.Binary: "binary",
-}  # fmt: skip
-_PACK = 256  # numbers of users in a row
+TRAIN, VALIDATION, TEST, TUNING, JUDGMENTS, CANDIDATES, ITEMS = range(7)
+"""The ``part`` of rows; that of `ITEMS` is ``doc_id`` with bits of the logs that have it."""
 
-TRAIN, VALIDATION, TEST, TUNING, JUDGMENTS, CANDIDATES = range(6)
-"""The ``part`` of a row."""
+_COUNTS = 256  # numbers of users in a value
+_ROWS = 1 << 18  # rows in a value
 
 
-def filled(table: pl.DataFrame, **values: object) -> pl.DataFrame:
-    """A table with all of `COLUMNS`: those given, and null for what is missing."""
-    own = {**dict.fromkeys(COLUMNS), **values}
-    missing = [
-        pl.lit(value, COLUMNS[name]).alias(name)
-        for name, value in own.items()
-        if name not in table.columns
-    ]
-    return table.with_columns(missing).select(*COLUMNS)
+def packed(table: pl.DataFrame, stretch: int, fold: int = 0, part: int = 0) -> dict[str, Any]:
+    """Rows as columns of `COLUMNS`; Spark moves and keeps a few values at a fraction of the cost.
+
+    Args:
+        table: the rows.
+        stretch: whose they are.
+        fold: of a split.
+        part: of it.
+    """
+    values = []
+    for rows in table.iter_slices(_ROWS):
+        out = io.BytesIO()
+        rows.write_ipc_stream(out, compression="lz4")
+        values.append(out.getvalue())
+    many = len(values)
+    own = {"stretch": [stretch] * many, "fold": [fold] * many, "part": [part] * many}
+    return {**own, "rows": values}
 
 
-def packed(
-    numbers: NDArray[np.int64], stretch: int, chunk: int, fold: int
-) -> dict[str, list[object]]:
-    """A number for each of some users, a few hundred in a row, so that batches stay small."""
-    heads = range(0, len(numbers), _PACK)
-    rows = [numbers[head : head + _PACK].astype(np.int64).tobytes() for head in heads]
-    many = len(rows)
-    return {
-        "stretch": [stretch] * many,
-        "chunk": [chunk] * many,
-        "item": [*range(many)],
-        "fold": [fold] * many,
-        "counts": [*rows],
-    }
+def unpacked(
+    batches: Iterable[pa.RecordBatch], columns: Sequence[str] | None = None
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Stretches, and rows of them.
+
+    Args:
+        batches: with ``stretch`` and ``rows``.
+        columns: of the rows; all if not given.
+    """
+    own = None if columns is None else [*columns]
+    for batch in batches:
+        stretches, rows = batch.column("stretch").to_pylist(), batch.column("rows")
+        for stretch, value in zip(stretches, rows, strict=True):
+            buffer = io.BytesIO(value.as_buffer())
+            yield stretch, pl.read_ipc_stream(buffer, columns=own)
+
+
+def counted(numbers: NDArray[np.int64], stretch: int, chunk: int, fold: int) -> dict[str, Any]:
+    """A number for each of some users as columns of `COLUMNS`."""
+    heads = range(0, len(numbers), _COUNTS)
+    values = [numbers[head : head + _COUNTS].astype(np.int64).tobytes() for head in heads]
+    many = len(values)
+    own = {"stretch": [stretch] * many, "chunk": [chunk] * many, "fold": [fold] * many}
+    return {**own, "place": [*range(many)], "counts": values}
 
 
 def carried_out(frame: DataFrame, task: Any) -> DataFrame:  # noqa: ANN401 - has `over`
     """What a task makes of the partitions of a frame: a DataFrame with `COLUMNS`."""
-    kinds = ", ".join(f"{name} {_KINDS[kind]}" for name, kind in COLUMNS.items())
-    return mapped(frame, task, kinds)
+    return mapped(frame, task, COLUMNS)
 
 
-def totals_of(frame: DataFrame, rows: Rows) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class _Unpacking:
+    """The rows of a part as Spark knows rows."""
+
+    columns: tuple[str, ...]
+
+    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
+        """The rows."""
+        for _, table in unpacked(batches):
+            yield table.select(self.columns)
+
+
+def rows_in(frame: DataFrame, part: int, columns: str, fold: int | None = None) -> DataFrame:
+    """The rows of a part, of one fold or with the number of their fold.
+
+    Args:
+        frame: with `COLUMNS`.
+        part: which rows.
+        columns: of them, as ``name type, ...``.
+        fold: of the split.
+    """
+    from pyspark.sql import functions as F
+
+    chosen = frame.where(F.col("part") == part)
+    if fold is not None:
+        chosen = chosen.where(F.col("fold") == fold)
+    names = tuple(each.split()[0] for each in columns.split(", "))
+    return mapped(chosen.select("stretch", "rows"), _Unpacking(names), columns)
+
+
+def totals_of(frame: DataFrame, rows: Rows) -> list[Any]:
     """The figures of all partitions.
 
     Args:
@@ -85,7 +134,7 @@ def totals_of(frame: DataFrame, rows: Rows) -> list[dict[str, Any]]:
     with translated(rows.label):
         sent = frame.where(F.col("totals").isNotNull()).select("totals").collect()
     found = [json.loads(each.totals) for each in sent]
-    errors = [each["error"] for each in found if "error" in each]
+    errors = [each[ERROR] for each in found if ERROR in each]
     if errors:
         raise _error(min(errors, key=json.dumps), rows)
     return found

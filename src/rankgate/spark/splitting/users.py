@@ -1,29 +1,24 @@
-"""Frames of whole users from record batches."""
+"""Frames of whole users."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import polars as pl
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _CHUNK = 1 << 20  # rows of a frame, if no user has more
 
 
-def whole_users(batches: Iterable[pa.RecordBatch], rows: int = _CHUNK) -> Iterator[pl.DataFrame]:
-    """Rows in frames of whole users, where batches have the rows of each user together.
+def whole_users(frames: Iterable[pl.DataFrame], rows: int = _CHUNK) -> Iterator[pl.DataFrame]:
+    """Rows in frames of whole users, where frames have the rows of each user together.
 
     Args:
-        batches: with ``query_id``.
+        frames: with ``query_id``.
         rows: how many a frame has at least, but for the last.
     """
     kept: list[pl.DataFrame] = []
     size = 0
-    for batch in batches:
-        frame = pl.DataFrame(pl.from_arrow(batch))
+    for frame in frames:
         if frame.is_empty():
             continue
         kept.append(frame)

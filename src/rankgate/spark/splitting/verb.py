@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.logs.clock import Unit, instant, shown
-from rankgate.data.logs.interactions import SCHEMA
 from rankgate.data.logs.relevance import Grades, Repeats, Truth
 from rankgate.data.logs.splits import SplitPlan, refuse_empty, refuse_untimed
 from rankgate.recommenders.leaks import Leaks, SplitPart
@@ -17,7 +16,7 @@ from rankgate.recommenders.splitting import marked, negatives_of
 from rankgate.spark.prepared import partitions_for
 from rankgate.spark.sessions import session
 from rankgate.spark.splitting.cutting import Cutting
-from rankgate.spark.splitting.facts import Sampled, facts_of, states_of
+from rankgate.spark.splitting.facts import Sampled, bins_of, facts_of, states_of
 from rankgate.spark.splitting.figures import LOGS, FoldSums, items_of
 from rankgate.spark.splitting.logs import log_of
 from rankgate.spark.splitting.result import SparkFold, SparkSplit
@@ -30,6 +29,7 @@ from rankgate.spark.splitting.tables import (
     TUNING,
     VALIDATION,
     carried_out,
+    rows_in,
     totals_of,
 )
 
@@ -114,6 +114,9 @@ def split(
         ordered.frame.unpersist()
 
 
+_LOG = "query_id string, doc_id string, at bigint, kind string, value double"
+
+
 @dataclass(frozen=True)
 class _Asked:
     """A sorted log, and how it is to be split."""
@@ -141,9 +144,7 @@ class _Asked:
         """The rows of the log."""
         from pyspark.sql import functions as F
 
-        columns = [*SCHEMA, "stretch", *(["item"] if self.log.catalogue else [])]
-        found = self.log.frame.where(F.col("totals").isNull() & F.col("counts").isNull())
-        return found.select(*columns)
+        return self.log.frame.where(F.col("rows").isNotNull()).select("stretch", "rows")
 
     def _cutting(self) -> Cutting:
         """What executors do, with all that they have to know of the whole log."""
@@ -205,13 +206,12 @@ class _Asked:
 
     def _ahead(self, frame: DataFrame, sums: FoldSums) -> int:
         """Rows of training and validation that are not before the first row of the test."""
-        from pyspark.sql import functions as F
-
         if self.log.unit in {"none", "place"} or self.plan.way in ORDERED:
             return 0
         first = min(sums.each(TEST, "first"))
-        learned = F.col("part").isin(TRAIN, VALIDATION)
-        return frame.where(learned & (F.col("at") >= first)).count()
+        last = self.log.span[1]
+        counts = bins_of(frame, [TRAIN, VALIDATION], self.log.rows, first, last, last - first + 1)
+        return sum(counts.values())
 
     def _figures(self, sums: FoldSums, items: Mapping[int, int], ahead: int) -> Fold:
         """The figures of one fold."""
@@ -233,23 +233,23 @@ class _Asked:
         from pyspark.sql import functions as F
 
         def part(number: int) -> DataFrame:
-            return frame.where((F.col("fold") == fold) & (F.col("part") == number))
+            return rows_in(frame, number, _LOG, fold)
 
         def judged(number: int) -> DataFrame:
-            return part(number).select("query_id", "doc_id", F.col("value").alias("grade"))
+            return rows_in(frame, number, "query_id string, doc_id string, grade double", fold)
 
         drawn = None
         if self.negatives is not None:
             assert self.log.catalogue is not None
             mark = F.lit(marked(self.candidates, self.negatives)).alias("candidates")
             names = self.log.catalogue.items
-            drawn = part(CANDIDATES).select("query_id", "item").join(names, "item")
-            drawn = drawn.select("query_id", "doc_id", mark)
+            drawn = rows_in(frame, CANDIDATES, "query_id string, item int", fold)
+            drawn = drawn.join(names, "item").select("query_id", "doc_id", mark)
         tuned = self.plan.validation
         return SparkFold(
-            part(TRAIN).select(*SCHEMA),
-            part(VALIDATION).select(*SCHEMA) if tuned else None,
-            part(TEST).select(*SCHEMA),
+            part(TRAIN),
+            part(VALIDATION) if tuned else None,
+            part(TEST),
             judged(JUDGMENTS),
             judged(TUNING) if tuned else None,
             drawn,
