@@ -9,14 +9,48 @@ from contextlib import contextmanager
 from rankgate.errors import InputError, RankgateError, UsageError
 
 _FILE = re.compile(r"(?:file:|hdfs:|s3a?:|abfss?:|gs:)/+[^\s,;'\")]+")
-_MISSING = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND")
-_OTHER_TYPES = (
-    "PARQUET_COLUMN_DATA_TYPE_MISMATCH", "SchemaColumnConvertNotSupported", "CANNOT_MERGE_SCHEMAS",
-    "INCOMPATIBLE_TYPES",
+_FAILURES: tuple[tuple[tuple[str, ...], type[RankgateError], str, str], ...] = (
+    (
+        ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE",
+         "PARSE_SYNTAX_ERROR"),
+        InputError, "no-such-file", "no such file or table.",
+    ),
+    (("UNABLE_TO_INFER_SCHEMA",), InputError, "empty-file", "no files with rows here."),
+    (
+        ("Failed to find the data source: delta",), UsageError, "missing-package",
+        ("Spark has no Delta; give it the package io.delta:delta-spark_2.13 of its version "
+         "(spark.jars.packages)."),
+    ),
+    (
+        ("CSV header does not conform to the schema", "Number of column in CSV header"),
+        InputError, "wrong-header",
+        "the columns differ from those of the other files; write all with one header.",
+    ),
+    (
+        ("native zStandard library not available",), InputError, "unsupported-compression",
+        "this Spark cannot read text that zstd compressed; compress it with gzip.",
+    ),
+    (
+        ("PARQUET_COLUMN_DATA_TYPE_MISMATCH", "SchemaColumnConvertNotSupported",
+         "CANNOT_MERGE_SCHEMAS", "INCOMPATIBLE_TYPES"),
+        InputError, "wrong-type",
+        "a column has another type than in the other files; write them with one schema.",
+    ),
+    (
+        ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "is not a Parquet file", "MALFORMED"),
+        InputError, "damaged-file",
+        "the file is damaged and cannot be read; write it again, or leave it out.",
+    ),
+    (
+        ("No module named 'rankgate", "No module named 'polars", "No module named 'pyarrow"),
+        UsageError, "executors-lack-rankgate",
+        ("executors have no rankgate; install 'rankgate[spark]' there, or send an environment "
+         "with --archives."),
+    ),
 )  # fmt: skip
-_DAMAGED = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "is not a Parquet file", "MALFORMED")
+"""Words in what Spark raises, and the error that they mean; the first that fits counts."""
+
 _VERSIONS = ("rankgate: executors run Python", "PYTHON_VERSION_MISMATCH")
-_LACKING = ("No module named 'rankgate", "No module named 'polars", "No module named 'pyarrow")
 
 
 @contextmanager
@@ -40,26 +74,16 @@ def translated(label: str) -> Iterator[None]:
 
 def known_failure(text: str, label: str) -> RankgateError | None:
     """The error that a text of Spark's means; None if it is another."""
-    file = _file_in(text) or label
-    if any(word in text for word in _MISSING):
-        return InputError("no such file or table.", source=file, code="no-such-file")
-    if any(word in text for word in _OTHER_TYPES):
-        problem = "a column has another type than in the other files; write them with one schema."
-        return InputError(problem, source=file, code="wrong-type")
-    if any(word in text for word in _DAMAGED):
-        problem = "the file is damaged and cannot be read; write it again, or leave it out."
-        return InputError(problem, source=file, code="damaged-file")
     if any(word in text for word in _VERSIONS):
         which = re.search(r"executors run Python [^\n]*", text)
         own = which.group(0) if which else "executors run another Python than the driver"
         problem = f"{own}; set PYSPARK_PYTHON to the same version everywhere."
         return UsageError(problem, code="python-versions-differ")
-    if any(word in text for word in _LACKING):
-        problem = (
-            "executors have no rankgate; install 'rankgate[spark]' there, or send an environment "
-            "with --archives."
-        )
-        return UsageError(problem, code="executors-lack-rankgate")
+    for words, kind, code, problem in _FAILURES:
+        if any(word in text for word in words):
+            if issubclass(kind, InputError):
+                return kind(problem, source=_file_in(text) or label, code=code)
+            return kind(problem, code=code)
     return None
 
 

@@ -35,7 +35,8 @@ def refuse_placed(found: Sequence[str], tables: Sequence[Rows]) -> None:
             raise _plain(kind, told)
         raise kind(told["problem"], source=told["source"], code=told["code"])
     places = _places(table, told["at"])
-    file, line = places[-1] if places else (table.label, None)
+    wrong = -1 if kind is DuplicateError else 0
+    file, line = places[wrong] if places else (table.label, None)
     query, document = told["at"]
     if kind is not DuplicateError:
         problem = told["problem"]

@@ -31,13 +31,17 @@ def pyspark() -> Any:  # noqa: ANN401 - the module
     """PySpark.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: it is not installed, or too old.
     """
+    fix = "pip install 'rankgate[spark]'."
     try:
-        return import_module("pyspark")
+        found = import_module("pyspark")
     except ImportError:
-        problem = "Spark needs PySpark 4; pip install 'rankgate[spark]'."
-        raise MissingExtraError(problem) from None
+        raise MissingExtraError(f"Spark needs PySpark 4; {fix}") from None
+    version = str(getattr(found, "__version__", ""))
+    if version.startswith(("2.", "3.")):
+        raise MissingExtraError(f"Spark needs PySpark 4, and this is {version}; {fix}")
+    return found
 
 
 def session(
@@ -97,7 +101,8 @@ def check_java() -> None:
     program = str(Path(home, "bin", "java")) if home else shutil.which("java")
     fix = f"install Java {LEAST_JAVA} or newer, or set JAVA_HOME to it."
     if program is None or not Path(program).exists():
-        raise UsageError(f"Spark needs Java, and there is none; {fix}", code="java-missing")
+        where = f" at JAVA_HOME, {home}" if home else ""
+        raise UsageError(f"Spark needs Java, and there is none{where}; {fix}", code="java-missing")
     try:
         done = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
     except OSError as error:

@@ -48,7 +48,7 @@ def ibis() -> Any:  # noqa: ANN401 - the module
     try:
         import ibis as found
     except ImportError:
-        message = "KPIs are expressions of Ibis; pip install 'rankgate[online]'."
+        message = "KPIs and click counts are expressions of Ibis; pip install 'rankgate[online]'."
         raise MissingExtraError(message) from None
     return found
 
