@@ -42,6 +42,7 @@ def test_formats_give_the_same_values(spark, tmp_path):  # noqa: F811
     try:
         files = ("a.csv", "a.tsv", "a.jsonl", "a.csv.gz", "a.jsonl.gz", "nested")
         runs = {name: tmp_path / name for name in files} | {"table": "table:rankgate_run"}
+        runs["rows"] = spark.createDataFrame(RUN.to_dicts())  # Spark does not know their size
         there = evaluate(QRELS, runs, ["nDCG@5", "AP"], spark=spark, values=False)
     finally:
         spark.sql("DROP TABLE rankgate_run")
@@ -71,6 +72,7 @@ def test_a_file_with_other_columns_or_without_files(spark, tmp_path):  # noqa: F
         ("[PATH_NOT_FOUND] Path does not exist: file:/data/a.csv.", InputError, "no-such-file"),
         ("native zStandard library not available: FAILED_READ_FILE file:/a.csv.zst", InputError,
          "unsupported-compression"),
+        ('Cannot run program "/nowhere/python": error=2', UsageError, "python-missing"),
         ("[PARSE_SYNTAX_ERROR] Syntax error at or near 'such'.", InputError, "no-such-file"),
     ],
 )  # fmt: skip

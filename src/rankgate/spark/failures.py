@@ -27,6 +27,10 @@ _FAILURES: tuple[tuple[tuple[str, ...], type[RankgateError], str, str], ...] = (
         "the columns differ from those of the other files; write all with one header.",
     ),
     (
+        ("Cannot run program",), UsageError, "python-missing",
+        "executors cannot start Python; set PYSPARK_PYTHON to a program that all of them have.",
+    ),
+    (
         ("native zStandard library not available",), InputError, "unsupported-compression",
         "this Spark cannot read text that zstd compressed; compress it with gzip.",
     ),

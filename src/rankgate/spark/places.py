@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate import errors
 from rankgate.errors import DuplicateError, InputError, RankgateError
+from rankgate.spark.failures import translated
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -34,7 +35,8 @@ def refuse_placed(found: Sequence[str], tables: Sequence[Rows]) -> None:
         if not issubclass(kind, InputError):
             raise _plain(kind, told)
         raise kind(told["problem"], source=told["source"], code=told["code"])
-    places = _places(table, told["at"])
+    with translated(table.label):  # Spark reads the files now, and may find more
+        places = _places(table, told["at"])
     wrong = -1 if kind is DuplicateError else 0
     file, line = places[wrong] if places else (table.label, None)
     query, document = told["at"]

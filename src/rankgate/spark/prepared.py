@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _BYTES = 48 << 20  # of input for one partition
 _CELL_BYTES = 12 << 20  # of input for one cell, which is scored at once
+_UNKNOWN = 1 << 60  # Spark's size of rows that come from Python or an RDD is 8 exabytes
 _TASK_BYTES = 32 << 20  # of files that one task reads
 
 
@@ -182,4 +183,7 @@ def _size(table: Rows) -> int:
     if table.files:
         return table.files.size
     plan = table.frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - no other way to ask
-    return int(plan.stats().sizeInBytes())
+    size = int(plan.stats().sizeInBytes())
+    if size < _UNKNOWN:
+        return size
+    return int(table.frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1) * _BYTES
