@@ -8,6 +8,7 @@ import pytest
 from scipy.special import ndtri
 
 from rankgate import compare, settle
+from rankgate.advice.settling.frame import in_order
 from rankgate.advice.settling.prices import Prices
 from rankgate.advice.settling.terms import look_levels
 from rankgate.stats.inclusion import inclusion, permanent_numbers
@@ -282,3 +283,11 @@ def test_at_the_command_line(run, tmp_path, monkeypatch):
     again = run("next", *files, "--people", "people.qrels", "--sample", "sample.csv")
     assert "1 of 5" in again.out
     assert len(pl.read_csv(tmp_path / "batch.csv")) == sample["doc_id"].drop_nulls().len()
+
+
+def test_a_budget_bounds_batches_of_queries_that_the_model_judged_since():
+    model = {q: PREDICTED[q] for q in in_order(list(PREDICTED), 0)[:25]}
+    first = settle(OLD, NEW, model, budget=30)
+    more = settle(OLD, NEW, PREDICTED, people(first.sample), first.sample, budget=10)
+    assert more.delta is None  # the model judged queries since
+    assert 0 < more.new <= 20

@@ -8,27 +8,29 @@ documents of both runs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankgate.advice.settling.prices import Prices
+from rankgate.advice.settling.terms import look_levels
 from rankgate.data import read_qrels, read_run
 from rankgate.stats.inclusion import inclusion
-from rankgate.stats.interval import guarded_interval, student_quantile
-from rankgate.stats.within_queries import documents_needed
+from rankgate.stats.interval import guarded_interval
 from studies.populations import FOLDER
+from studies.settling_loop import loop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-LEVEL, LOOKS, DEPTH, TIMES, FLOOR, POWER = 0.95, 5, 10, 20, 0.1, 0.8
-BEGIN, GROWTH = 0.1, 1.3
+LEVEL, LOOKS, DEPTH, TIMES, FLOOR, BEGIN = 0.95, 5, 10, 6, 0.1, 0.1
 ORDERS = ("effect", "random", "depth", "depth, the model's rest")
 BUDGETS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 
@@ -43,6 +45,8 @@ class Cell:
         cost: mean share of the documents that settle a decided pair.
         same: share of decided pairs with the verdict of all judgments; `opposite` with the other.
         open_cost, false: the same share, and the share that were settled, of the others.
+        chance: share settled by a part of the documents where the systems do not differ: the sign
+            of each query's difference is drawn at random.
         curve: share of decided pairs with the right verdict by a fixed share of the documents.
     """
 
@@ -54,6 +58,7 @@ class Cell:
     opposite: float
     open_cost: float
     false: float
+    chance: float
     curve: tuple[float, ...]
 
 
@@ -96,32 +101,41 @@ def _cell(order: str, pairs: Sequence[_Pair], rng: np.random.Generator) -> Cell:
         order, int(decided.sum()), int((~decided).sum()), float(cost[decided].mean()),
         float((said == truth)[decided].mean()), float((said == -truth)[decided].mean()),
         float(cost[~decided].mean()), float((said != 0)[~decided].mean()),
+        _chance(pairs, order, rng),
         tuple(fixed[decided].mean(axis=0).round(4).tolist()),
     )  # fmt: skip
 
 
+def _chance(pairs: Sequence[_Pair], order: str, rng: np.random.Generator) -> float:
+    """How often a part of the documents settles what is no difference."""
+    early = []
+    for pair in pairs:
+        sign = rng.choice([-1.0, 1.0], pair.queries)[pair.query]
+        share, said = _settled(replace(pair, weight=pair.weight * sign), order, rng)
+        early.append(said != 0 and share < 1)
+    return float(np.mean(early))
+
+
 def _settled(pair: _Pair, order: str, rng: np.random.Generator) -> tuple[float, int]:
     """The share of documents that were judged, and the verdict."""
-    size, number = len(pair.query), rng.random(len(pair.query))
-    expected = first = float(max(pair.queries, round(BEGIN * size)))
-    for look in range(1, LOOKS + 1):
-        chance, judged = _drawn(pair, order, expected, number)
-        own = _estimate(pair, order, chance, judged)
-        whole = bool(judged.all())
-        level = LEVEL if whole else 1 - (1 - LEVEL) / LOOKS
-        said = _said(own, level)
-        if said or whole or look == LOOKS:
-            return float(judged.mean()), said
-        error = abs(own.mean()) / (student_quantile(pair.queries - 1, (1 + level) / 2)
-                                   + student_quantile(10**6, POWER))  # fmt: skip
-        parts = (pair.weight * (pair.people - pair.model) / pair.queries)[judged]
-        more = documents_needed(parts, chance[judged], chance[judged],
-                                float(own.var(ddof=1)) / pair.queries, error**2)  # fmt: skip
-        count = int(judged.sum())
+    if order.startswith("depth"):
+        return _by_depth(pair, order, rng.random(len(pair.query)))
+    weight = pair.weight if order == "effect" else np.ones(len(pair.query))
+    found = loop(pair, weight, Prices(), pair.queries, rng)
+    return found.documents / len(pair.query), found.said
+
+
+def _by_depth(pair: _Pair, order: str, number: Floats) -> tuple[float, int]:
+    size = len(pair.query)
+    first = max(pair.queries, round(BEGIN * size))
+    levels = [*look_levels(LEVEL, LOOKS - 1), LEVEL]
+    for look, level in enumerate(levels):
         expected = first * (size / first) ** (look / (LOOKS - 1))
-        if more is not None and look + 1 < LOOKS:
-            expected = max(min(expected, count + more), GROWTH * count)
-    raise AssertionError
+        chance, judged = _drawn(pair, order, expected, number)
+        said = _said(_estimate(pair, order, chance, judged), level)
+        if said:
+            break
+    return float(judged.mean()), said
 
 
 def _fixed(pair: _Pair, order: str, share: float, rng: np.random.Generator) -> int:
@@ -157,12 +171,19 @@ def _said(values: Floats, level: float) -> int:
 
 def _pairs(rng: np.random.Generator) -> Iterator[_Pair]:
     place = FOLDER / "trec-covid-r1"
+    runs = [_firsts(path) for path in sorted((place / "runs").glob("*.gz"))]
+    yield from pairs_of(place / "qrels.covid-round1.txt", runs, rng)
+
+
+def pairs_of(
+    qrels: Path, runs: Sequence[dict[str, list[str]]], rng: np.random.Generator, best: int = 2
+) -> Iterator[_Pair]:
+    """All pairs of runs, each with a model anew; grades above ``best`` are that."""
     grades = {
-        (query, doc): int(max(grade, 0))
-        for query, doc, grade in read_qrels(place / "qrels.covid-round1.txt").table.iter_rows()
+        (query, doc): int(min(max(grade, 0), best))
+        for query, doc, grade in read_qrels(qrels).table.iter_rows()
     }
     queries = sorted({query for query, _ in grades})
-    runs = [_firsts(path) for path in sorted((place / "runs").glob("*.gz"))]
     seen = _seen()
     discount = 1 / np.log2(np.arange(2, DEPTH + 2))
     for one, two in combinations(runs, 2):
@@ -209,7 +230,7 @@ def section(cells: Sequence[Any]) -> str:
 
     rows = [
         (c.order, percent(c.cost), percent(c.same), percent(c.opposite), percent(c.open_cost),
-         percent(c.false)) for c in cells
+         percent(c.false), percent(c.chance)) for c in cells
     ]  # fmt: skip
     curve = [(c.order, *(percent(share) for share in c.curve)) for c in cells]
     first = cells[0] if cells else None
@@ -224,7 +245,7 @@ def section(cells: Sequence[Any]) -> str:
         "same looks, and unjudged documents irrelevant or as the model says, nothing keeps their "
         "verdicts right on other pairs; these are here with the same rule of stopping.\n\n"
         + table(("order", "documents", "same verdict", "opposite", "documents, open pairs",
-                 "settled though open"), rows)
+                 "settled though open", "settled without a difference"), rows)
         + "\nShare of decided pairs with the right verdict where a fixed share of the documents is "
         "judged, without looks before.\n\n"
         + table(("order", *(f"{share:.0%}" for share in BUDGETS)), curve)

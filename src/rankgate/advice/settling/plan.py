@@ -24,6 +24,7 @@ LEAST = 20
 _BEGIN = 0.1  # of all documents, or one a query: the first batch
 _GROWTH = 1.3  # at least, from batch to batch
 _STEPS = 30  # of a bisection
+_ROUGH = 12  # of one of sums
 _MORE = 0.1  # of its queries: the least that a model judges more
 
 
@@ -133,11 +134,15 @@ class Plan:
             if look + 1 < looks:
                 total = max(min(total, self._enough()), _GROWTH * known)
         found = self._spent(total)
-        if budget is not None:
-            most = (self.judged + budget) * self.stages.queries / found.count
-            expected = max(min(found.expected, most), self.bought.expected)
-            found = Spending(found.count, min(expected, len(self.stages.sizes)))
-        return found
+        return found if budget is None else self._bounded(found, self.judged + budget)
+
+    def _bounded(self, found: Spending, documents: int) -> Spending:
+        """At most so many documents: fewer queries, then fewer documents of each."""
+        m, before, count = self.stages.queries, self.bought, found.count
+        if before.expected > 0:
+            count = min(count, max(before.count, int(documents * m / before.expected)))
+        expected = max(min(found.expected, documents * m / count), before.expected)
+        return Spending(count, min(expected, len(self.stages.sizes)))
 
     def predicted_next(self) -> int:
         """How many queries the model should judge more."""
@@ -179,7 +184,7 @@ class Plan:
         """The least sum that settles it; that of all documents where none does."""
         low = self._cost(self.bought)
         high = self._cost(Spending(self.stages.queries, len(self.stages.sizes)))
-        for _ in range(_STEPS):
+        for _ in range(_ROUGH):
             middle = (low + high) / 2
             enough = self._variance(self._spent(middle)) <= self.error**2
             low, high = (low, middle) if enough else (middle, high)

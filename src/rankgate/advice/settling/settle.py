@@ -51,7 +51,7 @@ def settle(
     level: Share = 0.95,
     power: Share = 0.8,
     looks: Annotated[int, Range(1)] = 5,
-    budget: Annotated[int | None, Range(1)] = None,
+    budget: Annotated[int, Range(1)] | None = None,
     prices: Prices | Mapping[str, float] | Sequence[str] = (),
     seed: Annotated[int, Range(0)] = 0,
     on_progress: Callable[[str], None] | None = None,
@@ -77,8 +77,8 @@ def settle(
         overrides: axes of the convention that are chosen otherwise.
         margin: a loss that does not matter; 0 asks which system is better.
         level: of the interval where all documents are judged; looks before have higher ones, so
-            that with a chance of at most 1 − level a sample settles what all judgments would leave
-            open.
+            that where the systems do not differ, one of these looks settles that they do with a
+            chance of at most 1 − level.
         power: the chance that a batch settles it if the difference is as it looks.
         looks: how often the interval may be looked at, the last time with all documents.
         budget: the most documents in a batch that people judge.
@@ -206,16 +206,20 @@ class _Step:
             return self._result(level, frame, drawn, found)
         rows = plan.actions()
         (chosen,) = (row["action"] for row in rows if row["chosen"])
-        full = plan.bought.count == len(frame.queries)
-        if not joined and self.waiting.queries and (
-            chosen == "model" or (chosen == "queries" and full)
-        ):  # fmt: skip
-            count = plan.predicted_next()
+        if not joined and self.waiting.queries and (count := self._for_model(plan, chosen, look)):
             gain = max(row["gain"] for row in rows)
             calls = _calls(self.waiting.first(count), gain, self._share(count, len(frame.queries)))
             return self._result(level, frame, drawn, found, actions=rows, batch=calls)
         wanted = plan.next(look, self.terms.looks, self.terms.budget)
         return self._drawn(level, frame, drawn, plan, wanted, rows, found)
+
+    def _for_model(self, plan: Plan, chosen: str, look: int) -> int:
+        """How many queries the model judges next: all before the last look, which has them all."""
+        if look + 1 == self.terms.looks and self.terms.budget is None:
+            return len(self.waiting.queries)
+        full = plan.bought.count == plan.stages.queries
+        wanted = chosen == "model" or (chosen == "queries" and full)
+        return plan.predicted_next() if wanted else 0
 
     def _found(self, known: Estimate, plan: Plan, level: float | None) -> _Found:
         """The interval of a look; none where the model judged more queries since the last one."""

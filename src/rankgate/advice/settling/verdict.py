@@ -105,7 +105,9 @@ def estimated(
     correlation = _of_whole_queries(found.correlation, whole / between)
     explained = correlation**2 * between
     stages = TwoStage(frame.sizes, size, between - explained, explained, squared)
-    return Estimate(found.values, stages, correlation)
+    # without further queries the model adds nothing to what the difference is of these
+    alike = values.gains[known, 0] if len(queries) == size else found.values
+    return Estimate(alike, stages, correlation)
 
 
 def _of_whole_queries(correlation: float, times: float) -> float:
