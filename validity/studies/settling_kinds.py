@@ -84,17 +84,25 @@ def section(cells: Sequence[Any]) -> str:
     from tables import percent, table
 
     rows = [
-        (c.human, c.query, c.model, c.way, percent(c.cost), percent(c.queries), percent(c.same))
+        (
+            f"{c.human:g}",
+            f"{c.query:g}",
+            f"{c.model:g}",
+            c.way,
+            percent(c.cost),
+            percent(c.queries),
+            percent(c.same),
+        )
         for c in cells
     ]
     pairs = cells[0].pairs if cells else 0
     return (
-        "## What a settled comparison costs with prices of queries and calls\\n\\n`rankgate next` "
+        "## What a settled comparison costs with prices of queries and calls\n\n`rankgate next` "
         "with `--price human= --price query= --price model=`, where the model judged 50 queries at "
         "the beginning, next to a model that judges all queries and people who judge documents of "
         f"all of them. Pairs of 5 runs of TREC CAsT 2021 (158 turns, DCG@10), {pairs:,} that all "
         "judgments decide. The cost is a share of depth pooling to its end: all documents that "
-        "either run shows among its first ten, by people, with all queries.\\n\\n"
+        "either run shows among its first ten, by people, with all queries.\n\n"
         + table(("human", "query", "model", "what is chosen", "cost", "queries people judged",
                  "same verdict"), rows)
     )  # fmt: skip
