@@ -141,7 +141,7 @@ def worth_of_predictions(correlation: float, price: float) -> float:
         correlation: ρ, of people's and the model's differences.
         price: of a query that people judge, with its documents.
 
-    >>> worth_of_predictions(0.8, 16.0), worth_of_predictions(0.0, 16.0)
+    >>> round(worth_of_predictions(0.8, 16.0), 9), worth_of_predictions(0.0, 16.0)
     (4.0, 0.0)
     """
     square = min(correlation**2, 1.0)
