@@ -76,7 +76,7 @@ def notes(result: Scorecard) -> list[str]:
     if len(result.gaps):
         lines.append(
             f"gaps: {BETTER} the users are served better than all others by that system, {WORSE} "
-            "worse (Welch's t, Benjamini-Hochberg over a slice)"
+            "worse (Benjamini-Hochberg over a slice)"
         )
     of = dict(result.slices.select("slice", "of").unique().iter_rows())
     for name in names:
