@@ -14,7 +14,7 @@ from rankgate.metrics.lists.accumulate import Part, add_parts
 if TYPE_CHECKING:
     from rankgate.data import Scores
 
-_COUNTED = (
+COUNTED = (
     "queries",
     "missing",
     "zero_result",
@@ -22,6 +22,7 @@ _COUNTED = (
     "unknown_queries",
     "ties_broken",
 )
+"""The counts of `Counts` that add up over users."""
 
 
 @dataclass
@@ -35,7 +36,7 @@ class BatchTotals:
         lists: by metric of lists, in their order; None before the first batch.
     """
 
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTED, 0))
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
     means: dict[str, tuple[ExactMean, int]] = field(default_factory=dict)
     judged_at: dict[int, ExactMean] = field(default_factory=dict)
     lists: list[Any] | None = None
@@ -46,29 +47,30 @@ class BatchTotals:
         if self.lists is not None and other.lists is not None:
             lists = [add_parts(one, two) for one, two in zip(self.lists, other.lists, strict=True)]
         return BatchTotals(
-            {name: self.counts[name] + other.counts[name] for name in _COUNTED},
-            _added(self.means, other.means, _both),
-            _added(self.judged_at, other.judged_at, add),
+            {name: self.counts[name] + other.counts[name] for name in COUNTED},
+            merged(self.means, other.means, add_mean),
+            merged(self.judged_at, other.judged_at, add),
             lists,
         )
 
 
 def totals_of(scores: Scores) -> BatchTotals:
     """The sums of scores that were made with ``exact``."""
-    counts = {name: getattr(scores.counts, name) for name in _COUNTED}
+    counts = {name: getattr(scores.counts, name) for name in COUNTED}
     parts = scores.parts
     lists = None if parts.lists is None else list(parts.lists)
     return BatchTotals(counts, dict(parts.means), dict(parts.judged_at), lists)
 
 
-def _added(
-    one: Mapping[Any, Any], two: Mapping[Any, Any], add: Callable[[Any, Any], Any]
+def merged(
+    one: Mapping[Any, Any], two: Mapping[Any, Any], both: Callable[[Any, Any], Any]
 ) -> dict[Any, Any]:
-    both = {name: add(one[name], two[name]) for name in one if name in two}
-    return {**one, **two, **both}
+    """Two mappings, with what both have added up."""
+    return {**one, **two, **{name: both(one[name], two[name]) for name in one if name in two}}
 
 
-def _both(one: tuple[ExactMean, int], two: tuple[ExactMean, int]) -> tuple[ExactMean, int]:
+def add_mean(one: tuple[ExactMean, int], two: tuple[ExactMean, int]) -> tuple[ExactMean, int]:
+    """Two means of a metric, with how many queries have a hit."""
     return one[0] + two[0], one[1] + two[1]
 
 

@@ -101,7 +101,7 @@ class Terms:
         today: the day, as 2026-01-31, for exceptions that expire.
         anytime: whether intervals hold at every look while queries are added.
         least: fewer queries than this decide nothing.
-        per_value: queries that one value stands for, where values are those of groups.
+        per_value: queries in a group, where each value is that of a group.
     """
 
     alpha: float = 0.05

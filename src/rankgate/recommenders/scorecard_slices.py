@@ -137,17 +137,32 @@ def _column(name: str, tables: Tables) -> tuple[Described, str]:
     )
 
 
-def _valued(name: str, of: Whose, words: pl.Series) -> Iterator[Segment]:
-    """A part for each value, in byte order; last those without one."""
-    rows = pl.DataFrame({"row": np.arange(len(words)), "word": words.cast(pl.String)})
-    apart = rows.with_columns(pl.col("word").str.split("|")).explode("word")
-    apart = apart.with_columns(pl.col("word").str.strip_chars()).filter(pl.col("word") != "")
+def split_values(name: str, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """The values of a column of words, several between bars: a row each, and which there are.
+
+    Args:
+        name: of the slice.
+        rows: with a column ``word``.
+
+    Raises:
+        UsageError: there are more values than a slice has.
+    """
+    words = pl.col("word")
+    apart = rows.with_columns(words.cast(pl.String).str.split("|")).explode("word")
+    apart = apart.with_columns(words.str.strip_chars()).filter(words != "")
     values = apart["word"].unique().sort().to_list()
     if len(values) > MOST:
         raise UsageError(
             f"'{name}' has {len(values):,} values, and a slice at most {MOST}; put them in groups.",
             code="out-of-range",
         )
+    return apart, values
+
+
+def _valued(name: str, of: Whose, words: pl.Series) -> Iterator[Segment]:
+    """A part for each value, in byte order; last those without one."""
+    rows = pl.DataFrame({"row": np.arange(len(words)), "word": words})
+    apart, values = split_values(name, rows)
     rest = np.ones(len(words), bool)
     for value in values:
         mask = np.zeros(len(words), bool)

@@ -14,8 +14,9 @@ import numpy as np
 import polars as pl
 
 from rankgate.errors import UsageError
+from rankgate.evaluation.batch_totals import merged
 from rankgate.metrics.exact import ExactMean
-from rankgate.spark.totals import Moments, merged
+from rankgate.spark.totals import Moments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

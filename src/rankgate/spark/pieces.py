@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from rankgate.spark.cells import Cells
 
 _ROWS = 1 << 20  # that are read at once
-_BYTES = 32 << 20  # of a piece, at most
+TASK_BYTES = 32 << 20
+"""Of files that one task reads, and of a piece at most."""
+
 _LEAST_BYTES = 1 << 20
 
 
@@ -87,7 +89,6 @@ class Reading:
     """Read pieces and pack their rows by cells.
 
     Attributes:
-        pieces: the work of all tasks.
         tables: the files of each table, with whose rows they are.
         cells: how queries are spread.
         ordered: whether the order of rows matters.
@@ -150,7 +151,7 @@ def pieces_of(
         return None
     sizes = [(path, path.stat().st_size) for path in files if path is not None]
     total = sum(size for _, size in sizes)
-    most = max(min(_BYTES, -(-total // (2 * cores))), _LEAST_BYTES)
+    most = max(min(TASK_BYTES, -(-total // (2 * cores))), _LEAST_BYTES)
     every = [
         each for place, (path, size) in enumerate(sizes) for each in _cut(path, place, size, most)
     ]

@@ -28,24 +28,24 @@ def refuse_placed(found: Sequence[str], tables: Sequence[Rows]) -> None:
     """
     if not found:
         return
-    told = min((json.loads(each)["error"] for each in found), key=json.dumps)
-    table = next((each for each in tables if each.label == told["source"]), tables[-1])
-    kind: Any = getattr(errors, told["class"], RankgateError)
-    if not told["at"]:
+    sent = min((json.loads(each)["error"] for each in found), key=json.dumps)
+    table = next((each for each in tables if each.label == sent["source"]), tables[-1])
+    kind: Any = getattr(errors, sent["class"], RankgateError)
+    if not sent["at"]:
         if not issubclass(kind, InputError):
-            raise _plain(kind, told)
-        raise kind(told["problem"], source=told["source"], code=told["code"])
+            raise _plain(kind, sent)
+        raise kind(sent["problem"], source=sent["source"], code=sent["code"])
     with translated(table.label):  # Spark reads the files now, and may find more
-        places = _places(table, told["at"])
+        places = _places(table, sent["at"])
     wrong = -1 if kind is DuplicateError else 0
     file, line = places[wrong] if places else (table.label, None)
-    query, document = told["at"]
+    query, document = sent["at"]
     if kind is not DuplicateError:
-        problem = told["problem"]
-        if told["code"] == "not-a-number":
+        problem = sent["problem"]
+        if sent["code"] == "not-a-number":
             number = "grade" if table is tables[0] else "score"
             problem = f"{number} of document '{document}' for query '{query}' is not a number."
-        raise InputError(problem, source=file or table.label, line=line, code=told["code"])
+        raise InputError(problem, source=file or table.label, line=line, code=sent["code"])
     word = "judged" if table is tables[0] else "ranked"
     first = _words(*places[0]) if len(places) > 1 else ""
     problem = (
@@ -55,10 +55,10 @@ def refuse_placed(found: Sequence[str], tables: Sequence[Rows]) -> None:
     raise DuplicateError(problem, source=file or table.label, line=line)
 
 
-def _plain(kind: Any, told: dict[str, Any]) -> RankgateError:  # noqa: ANN401 - an error class
+def _plain(kind: Any, sent: dict[str, Any]) -> RankgateError:  # noqa: ANN401 - an error class
     if issubclass(kind, errors.FunctionError):
-        return errors.FunctionError(told["problem"], code=told["code"])
-    found: RankgateError = kind(told["problem"], source=told["source"], code=told["code"])
+        return errors.FunctionError(sent["problem"], code=sent["code"])
+    found: RankgateError = kind(sent["problem"], source=sent["source"], code=sent["code"])
     return found
 
 

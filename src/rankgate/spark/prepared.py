@@ -16,7 +16,7 @@ from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.plan import Plan
 from rankgate.spark.cells import PACKED, Cells, Packing
 from rankgate.spark.partition import JUDGED, UNJUDGED, Scoring
-from rankgate.spark.pieces import Reading
+from rankgate.spark.pieces import TASK_BYTES, Reading
 from rankgate.spark.sessions import session
 from rankgate.spark.shipping import mapped
 from rankgate.spark.tables import rows_of
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 _BYTES = 48 << 20  # of input for one partition
 _CELL_BYTES = 12 << 20  # of input for one cell, which is scored at once
 _UNKNOWN = 1 << 60  # Spark's size of rows that come from Python or an RDD is 8 exabytes
-_TASK_BYTES = 32 << 20  # of files that one task reads
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,8 @@ class Prepared:
         if files:
             reading = Reading(files, cells, ordered)
             work = len(reading.work())
-            tasks = max(_cores(self.spark), -(-size // _TASK_BYTES))
+            read = sum(each.size for _, each in files)
+            tasks = max(_cores(self.spark), -(-read // TASK_BYTES))
             numbers = self.spark.range(0, work, 1, min(work, tasks))
             frames.append(mapped(numbers, reading, PACKED))
         packed = reduce(lambda one, two: one.union(two), frames)

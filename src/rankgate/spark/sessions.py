@@ -102,7 +102,9 @@ def check_java() -> None:
     fix = f"install Java {LEAST_JAVA} or newer, or set JAVA_HOME to it."
     if program is None or not Path(program).exists():
         where = f" at JAVA_HOME, {home}" if home else ""
-        raise UsageError(f"Spark needs Java, and there is none{where}; {fix}", code="java-missing")
+        raise UsageError(
+            f"Spark needs Java, which was not found{where}; {fix}", code="java-missing"
+        )
     try:
         done = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
     except OSError as error:

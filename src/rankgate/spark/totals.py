@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 from functools import reduce
 from operator import add
@@ -14,6 +14,7 @@ import numpy as np
 
 from rankgate.data.group_sums import GroupSums, hashed
 from rankgate.data.scores import Counts
+from rankgate.evaluation.batch_totals import COUNTED, merged
 from rankgate.metrics.exact import ExactMean
 from rankgate.scoring.mean import of_parts, terms
 
@@ -25,16 +26,7 @@ if TYPE_CHECKING:
     from rankgate.data.scores import Scores
     from rankgate.scoring.job import Job
 
-_COUNTED = (
-    "queries",
-    "missing",
-    "zero_result",
-    "without_relevant",
-    "unknown_queries",
-    "ties_broken",
-    "against_scores",
-    "zeros_relevant",
-)
+_COUNTED = (*COUNTED, "against_scores", "zeros_relevant")
 
 
 @dataclass(frozen=True)
@@ -188,10 +180,3 @@ class Totals:
 def summed(texts: Iterable[str]) -> Totals:
     """The sum of totals that were sent."""
     return reduce(add, map(Totals.from_json, texts), Totals())
-
-
-def merged(
-    one: Mapping[Any, Any], two: Mapping[Any, Any], both: Callable[[Any, Any], Any]
-) -> dict[Any, Any]:
-    """Two mappings, with what both have added up."""
-    return {**one, **two, **{name: both(one[name], two[name]) for name in one if name in two}}

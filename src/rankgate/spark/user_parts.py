@@ -12,7 +12,7 @@ import polars as pl
 
 from rankgate.data.logs.items import read_described
 from rankgate.errors import UsageError
-from rankgate.recommenders.scorecard_slices import ACTIVITY, HISTORY, MOST, POPULARITY
+from rankgate.recommenders.scorecard_slices import ACTIVITY, HISTORY, POPULARITY, split_values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -87,15 +87,8 @@ def user_slices(
 
 def _valued(name: str, ids: pl.Series, words: pl.Series) -> UserSlice:
     """The users by the values of a column, several between bars; last those without one."""
-    rows = pl.DataFrame({"query_id": ids.cast(pl.String), "word": words.cast(pl.String)})
-    apart = rows.with_columns(pl.col("word").str.split("|")).explode("word")
-    apart = apart.with_columns(pl.col("word").str.strip_chars()).filter(pl.col("word") != "")
-    values = apart["word"].unique().sort().to_list()
-    if len(values) > MOST:
-        raise UsageError(
-            f"'{name}' has {len(values):,} values, and a slice at most {MOST}; put them in groups.",
-            code="out-of-range",
-        )
+    rows = pl.DataFrame({"query_id": ids.cast(pl.String), "word": words})
+    apart, values = split_values(name, rows)
     place = pl.col("word").replace_strict(
         dict(zip(values, range(len(values)), strict=True)), return_dtype=pl.Int32
     )

@@ -54,7 +54,7 @@ class Shipped:
         except _EarlierError as earlier:
             yield from _batches({"totals": [str(earlier)]}, schema)
         except RankgateError as error:
-            yield from _batches({"totals": [_told(error)]}, schema)
+            yield from _batches({"totals": [_as_text(error)]}, schema)
 
 
 class _EarlierError(Exception):
@@ -85,7 +85,7 @@ def _batches(columns: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:  # no
     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _told(error: Any) -> str:  # noqa: ANN401 - a RankgateError
+def _as_text(error: Any) -> str:  # noqa: ANN401 - a RankgateError
     """An error as text."""
     found = {
         "class": type(error).__name__,

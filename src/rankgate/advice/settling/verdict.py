@@ -133,8 +133,8 @@ def _chances(drawn: pl.DataFrame) -> pl.DataFrame:
 def _squared(changes: pl.DataFrame, frame: Frame, queries: set[str]) -> float:
     """e² of a document of size 1: Σ c²/π of what was drawn by Σ size² of what could be.
 
-    A few documents count as erring by half of what a grade can change: that a small sample shows
-    no error does not mean that there is none.
+    A few documents count as erring by half of what a grade can change: a model without an error in
+    a small sample may still err elsewhere.
     """
     sizes = frame.table.filter(pl.col("query_id").is_in(list(queries)))["size"].to_numpy()
     usual = float((sizes**2).mean())

@@ -148,7 +148,7 @@ def refuse_unknown_unit(unit: str | None) -> None:
     """Check that numbers can have a unit.
 
     Raises:
-        UsageError: there is none of this name.
+        UsageError: no format has this name.
     """
     if unit not in (None, *UNITS):
         raise UsageError(

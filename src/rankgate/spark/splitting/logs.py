@@ -102,12 +102,12 @@ def _shaped(
     found = mapped(list(types), chosen, label)
     nested = T.StructType | T.ArrayType | T.MapType | T.BinaryType | T.VariantType
     for ours, theirs in found.items():
-        held = types[theirs]
-        if ours in {"query_id", "doc_id"} and not isinstance(held, T.StringType | T.IntegralType):
-            problem = f"column {theirs} holds {held.simpleString()}; ids are strings: cast it."
+        kind = types[theirs]
+        if ours in {"query_id", "doc_id"} and not isinstance(kind, T.StringType | T.IntegralType):
+            problem = f"column {theirs} holds {kind.simpleString()}; ids are strings: cast it."
             raise InputError(problem, source=label, code="invalid-id")
-        if isinstance(held, nested):
-            problem = f"column {theirs} holds {held.simpleString()}; cast it to a plain type."
+        if isinstance(kind, nested):
+            problem = f"column {theirs} holds {kind.simpleString()}; cast it to a plain type."
             raise InputError(problem, source=label, code="wrong-type")
     return frame.select(*(_column(ours, theirs) for ours, theirs in found.items()), *others)
 

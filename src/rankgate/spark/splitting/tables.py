@@ -140,12 +140,12 @@ def totals_of(frame: DataFrame, rows: Rows) -> list[Any]:
     return found
 
 
-def _error(told: dict[str, Any], rows: Rows) -> RankgateError:
+def _error(sent: dict[str, Any], rows: Rows) -> RankgateError:
     """An error of an executor, with the place of its row."""
-    if told["class"] == UsageError.__name__:
-        return UsageError(told["problem"], code=told["code"])
-    file, line = row_place(rows, dict(told["at"])) if told["at"] else (rows.label, None)
-    return InputError(told["problem"], source=file, line=line, code=told["code"])
+    if sent["class"] == UsageError.__name__:
+        return UsageError(sent["problem"], code=sent["code"])
+    file, line = row_place(rows, dict(sent["at"])) if sent["at"] else (rows.label, None)
+    return InputError(sent["problem"], source=file, line=line, code=sent["code"])
 
 
 def row_place(rows: Rows, content: dict[str, str | None]) -> tuple[str, int | None]:
