@@ -238,7 +238,7 @@ def test_errors_in_uploads_name_no_folder_of_the_server(team):
 
 
 INJECTIONS = ("' OR '1'='1", "'; DROP TABLE ratings; --", '" UNION SELECT secret_hash FROM tokens',
-              "1 OR 1=1", "%", "_", "\\'", ":name", "{{ 7 * 7 }}", "$(id)")  # fmt: skip
+              "1 OR 1=1", "%", "_", "\\'", ":name", "{{ 31337 * 31337 }}", "$(id)")  # fmt: skip
 
 
 @pytest.mark.parametrize("words", INJECTIONS)
@@ -257,7 +257,7 @@ def test_words_are_no_statements(team, words):
     assert answer.status == 404
     made = manager.post("/projects/shop/guidelines", version=words, text=words)
     assert made.status == 200
-    assert b"49" not in re.sub(rb"\d{3,}", b"", manager.get("/projects/shop/setup.json").data)
+    assert str(31337 * 31337).encode() not in manager.get("/projects/shop/setup.json").data
     with team.store.read() as connection:
         assert [(each.name, each.id) for each in users.listed(connection)] == before
 
