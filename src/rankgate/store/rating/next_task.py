@@ -128,11 +128,16 @@ def take(
     values["start"] = batches.start(rater)
     if batch is not None:
         values["batch"] = batch
-    lock = "FOR UPDATE OF x SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
-    words = _NEXT.replace("[lock]", lock)
-    words = words.replace("[only]", "" if batch is None else "AND every.id = :batch")
+    words = _NEXT.replace("[only]", "" if batch is None else "AND every.id = :batch")
+    every = words.replace("[lock]", "")
+    postgres = connection.dialect.name == "postgresql"
+    unlocked = words.replace("[lock]", "FOR UPDATE OF x SKIP LOCKED") if postgres else every
     for _ in range(_TRIES):  # another rater may take it between the two statements
-        task = connection.scalar(_statement(words, "now"), values)
+        task = connection.scalar(_statement(unlocked, "now"), values)
+        if task is None and postgres:  # what others are writing just now may have room after it
+            task = connection.scalar(_statement(every, "now"), values)
+            if task is not None:
+                connection.execute(_LOCKED, {"number": task})
         if task is None:
             return None
         begin = moment or now()  # its row is locked, or the lease is the rater's already
