@@ -23,9 +23,30 @@ A run in TREC, CSV, TSV, JSONL, Parquet or Arrow is read piece by piece, however
 Judgments and the files of products are kept in memory: a CSV takes about two to four times its
 size (22,500,000 ratings of Quepid, 1.1 GB, became TREC's qrels with 2.6 GB), and one JSON document
 may have 256 MB.
+
+A folder is one table in several files, as Spark, DuckDB and warehouses write it
+([part files](#part-files)), or BEIR's.
 """
 
-_TAIL = """## From Python
+_TAIL = """## Part files
+
+Wherever a command takes judgments, a run, a log, items, users, candidates or events, a folder is one
+table: its files in the order of their names, all of one format (Parquet, Arrow, CSV, TSV, JSONL,
+TREC; compressed or not) and with the same columns. Names that begin with `_` or `.`, such as
+`_SUCCESS`, and empty files of text are passed over. Files are read one after another: a run in a
+folder takes no more memory than one in a file. Errors name the file and line, a duplicate in two
+files both of them:
+
+```
+rankgate eval test.qrels.csv/ new.parquet/ -m nDCG@10
+```
+
+A folder is never several runs: name their files. Files of several formats, of several TREC runs
+(by their tags) or with other columns are an error that names one, and so are an empty folder, a
+folder that Spark has not finished, folders of partitions (`day=1/`), and tables whose log says
+which files count (Delta, Hudi), which Spark reads. `--columns` names columns of single files.
+
+## From Python
 
 Whatever takes judgments or a run takes a path, a frame (Polars, pandas, Arrow, anything with
 `__arrow_c_stream__`), a dict of dicts, or an array: a row a query, a column a document. Arrays are

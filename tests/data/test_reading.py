@@ -140,6 +140,7 @@ def test_the_tag_is_kept(tmp_path):
         (b"1 Q0 a 1 2.0 t\n2 Q0 a 1 2.0 t\n1 Q0 a 2 1.0 t\n", 3, "duplicate-document"),
         (b"1 Q0 a 1 2.0 t\n#\n1 Q0 b 1 2.0 t\n\n1 Q0 a 2 1.0 t\n", 5, "duplicate-document"),
         (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n1\tQ0\tb\t3\t0.5\tt", 3, "duplicate-document"),
+        (b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\t1 Q0 c 3 0.5 t\n", 2, "wrong-field-count"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path, content, line, code):
@@ -148,6 +149,14 @@ def test_a_wrong_line_is_named(tmp_path, content, line, code):
         _ = read_run(path).table
     assert error.value.line == line
     assert str(error.value).startswith(f"{path}:{line}: ")
+
+
+@pytest.mark.parametrize("last", ["", "2 Q0 c 3 0.5 t\n"])
+def test_a_document_twice_is_found_in_lists_of_any_length(tmp_path, last):
+    text = "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n2 Q0 a 1 2.0 t\n2 Q0 a 2 1.0 t\n" + last
+    path = saved(tmp_path, text.encode())
+    with raises("duplicate-document", DuplicateError, line=4):
+        list(read_run(path).batches())
 
 
 def test_wrong_lines_far_into_a_file(tmp_path, monkeypatch):
@@ -207,8 +216,9 @@ def test_damaged_compression_and_folders(tmp_path):
     }.items():
         with raises("damaged-file", InputError):
             _ = read_run(saved(tmp_path, content, name)).table
+    (tmp_path / "folder").mkdir()
     with raises("is-a-folder", InputError):
-        read_run(tmp_path)
+        read_run(tmp_path / "folder")
     with raises("no-such-file", InputError):
         read_run(tmp_path / "none.run")
 

@@ -56,7 +56,7 @@ class RemoteProject(Closing):
         """A run with its rankings, read when they are needed.
 
         Raises:
-            UsageError: there is none of this name; the error lists the names.
+            UsageError: no run has this name; the error lists the names of all runs.
         """
         found = self._named("run", self._contents["runs"], name)
 
@@ -105,7 +105,7 @@ class RemoteProject(Closing):
         """The number of a batch.
 
         Raises:
-            UsageError: there is none of this name; the error lists the names.
+            UsageError: no batch has this name; the error lists the names of all batches.
         """
         return int(self._named("batch", self._contents["batches"], name)["id"])
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rankgate.data.columns import ALIASES, is_header, renamed
 from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.formats import registry
+from rankgate.data.streams.part_files import is_folder, part_files
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.utf8 import BOM, decoded
@@ -187,7 +188,8 @@ def _file(path: str | Path, how: ColumnMap, kind: Kind) -> Any:
     name, rest = registry.prefixed(path)
     asked = how.asked(kind)
     place = source(rest)
-    head = place.head().removeprefix(BOM)
+    parts = part_files(place) if is_folder(place) else (place,)
+    head = parts[0].head().removeprefix(BOM)
     separator, names = _header(head, how.words)
     lower = {each.lower() for each in names}
     shared = [asked[ours].lower() for ours in _BOTH if ours in asked]
@@ -198,6 +200,9 @@ def _file(path: str | Path, how: ColumnMap, kind: Kind) -> Any:
     if name not in {None, "csv", "tsv"} or not separator:
         problem = "columns can be named of CSV and TSV files with a header; leave --columns out."
         raise InputError(problem, source=place.label, line=1, code="wrong-type")
+    if parts[0] is not place:
+        problem = "columns can be named of one file, not of part files; rename them there."
+        raise InputError(problem, source=place.label, code="is-a-folder")
     data = place.everything().removeprefix(BOM)
     aspects = how.aspects
     if aspects is not None and "aspects" in asked:

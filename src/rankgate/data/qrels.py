@@ -119,7 +119,7 @@ def _refuse_improbable(column: pl.Series, place: Place) -> None:
     if wrong.any():
         row = int(wrong.arg_max() or 0)
         problem = f"probability {column[row]} of being drawn is not above 0 and at most 1."
-        raise InputError(problem, source=place.label, line=place.line(row), code="not-a-number")
+        raise InputError(problem, source=place.file(row), line=place.line(row), code="not-a-number")
 
 
 def _refuse_weights(table: pl.DataFrame, place: Place) -> None:
@@ -129,7 +129,7 @@ def _refuse_weights(table: pl.DataFrame, place: Place) -> None:
     if wrong.any():
         row = int(wrong.arg_max() or 0)
         problem = f"subtopic_weight {weight[row]} is not a number from 0 on; every row needs one."
-        raise InputError(problem, source=place.label, line=place.line(row), code="not-a-number")
+        raise InputError(problem, source=place.file(row), line=place.line(row), code="not-a-number")
     if "subtopic" not in table.columns:
         problem = "weights of subtopics, and no column of subtopics; add one, or drop the weights."
         raise InputError(problem, source=place.label, code="no-subtopics")
@@ -142,7 +142,7 @@ def _refuse_weights(table: pl.DataFrame, place: Place) -> None:
         query, subtopic = table["query_id"][row], table["subtopic"][row]
         raise InputError(
             f"subtopic '{subtopic}' of query '{query}' has two weights; give it one.",
-            source=place.label,
+            source=place.file(row),
             line=place.line(row),
             code="contradicting-weights",
         )
@@ -157,13 +157,11 @@ def refuse_holes(table: pl.DataFrame, number: str, place: Place, first_row: int 
     for column in ("query_id", "doc_id"):
         if table[column].null_count() or (table[column] == "").any():
             row = int(table[column].fill_null("").eq("").arg_max() or 0)
-            where = place.line(first_row + row)
-            raise InputError(
-                f"{column} is empty.", source=place.label, line=where, code="empty-value"
-            )
+            where, file = place.line(first_row + row), place.file(first_row + row)
+            raise InputError(f"{column} is empty.", source=file, line=where, code="empty-value")
     finite = np.isfinite(table[number].fill_null(float("nan")).to_numpy())
     if not finite.all():
         row = int(np.argmin(finite))
         shown, where = table[number][row], place.line(first_row + row)
-        problem = f"{number} {shown} is not a finite number."
-        raise InputError(problem, source=place.label, line=where, code="not-a-number")
+        problem, file = f"{number} {shown} is not a finite number.", place.file(first_row + row)
+        raise InputError(problem, source=file, line=where, code="not-a-number")

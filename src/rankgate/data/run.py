@@ -34,6 +34,7 @@ _DOCUMENTS = 16_000_000
 """Documents of one query at most: they are in memory together."""
 
 _PIECE = 1 << 18  # rows at once of a run in memory
+_FLAGS = 22  # bits of the hash of a query
 _NONE = np.zeros(0, np.uint64)
 
 
@@ -159,7 +160,8 @@ class Run:
         try:
             return use(self.batches)
         except ScatteredError:  # a query came back after others
-            return use(lambda rule: (self.whole(each) for each in [rule]))  # which keeps none
+            pass  # the error holds what was read, and goes before all is read again
+        return use(lambda rule: (self.whole(each) for each in [rule]))  # which keeps none
 
     def of_rows(self, judged: pl.DataFrame) -> Run:
         """The run with the ids of judgments, where it has one score for each of their rows.
@@ -216,7 +218,12 @@ class Run:
             return batch
         try:
             refuse_duplicates(
-                batch.frame, batch.pairs, word="ranked", place=self.place, first_row=first_row
+                batch.frame,
+                batch.pairs,
+                word="ranked",
+                place=self.place,
+                first_row=first_row,
+                starts=batch.starts,
             )
         except DuplicateError:
             if duplicates == "error":
@@ -261,20 +268,25 @@ class _SeenQueries:
     """The queries so far, by their hashes.
 
     They are kept in sorted parts, each more than twice as long as the next, so that a hash is
-    moved a few times and not once for every batch.
+    moved a few times and not once for every batch. Flags for their first bits leave out most
+    queries at once.
     """
 
     def __init__(self) -> None:
         self._parts: list[NDArray[np.uint64]] = []
+        self._flags = np.zeros(1 << _FLAGS, bool)
 
     def add(self, hashes: NDArray[np.uint64]) -> bool:
         """Note some queries; False where one of them was there before."""
         fresh = np.sort(hashes)
         if (fresh[1:] == fresh[:-1]).any():
             return False
+        first = (fresh >> np.uint64(64 - _FLAGS)).view(np.int64)
+        near = fresh[self._flags[first]]
+        self._flags[first] = True
         for part in self._parts:
-            places = np.minimum(np.searchsorted(part, fresh), len(part) - 1)
-            if (part[places] == fresh).any():
+            places = np.minimum(np.searchsorted(part, near), len(part) - 1)
+            if (part[places] == near).any():
                 return False
         while self._parts and len(self._parts[-1]) <= 2 * len(fresh):
             fresh = np.sort(np.append(self._parts.pop(), fresh))

@@ -156,4 +156,5 @@ def _problem(check: Check, found: Found, label: str, place: Place | None) -> Pro
         if line is None:
             example = f"{example} (row {found.row + 1:,})".lstrip()
     severity = found.severity or check.severity
-    return Problem(check.name, severity, label, line, found.what, found.count, example, found.mend)
+    file = place.file(found.row) if place and found.row is not None else label
+    return Problem(check.name, severity, file, line, found.what, found.count, example, found.mend)

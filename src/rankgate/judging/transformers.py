@@ -52,7 +52,7 @@ class Transformer:
             )
             raise InputError(
                 problem,
-                source=ratings.place.label,
+                source=ratings.place.file(row),
                 line=ratings.place.line(row),
                 code="grade-outside-scale",
             )
@@ -174,7 +174,7 @@ def refuse_outside(ratings: Ratings, scale: Scale) -> None:
         )
         raise InputError(
             problem,
-            source=ratings.place.label,
+            source=ratings.place.file(row),
             line=ratings.place.line(row),
             code="grade-outside-scale",
         )

@@ -103,7 +103,7 @@ def _refuse_outside(connection: Connection, project: int, table: Ratings) -> Non
         on = ", ".join(f"{each:g}" for each in possible)
         raise InputError(
             f"grade {found['grade'][row]:g} is not on the project's scale ({on}).",
-            source=table.place.label,
+            source=table.place.file(row),
             line=table.place.line(row),
             code="grade-outside-scale",
         )

@@ -78,7 +78,7 @@ class StoredProject(Closing):
         """A run with its rankings.
 
         Raises:
-            UsageError: there is none of this name; the error lists the names.
+            UsageError: no run has this name; the error lists the names of all runs.
         """
         with self.store.read() as connection:
             found = runs.find(connection, self.number, name)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.formats import unsupported
+from rankgate.data.streams.part_files import is_folder, part_files
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text.utf8 import BOM
 from rankgate.declare import Added, added, declared_in
@@ -159,7 +160,7 @@ def detected(place: InputFile) -> tuple[Format, str]:
         InputError: JSON that no format knows; an archive and other things that none is; a file
             that cannot be opened.
     """
-    if place.path and place.content is None and place.path.is_dir():
+    if is_folder(place):
         return _folder(place)
     head = _head(place)
     if problem := unsupported.problem(head):
@@ -189,15 +190,23 @@ def _possible(begins: Sequence[str]) -> Iterator[Format]:
 
 
 def _folder(place: InputFile) -> tuple[Format, str]:
-    """The one format that is a folder."""
-    from rankgate.data.formats import beir
+    """The format that is a folder, or that of the part files in it."""
+    from rankgate.data.formats import beir, part_tables
 
-    reason = beir.holds(place.path) if place.path else None
-    if reason is None:
-        raise InputError(
-            "a folder, where a file is needed.", source=place.label, code="is-a-folder"
-        )
-    return beir.FORMAT, reason
+    if place.path and (reason := beir.holds(place.path)):
+        return beir.FORMAT, reason
+    parts = part_files(place)
+    first, reason = detected(parts[0])
+    for part in parts[1:]:
+        other = detected(part)[0]
+        if other.name != first.name:
+            problem = (
+                f"{other.name}, and {first.name} in {parts[0].label}: files of one folder are one "
+                "table and have one format; name one file."
+            )
+            raise InputError(problem, source=part.label, code="mixed-formats")
+    words = "1 file" if len(parts) == 1 else f"{len(parts)} files"
+    return part_tables.in_parts(first, place), f"a folder of {words}; {reason}"
 
 
 def _head(place: InputFile) -> bytes:
@@ -238,10 +247,22 @@ def _beginnings(head: bytes) -> tuple[str, ...]:
 def opened(path: str | Path | InputFile, from_: str | None) -> tuple[InputFile, Format | None]:
     """The source of a path, and the format if ``from_`` or ``NAME:PATH`` names one."""
     if isinstance(path, InputFile):
-        return path, named(from_) if from_ else None
+        return _named_for(path, from_)
     name, rest = prefixed(path)
     asked = from_ or name
-    return source(rest), named(asked) if asked else None
+    return _named_for(source(rest), asked)
+
+
+def _named_for(place: InputFile, name: str | None) -> tuple[InputFile, Format | None]:
+    """A place and the format of a name, of part files where the place is a folder of such."""
+    if name is None:
+        return place, None
+    form = named(name)
+    if form.name == "beir" or not is_folder(place):
+        return place, form
+    from rankgate.data.formats import part_tables
+
+    return place, part_tables.in_parts(form, place)
 
 
 def prefixed(path: str | Path) -> tuple[str | None, str | Path]:

@@ -66,7 +66,7 @@ def _tell_apart(single: pl.DataFrame, other: pl.DataFrame, place: Place) -> None
         f"document '{document}' has grade {before:g}{words} and grade {grade:g} here for query "
         f"'{query}'; remove one of the two lines."
     )
-    raise DuplicateError(problem, source=place.label, line=place.line(row))
+    raise DuplicateError(problem, source=place.file(row), line=place.line(row))
 
 
 def _note(what: str, rows: pl.DataFrame, place: Place) -> tuple[Note, ...]:

@@ -66,7 +66,7 @@ def instants(raw: pl.Series, place: Place, unit: Unit | None = None) -> tuple[pl
             f"time '{raw[row]}' is a date or no time, and '{raw[other]}' on line "
             f"{place.line(other) or other + 1} is a number; write all times in one form."
         )
-        raise InputError(problem, source=place.label, line=place.line(row), code="mixed-times")
+        raise InputError(problem, source=place.file(row), line=place.line(row), code="mixed-times")
     return _dates(raw, place), "date"
 
 
@@ -111,7 +111,7 @@ def _counted(
             f"time {numbers[row]:.0f} would be after the year 2100 in {_NAMES[unit]}; "
             "say its unit, or write dates as 2026-01-31T12:00:00Z."
         )
-        raise InputError(problem, source=place.label, line=place.line(row), code="not-a-time")
+        raise InputError(problem, source=place.file(row), line=place.line(row), code="not-a-time")
     return pl.Series("at", found.astype(np.int64)), unit
 
 
@@ -125,7 +125,7 @@ def _mixed(
         f"{_NAMES[_BANDS[usual]]} ({len(odd):,} of {len(numbers):,} rows differ); "
         "write all in one unit."
     )
-    return InputError(problem, source=place.label, line=place.line(row), code="mixed-times")
+    return InputError(problem, source=place.file(row), line=place.line(row), code="mixed-times")
 
 
 def _dates(raw: pl.Series, place: Place) -> pl.Series:

@@ -104,7 +104,9 @@ def checked(raw: pl.DataFrame, place: Place, unit: Unit | None = None) -> tuple[
         if raw["at"].null_count():
             row = int(raw["at"].is_null().arg_max() or 0)
             problem = "the time is empty, where other rows have one."
-            raise InputError(problem, source=place.label, line=place.line(row), code="empty-value")
+            raise InputError(
+                problem, source=place.file(row), line=place.line(row), code="empty-value"
+            )
         at, words = instants(raw["at"], place, unit)
         frame = frame.with_columns(at.alias("at"))
     return frame.select(name for name in SCHEMA if name in raw.columns), words

@@ -14,6 +14,7 @@ from rankgate.data.duplicates import refuse_repeated
 from rankgate.data.formats.tables import arrow
 from rankgate.data.logs.columns import ALIASES, mapped
 from rankgate.data.place import Place
+from rankgate.data.streams.part_files import PartRows, is_folder, part_files
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text import json_text, records
 from rankgate.errors import InputError, UsageError
@@ -73,7 +74,7 @@ class Described:
             who = f"{_ONE[self.of]} '{self.ids[row]}'"
             problem = f"{column} '{words[row]}' of {who} is not a finite number."
             raise InputError(
-                problem, source=self.place.label, line=self.place.line(row), code="not-a-number"
+                problem, source=self.place.file(row), line=self.place.line(row), code="not-a-number"
             )
         return found
 
@@ -91,7 +92,7 @@ def read_described(table: TableLike, of: Whose = "items") -> Described:
     if ids.null_count():
         row = int(ids.is_null().arg_max() or 0)
         problem = f"{_ONE[of]} without an id; give it one, or remove the row."
-        raise InputError(problem, source=place.label, line=place.line(row), code="empty-value")
+        raise InputError(problem, source=place.file(row), line=place.line(row), code="empty-value")
     mend = "remove one of its rows"
     refuse_repeated(ids, place, _ONE[of], code="duplicate-id", mend=mend)
     return Described(of, ids, frame.drop(theirs), place)
@@ -130,6 +131,31 @@ def read_frame(table: TableLike, label: str) -> tuple[pl.DataFrame, Place]:
     if not isinstance(table, str | Path):
         return polars_frame(table, label), Place(label)
     origin = source(table)
+    if not is_folder(origin):
+        return _read(origin)
+    return _in_parts(origin)
+
+
+def _in_parts(folder: InputFile) -> tuple[pl.DataFrame, Place]:
+    """The same of a folder of part files, which have one set of columns.
+
+    Raises:
+        InputError: a file with other columns; objects may lack what is null.
+    """
+    where = PartRows(folder.label)
+    parts = part_files(folder)
+    tables = [_read(part) for part in parts]
+    names = {*tables[0][0].columns}
+    for part, (rows, _) in zip(parts, tables, strict=True):
+        if {*rows.columns} != names and part.head(1) != b"{":
+            other = ", ".join(sorted({*rows.columns} ^ names))
+            problem = f"not the columns of the first file of the folder: {other} is in one of them."
+            raise InputError(problem, source=part.label, code="columns-differ")
+    frames = where.together((place, [rows]) for rows, place in tables)
+    return pl.concat([tables[0][0].clear(), *frames], how="diagonal_relaxed"), where.place
+
+
+def _read(origin: InputFile) -> tuple[pl.DataFrame, Place]:
     head = origin.head()
     if head.startswith((b"PAR1", b"ARROW1")):
         return arrow.collected(arrow.scanned(origin), origin), Place(origin.label)

@@ -18,6 +18,7 @@ from rankgate.data.logs.columns import mapped
 from rankgate.data.logs.interactions import Interactions, interactions_of
 from rankgate.data.memory.matrices import is_source, pairs_of, source_of
 from rankgate.data.place import Place
+from rankgate.data.streams.part_files import PartRows, is_folder, part_files
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError, UsageError
@@ -139,9 +140,63 @@ def opened(
         rows, name, where = _in_memory(log, columns or {})
         return Raw(name, where, iter((rows,)), unit)
     place = log if isinstance(log, InputFile) else source(log)
+    if is_folder(place):
+        return _in_parts(place, columns or {}, from_, unit)
     found = _named(from_) if from_ else detected(place)
     pieces, where = found.read(place, columns or {})
     return Raw(place.stem, where, pieces, found.unit or unit)
+
+
+def _in_parts(
+    folder: InputFile, columns: Mapping[str, str], from_: str | None, unit: Unit | None
+) -> Raw:
+    """A log in a folder of part files, which are read one after another.
+
+    Raises:
+        InputError: files of several formats, or of a format that orders rows by their lines.
+    """
+    parts = part_files(folder)
+    form = _named(from_) if from_ else detected(parts[0])
+    if form.unit == "place":
+        problem = "lines of user: item item have no order between files; name one file."
+        raise InputError(problem, source=folder.label, code="is-a-folder")
+    for part in parts[1:] if from_ is None else ():
+        if (own := detected(part)) != form:
+            problem = (
+                f"{own.name}, and {form.name} in {parts[0].label}: files of one folder are one log "
+                "and have one format; name one file."
+            )
+            raise InputError(problem, source=part.label, code="mixed-formats")
+    where = PartRows(folder.label)
+    first: dict[str, pl.DataType] = {}
+
+    def read() -> Iterator[tuple[Place, Iterator[pl.DataFrame]]]:
+        for part in parts:
+            pieces, place = form.read(part, columns)
+            yield place, (_alike(piece, first, part) for piece in pieces)
+
+    return Raw(folder.stem, where.place, where.together(read()), form.unit or unit)
+
+
+def _alike(piece: pl.DataFrame, first: dict[str, pl.DataType], part: InputFile) -> pl.DataFrame:
+    """Rows with the columns and types of the first file's.
+
+    Raises:
+        InputError: other columns, or a type that cannot be that of the first file.
+    """
+    if not first:
+        first |= {
+            name: pl.String() if dtype == pl.Null else dtype for name, dtype in piece.schema.items()
+        }
+    if {*piece.columns} != {*first}:
+        names = ", ".join(sorted({*piece.columns} ^ {*first}))
+        problem = f"not the columns of the first file of the folder: {names} is in one of them."
+        raise InputError(problem, source=part.label, code="columns-differ")
+    try:
+        return piece.select(pl.col(name).cast(dtype) for name, dtype in first.items())
+    except pl.exceptions.PolarsError as error:
+        problem = f"not the types of the first file of the folder: {str(error).splitlines()[0]}."
+        raise InputError(problem, source=part.label, code="columns-differ") from None
 
 
 def refuse_unknown_unit(unit: str | None) -> None:

@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.logs.interactions import KIND, Interactions, by_user, checked, completed, ordered
-from rankgate.data.place import Place
 from rankgate.data.streams.prefetch import ahead
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.logs.clock import Unit
     from rankgate.data.logs.reading import Raw
+    from rankgate.data.place import Place
 
 ROWS = 4_000_000
 """Rows of a stretch, and of what is sorted at one time; a user with more has one alone."""
@@ -173,11 +173,11 @@ class _Runs:
     def add(self, piece: pl.DataFrame, raw: Raw) -> None:
         """Check a piece, sort it and write it."""
         first = self.rows
-        place = Place(raw.place.label, lambda row: raw.place.line(first + row))
+        place = raw.place.after(first)
         table, unit = checked(piece, place, raw.unit)
         if self._pieces and unit != self.unit:
             problem = f"times are in '{unit}' from here on and in '{self.unit}' before; fix them."
-            raise InputError(problem, source=place.label, line=place.line(0), code="mixed-times")
+            raise InputError(problem, source=place.file(0), line=place.line(0), code="mixed-times")
         self.unit = unit
         self.rows += len(table)
         table = by_user(table, timed=False)

@@ -13,7 +13,6 @@ import polars as pl
 from rankgate.data.logs.interactions import Interactions, checked
 from rankgate.data.logs.reading import opened
 from rankgate.data.memory.ids import Growing, places, present, rising
-from rankgate.data.place import Place
 from rankgate.data.run import starts_of
 from rankgate.data.streams.prefetch import ahead
 from rankgate.errors import InputError
@@ -115,11 +114,7 @@ def _rows(log: LogLike) -> Iterator[pl.DataFrame]:
     for whole in ahead(raw.pieces):
         wanted = whole.select(name for name in (*_PAIR, "value") if name in whole.columns)
         for piece in wanted.iter_slices(_PIECE):
-            yield checked(piece, _from(raw.place, first))[0].select(_PAIR)
+            yield checked(piece, raw.place.after(first))[0].select(_PAIR)
             first += len(piece)
     if not first:
         raise InputError("no interactions found.", source=raw.place.label, code="no-interactions")
-
-
-def _from(place: Place, first: int) -> Place:
-    return Place(place.label, lambda row: place.line(first + row))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
 _HEAD = 1 << 16  # bytes in which the first line is looked for
-_BLANK, _NEWLINE, _HASH = 32, 10, 35
+_BLANK = 32
 _MOST = 6  # fields that a line of a TREC file has
 _BEYOND = "beyond"  # the field after the last
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
@@ -95,24 +95,26 @@ def _frame(number: int, piece: bytes, layout: Layout, source: InputFile) -> pl.D
     if not layout.loose and joined(data) is not None:
         raise _fault(number, layout, source)
     lines = _regular(data, layout.width)
-    if not lines:
-        data = _tidy(data, layout)
-        lines = _regular(data, layout.width)
+    frame = _parse(data, layout, lines) if lines else None
+    if frame is not None and _finite(frame, layout.number):
+        return frame
+    data = _tidy(data, layout)
     if not data:
         return None
-    frame = _parse(data, layout) if lines else None
+    lines = _regular(data, layout.width)
+    frame = _parse(data, layout, lines) if lines else None
     if lines and (frame is None or not _finite(frame, layout.number)):
-        frame = _reread(data, layout)
+        frame = _reread(data, layout, lines)
     if frame is None:
         raise _fault(number, layout, source)
     return frame
 
 
-def _reread(data: bytes, layout: Layout) -> pl.DataFrame | None:
+def _reread(data: bytes, layout: Layout, lines: int) -> pl.DataFrame | None:
     """Lines with a number that is not finite: nothing, unless the layout takes such."""
     if not layout.loose and not layout.defects:
         return None
-    frame = _parse(data, replace(layout, number=""))
+    frame = _parse(data, replace(layout, number=""), lines)
     if frame is None or not layout.number:
         return frame
     return _loose(frame, layout.number) if layout.loose else with_defects(frame, layout.number)
@@ -193,24 +195,26 @@ def _regular(data: bytes, width: int) -> int:
     """How many lines, if blanks and newlines are as the fast way needs them; else 0.
 
     The counts cannot tell a line with a field too few from one with a field too many when
-    both occur; the parser sees the first of the two.
+    both occur, nor a newline from a tab; the parser sees the first of the two, and fewer lines.
     """
     values = np.frombuffer(data, np.uint8)
-    blanks = newlines = others = 0
+    blanks = whites = 0
+    room = np.empty((2, _BLOCK + 1), bool)  # fresh memory for every block would take longer
     for begin in range(0, len(values), _BLOCK):
         block = values[begin : begin + _BLOCK + 1]
-        white = block <= _BLANK
-        if (white[1:] & white[:-1]).any():
+        white, other = room[:, : len(block)]
+        np.less_equal(block, _BLANK, out=white)
+        if np.logical_and(white[1:], white[:-1], out=other[1:]).any():
             return 0
-        own = slice(None, _BLOCK)
-        blanks += int(np.count_nonzero(block[own] == _BLANK))
-        newlines += int(np.count_nonzero(block[own] == _NEWLINE))
-        others += int(np.count_nonzero(white[own]))
-        if np.count_nonzero(block == _HASH) and b"\n#" in data[max(begin - 1, 0) : begin + _BLOCK]:
+        whites += int(np.count_nonzero(white[:_BLOCK]))
+        np.equal(block, _BLANK, out=other)
+        blanks += int(np.count_nonzero(other[:_BLOCK]))
+        hash_at = data.find(b"#", begin, begin + _BLOCK)
+        if hash_at >= 0 and data.find(b"\n#", max(hash_at - 1, 0), begin + _BLOCK) >= 0:
             return 0
-    if others != blanks + newlines or data[:1] in (b" ", b"\n", b"#"):
+    if data[:1] in (b" ", b"\n", b"#"):
         return 0
-    lines = newlines + (not data.endswith(b"\n"))
+    lines = whites - blanks + (not data.endswith(b"\n"))
     fits = blanks == (width - 1) * lines and data[-1:] != b" "
     return lines if fits else 0
 
@@ -227,8 +231,8 @@ def _tidy(data: bytes, layout: Layout) -> bytes:
     return data
 
 
-def _parse(data: bytes, layout: Layout) -> pl.DataFrame | None:
-    """The kept fields, or nothing where a line or a number is wrong.
+def _parse(data: bytes, layout: Layout, lines: int) -> pl.DataFrame | None:
+    """The kept fields of some lines, or nothing where a line or a number is wrong.
 
     There are as many fields as in regular lines, so that where a line has too few, another one has
     too many. It is quicker to ask for a field after the last, which must be empty, than for the
@@ -250,7 +254,7 @@ def _parse(data: bytes, layout: Layout) -> pl.DataFrame | None:
         frame = table.select(*layout.kept, *{asked}.difference(layout.kept)).collect()
     except (pl.exceptions.PolarsError, OSError):  # as in records
         return None
-    if frame[asked].null_count() != (len(frame) if beyond else 0):
+    if len(frame) != lines or frame[asked].null_count() != (lines if beyond else 0):
         return None
     return frame.select(layout.kept)
 
@@ -279,7 +283,11 @@ def _loose(frame: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def _finite(frame: pl.DataFrame, number: str) -> bool:
-    return not number or bool(np.isfinite(frame[number].to_numpy()).all())
+    if not number:
+        return True
+    values = frame[number]
+    finite = math.isfinite(values.sum()) or values.is_finite().all()  # a sum may overflow
+    return finite and not values.null_count()
 
 
 def _fault(number: int, layout: Layout, source: InputFile) -> InputError:

@@ -38,7 +38,8 @@ def refuse_tasks(metrics: Sequence[tuple[str, Metric]]) -> None:
     for label, each in metrics:
         if each.view == SEQUENCES:
             raise UsageError(
-                f"{label} is about whole tasks; rankgate eval, compare and gate have it.",
+                f"{label} is about whole tasks; rankgate eval, compare and gate have it, on one "
+                "machine.",
                 code="unsupported-metric",
             )
 

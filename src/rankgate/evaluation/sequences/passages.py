@@ -61,7 +61,7 @@ class Passages:
                 problem = f"{context.length} {lengths[row]} of '{ids[row]}' is less than 0."
                 raise InputError(
                     problem,
-                    source=items.place.label,
+                    source=items.place.file(row),
                     line=items.place.line(row),
                     code="not-a-number",
                 )

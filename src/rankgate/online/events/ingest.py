@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import polars as pl
 
+from rankgate.data.streams.part_files import is_folder, part_files
+from rankgate.data.streams.source import InputFile
 from rankgate.declare import Range
 from rankgate.errors import InputError, UsageError
 from rankgate.online.database import Database, database
@@ -66,17 +68,23 @@ def _mapping(path: str | Path | None) -> LogMapping:
 
 
 def files_of(logs: Source | Sequence[Source]) -> list[Path]:
-    """The files of a log.
+    """The files of a log; a folder is the part files in it.
 
     Raises:
-        InputError: a file that is not there.
+        InputError: a file that is not there; a folder without part files.
     """
     several = [logs] if isinstance(logs, str | Path) else logs
-    paths = [Path(each) for each in several]
+    paths = [part for each in several for part in _parts(Path(each))]
     for path in paths:
         if not path.is_file():
             raise InputError("there is no such file.", source=str(path), code="cannot-read")
     return paths
+
+
+def _parts(path: Path) -> list[Path]:
+    """A file, or the part files of a folder."""
+    place = InputFile(path)
+    return [part.path for part in part_files(place) if part.path] if is_folder(place) else [path]
 
 
 def ingested(

@@ -34,11 +34,14 @@ def open_events(
     Raises:
         InputError: files that cannot be read; a table without the columns of events.
     """
-    if isinstance(events, str | Path) and Path(events).is_dir():
+    if isinstance(events, str | Path) and (Path(events) / MANIFEST).is_file():
         return _folder(base, Path(events))
-    if isinstance(events, str | Path) and _is_table(base, Path(events)):
-        _view(base, f"read_parquet({quoted(str(events))})", str(events))
-        return {}
+    if isinstance(events, str | Path):
+        files = files_of(events)
+        if all(_is_table(base, each) for each in files):
+            several = ", ".join(quoted(str(each)) for each in files)
+            _view(base, f"read_parquet([{several}], union_by_name = true)", str(events))
+            return {}
     if isinstance(events, str | Path | Sequence):
         chosen = mapping if isinstance(mapping, LogMapping) else _mapping(mapping)
         folder = Path(base.folder) / "events"
@@ -59,9 +62,6 @@ def _mapping(path: str | Path | None) -> LogMapping:
 
 def _folder(base: Database, folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
-    if not path.is_file():
-        problem = "a folder without events; make it with rankgate online ingest."
-        raise InputError(problem, source=str(folder), code="no-events")
     manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     parts = [quoted(str(folder / each["part"])) for each in manifest["files"].values()]
     if not parts:

@@ -159,7 +159,7 @@ def _rows(frame: pl.DataFrame, found: Mapping[str, str], place: Place) -> _Rows:
             "logged must be above 0 and at most 1; log the probability with which it was drawn."
         )
         raise InputError(
-            problem, source=place.label, line=place.line(row), code="invalid-propensity"
+            problem, source=place.file(row), line=place.line(row), code="invalid-propensity"
         )
     slate = _codes(frame, found["slate"], place)[0] if "slate" in found else None
     return _Rows(action, names, at, places, reward, propensity, slate)
@@ -171,7 +171,7 @@ def _codes(frame: pl.DataFrame, column: str, place: Place) -> tuple[Ints, pl.Ser
     empty = words.is_null() | (words == "")
     if empty.any():
         row = int(empty.arg_max() or 0)
-        raise InputError(f"no {column}.", source=place.label, line=place.line(row),
+        raise InputError(f"no {column}.", source=place.file(row), line=place.line(row),
                          code="empty-value")  # fmt: skip
     names = words.unique().sort()
     order = dict(zip(names, range(len(names)), strict=True))
@@ -184,7 +184,7 @@ def _numbers(frame: pl.DataFrame, column: str, place: Place) -> Floats:
     if wrong.any():
         row = int(wrong.arg_max() or 0)
         problem = f"{column} {frame[column][row]!r} is not a number."
-        raise InputError(problem, source=place.label, line=place.line(row), code="not-a-number")
+        raise InputError(problem, source=place.file(row), line=place.line(row), code="not-a-number")
     return numbers.to_numpy()
 
 
@@ -224,7 +224,7 @@ def _refuse_chances(chances: Floats, place: Place, column: str) -> None:
         row = int(wrong.argmax())
         problem = f"{column} {chances[row]:g}: a probability must be from 0 to 1."
         raise InputError(
-            problem, source=place.label, line=place.line(row), code="invalid-probability"
+            problem, source=place.file(row), line=place.line(row), code="invalid-probability"
         )
 
 
@@ -268,7 +268,9 @@ def _slates(
     if same.any():
         row = int(order[same.argmax()])
         problem = f"a slate has two rows of position {rows.places[int(rows.place[row])]!r}."
-        raise InputError(problem, source=place.label, line=place.line(row), code="duplicate-slot")
+        raise InputError(
+            problem, source=place.file(row), line=place.line(row), code="duplicate-slot"
+        )
     shape = (int(slate.max()) + 1, int(slot.max()) + 1)
 
     def packed(values: NDArray[Any], empty: float) -> NDArray[Any]:

@@ -102,7 +102,7 @@ def of_experiments(table: TableLike) -> Observations:
 
 
 def _refuse(problem: str, place: Place, row: int, code: str) -> None:
-    raise InputError(problem, source=place.label, line=place.line(row), code=code)
+    raise InputError(problem, source=place.file(row), line=place.line(row), code=code)
 
 
 def _number(value: object, column: str, place: Place, row: int, *, empty: bool = False) -> float:

@@ -116,7 +116,7 @@ def read(connection: Connection, blobs: Blobs, project: int, name: str) -> Run:
     """A run with its rankings.
 
     Raises:
-        UsageError: there is none of this name.
+        UsageError: no run has this name.
         InputError: its blob is missing or damaged.
     """
     found = find(connection, project, name)

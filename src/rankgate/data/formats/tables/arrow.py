@@ -183,8 +183,12 @@ def _bounded(frame: pl.LazyFrame, source: InputFile) -> pl.LazyFrame:
     return frame
 
 
-def scanned(source: InputFile) -> pl.LazyFrame:
+def scanned(source: InputFile, *, checked: bool = False) -> pl.LazyFrame:
     """The columns of a Parquet or Arrow file, not read yet.
+
+    Args:
+        source: the file.
+        checked: whether its pages were checked before.
 
     Raises:
         InputError: a damaged file.
@@ -193,7 +197,7 @@ def scanned(source: InputFile) -> pl.LazyFrame:
     scan = pl.scan_parquet if parquet else pl.scan_ipc
     plain = None if source.content is not None or _packed(source) else source.path
     contents = b"" if plain else source.everything(PACKED)
-    if parquet:
+    if parquet and not checked:
         with plain.open("rb") if plain else io.BytesIO(contents) as stream:
             refuse_lies(stream, stream.seek(0, io.SEEK_END), source.label)
     try:

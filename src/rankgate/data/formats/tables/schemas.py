@@ -188,7 +188,7 @@ def judgments(rows: pl.DataFrame, name: str, place: Place) -> tuple[Qrels, tuple
     if len(holes):
         row = int((rows["doc_id"].is_null() & rows["grade"].is_not_null()).arg_max() or 0)
         raise InputError(
-            "doc_id is empty.", source=place.label, line=place.line(row), code="empty-value"
+            "doc_id is empty.", source=place.file(row), line=place.line(row), code="empty-value"
         )
     rows = without_empty(rows)
     if not rows["grade"].null_count():
@@ -216,7 +216,7 @@ def _refuse_scales(rows: pl.DataFrame, place: Place) -> None:
         f"scale '{rows['scale'][row]}', and '{rows['scale'][first]}' before (line "
         f"{place.line(first)}); keep ratings of two scales in two files, and transform one."
     )
-    raise InputError(problem, source=place.label, line=place.line(row), code="mixed-scales")
+    raise InputError(problem, source=place.file(row), line=place.line(row), code="mixed-scales")
 
 
 def _moments(rows: pl.DataFrame, place: Place) -> pl.DataFrame:
