@@ -245,3 +245,33 @@ def test_numbers_are_the_same_to_the_bit_in_any_order(cutoff):
     for label, value in found[0][0].items():
         assert {each[label].hex() for each, _ in found} == {value.hex()}, label
     assert all(each[1] == found[0][1] for each in found)
+
+
+def test_parts_of_the_items_are_the_slices_of_a_scorecard():
+    items = pl.DataFrame({"item_id": [*"abcdef"], "kind": [*"xyxyyx"]})
+    qrels = {"u": {"a": 1, "b": 2}, "v": {"b": 1}, "w": {"c": 1, "d": 0}}
+    run = {"u": [*"bdac"], "v": [*"efb"], "w": [*"cab"], "x": [*"fa"]}
+    metrics = ["nDCG@2", "RR", "Coverage@2", "Gini@3", "Personalization@2"]
+    card = rankgate.scorecard(qrels, run, metrics, items=items, slices=["kind"], resamples=1)
+    whole = Accumulator(metrics, items=items, item_parts=True)
+    for kind in "xy":
+        part = whole.of_items((items["kind"] == kind).to_numpy())
+        for users in ("ux", "w", "v"):
+            batch = {user: run[user] for user in users}
+            part.update({user: qrels[user] for user in users if user in qrels}, batch)
+        here = card.slices.filter(part=kind).select("metric", "value").rows()
+        assert part.result() == pytest.approx(dict(here), nan_ok=True)
+
+
+def test_all_that_a_batch_shows_may_leave():
+    seen = Accumulator(["RR"], train=pl.DataFrame({"user": ["u"], "item": ["a"]}), drop_seen=True)
+    seen.update({"u": {"b": 1}}, pl.DataFrame({"query_id": ["u"], "doc_id": ["a"], "score": [1.0]}))
+    seen.update({"v": {"b": 1}}, {"v": {"b": 1.0}})
+    assert (seen.result(), seen.counts.missing) == ({"RR": 0.5}, 1)
+
+
+def test_a_batch_without_rankings_adds_its_judged_users():
+    seen = Accumulator(["RR", "Coverage@1"], catalogue=["a", "b"])
+    seen.update({"u": {"a": 1}}, {"u": {"a": 1.0}})
+    seen.update({"v": {"b": 1}}, {})
+    assert seen.result() == {"RR": 0.5, "Coverage@1": 0.5}

@@ -17,6 +17,7 @@ USERS, ITEMS = 25, 20
 def by_history(qrels: Any, runs: Any, log: pl.DataFrame, metrics: list[str]) -> pl.DataFrame:
     card = rankgate.scorecard(qrels, runs, metrics, train=log, slices=["history"], resamples=1)
     assert set(card.slices["of"]) <= {"pairs"}
+    assert ("· new (" in str(card)) == (card.slices["part"] == "new").any()
     return card.slices
 
 
@@ -58,6 +59,11 @@ def test_a_part_without_judgments_is_left_out() -> None:
     log = pl.DataFrame({"user": ["v"], "item": ["a"]})
     found = by_history({"u": {"a"}}, {"u": ["a"]}, log, ["RR"])
     assert found["part"].to_list() == ["new"]
+
+
+def test_metrics_of_lists_have_no_parts_of_pairs() -> None:
+    log = pl.DataFrame({"user": ["u"], "item": ["a"]})
+    assert by_history({"u": {"a"}}, {"u": ["a"]}, log, ["Coverage@1"]).is_empty()
 
 
 def test_it_needs_training() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,10 +54,9 @@ def values_of(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> Paired
     """
     one, two = _lacking(baseline), _lacking(candidate)
     apart = sorted(one ^ two)
-    if apart and unequal == "refuse":
-        raise UsageError(
-            _unequal(baseline.name, one - two, candidate.name, two - one), code="values-differ"
-        )
+    if unequal == "refuse":
+        lacking = {baseline.name: one - two, candidate.name: two - one}
+        refuse_unequal({name: (len(some), sorted(some)) for name, some in lacking.items()})
     ours, theirs = (
         system.scores.select("query_id", "metric", "value", "why")
         for system in (baseline, candidate)
@@ -102,17 +101,27 @@ def _lacking(system: ScoredRun) -> set[str]:
     return set(system.scores.filter(pl.col("why") == "missing")["query_id"].to_list())
 
 
-def _unequal(first: str, only_second: set[str], second: str, only_first: set[str]) -> str:
+def refuse_unequal(lacking: Mapping[str, tuple[int, Sequence[str]]]) -> None:
+    """Check that systems ran the same queries.
+
+    Args:
+        lacking: for each system how many queries only the other ran, and the first of them.
+
+    Raises:
+        UsageError: they did not.
+    """
     items = [
-        f"{name} lacks {len(some)} quer{'y' if len(some) == 1 else 'ies'} that the other ran "
-        f"({', '.join(sorted(some)[:_SHOWN])}{', …' if len(some) > _SHOWN else ''})"
-        for name, some in ((first, only_second), (second, only_first))
-        if some
+        f"{name} lacks {count} quer{'y' if count == 1 else 'ies'} that the other ran "
+        f"({', '.join(some[:_SHOWN])}{', …' if count > _SHOWN else ''})"
+        for name, (count, some) in lacking.items()
+        if count
     ]
-    return (
-        f"{' and '.join(items)}; set unequal = zero if they returned nothing, to treat them as "
-        "missing queries, or unequal = drop to leave them out of both."
-    )
+    if items:
+        problem = (
+            f"{' and '.join(items)}; set unequal = zero if they returned nothing, to treat them as "
+            "missing queries, or unequal = drop to leave them out of both."
+        )
+        raise UsageError(problem, code="values-differ")
 
 
 def _matrix(

@@ -10,7 +10,9 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
+from rankgate.data import Run
 from rankgate.data.columns import renamed
 from rankgate.data.digest import digest
 from rankgate.data.scores import Counts
@@ -20,6 +22,7 @@ from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import is_of_lists, known_metrics, with_subtopics
 from rankgate.evaluation.lists.builder import ListBuilder
 from rankgate.evaluation.lists.known_items import everyone
+from rankgate.evaluation.lists.parts import relevant_among, within
 from rankgate.evaluation.rankings import measured_run, rankings_of
 from rankgate.evaluation.sequences.asked import refuse_tasks
 from rankgate.metrics.exact import ExactMean
@@ -29,22 +32,26 @@ from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.metrics.views import SUBTOPICS
 from rankgate.scoring.alignment.judgments import JudgmentIndex
+from rankgate.scoring.alignment.subtopics import with_subtopics as by_topics
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.job import Job
 from rankgate.scoring.list_values import ListBlock
 from rankgate.scoring.mean import of_parts
-from rankgate.scoring.plan import Plan
+from rankgate.scoring.plan import Measurement, Plan
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike, TableLike
     from rankgate.data.logs.interactions import LogLike
+    from rankgate.data.logs.user_items import Meetings
     from rankgate.evaluation.rankings import Rankings
     from rankgate.metrics.declare import Metric
+    from rankgate.metrics.lists.listed import Flags
     from rankgate.scoring import Convention
     from rankgate.scoring.catalogue import Catalogue
     from rankgate.scoring.overrides import Overrides
 
 SCHEMA_VERSION = 3
+_NOBODY = pl.DataFrame(schema={"query_id": pl.String, "state": pl.String})
 
 
 class Accumulator:
@@ -83,25 +90,21 @@ class Accumulator:
         drop_seen: bool = False,
         columns: Mapping[str, str] | None = None,
         context: Context | None = None,
+        item_parts: bool = False,
     ) -> None:
         """Say what is computed; arguments as of `evaluate`.
 
         Metrics of lists need all items beforehand: from the catalogue, training or the table of
-        items.
+        items. So do parts of the items (`of_items`), which ``item_parts`` announces.
 
         Raises:
             InputError: a table that cannot be read.
             UsageError: an unknown metric or convention; metrics of lists without their items.
         """
         inputs = context or Context(
-            train=train,
-            items=items,
-            features=tuple(features),
-            category=category,
-            group=group,
-            baseline=obvious,
-            drop_seen=drop_seen,
-        )
+            train=train, items=items, features=tuple(features), category=category, group=group,
+            baseline=obvious, drop_seen=drop_seen,
+        )  # fmt: skip
         self._how = chosen_convention(convention, overrides)
         self._metrics = known_metrics(metrics, self._how, (*extra, *FACET_METRICS))
         refuse_tasks(self._metrics)
@@ -109,13 +112,28 @@ class Accumulator:
         whole = {label: each for label, each in self._metrics if is_of_lists(each)}
         self._builder = ListBuilder.of(whole, self._how, inputs, catalogue, columns)
         self._plan = Plan.of(self._metrics, [self._how])
-        self._catalogue = self._builder.base() if whole else None
+        self._catalogue = self._builder.base() if whole or item_parts else None
         if self._catalogue is not None and not len(self._catalogue.items):
-            words = "metrics of lists need all items beforehand; give catalogue, train or items."
+            what = "metrics of lists" if whole else "slices of items"
+            words = f"{what} need all items beforehand; give catalogue, train or items."
             raise UsageError(words, code="missing-input")
         read = self._builder.tables
         self._builder.tables = replace(read, items=None, users=None)  # the catalogue has it
+        self._kept: Flags | None = None
         self._seen = BatchTotals()
+
+    def of_items(self, kept: Flags) -> Accumulator:
+        """The same for a part of the items, as the slices of a scorecard measure it.
+
+        Only its items are relevant, and users to whom none of them is have no accuracy; lists are
+        cut first, and have its items only.
+
+        Args:
+            kept: ``(I,)``, which items of `catalogue` there are.
+        """
+        found = copy(self)
+        found._kept, found._seen = kept, BatchTotals()  # noqa: SLF001 - of this class
+        return found
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -123,9 +141,19 @@ class Accumulator:
         return tuple(label for label, _ in self._metrics)
 
     @property
+    def catalogue(self) -> Catalogue | None:
+        """All items, without users; None where neither metrics nor parts need them."""
+        return self._catalogue
+
+    @property
     def catalogue_size(self) -> int:
         """How many items there are; 0 without metrics of lists."""
         return 0 if self._catalogue is None else len(self._catalogue.items)
+
+    @property
+    def train(self) -> Meetings | None:
+        """Who met which item in training, if it is given."""
+        return None if self._builder.train is None else self._builder.train.met
 
     @property
     def counts(self) -> Counts:
@@ -146,14 +174,19 @@ class Accumulator:
         """
         subtopics = any(each.view == SUBTOPICS for _, each in self._metrics)
         judged = JudgmentIndex.read(renamed(qrels, self._columns), subtopics=subtopics)
-        if subtopics:
+        if subtopics and len(judged.query_ids):
             judged = with_subtopics(judged)
         found = rankings_of(renamed(run, self._columns), "run")
         train = self._builder.leaving
-        total, source = measured_run(judged, found, self._plan, train, strict=False)
+        if isinstance(found, Run) and found.queries is None:
+            found = replace(found, queries=_NOBODY)  # a batch may have no rankings left
+        wanted = judged if self._kept is None else self._relevant(judged, self._kept)
+        total, source = measured_run(wanted, found, self._plan, train, strict=False)
         if self._catalogue is not None:
             block = self._block(self._catalogue, judged, found)
-            total = total.merge(self._plan.measure(block))
+            lists = self._plan.lists
+            own = block.measure(lists) if self._kept is None else within(block, lists, self._kept)
+            total = total.merge(Measurement(self._plan, lists=own))
         scores = total.score(0, source, strict=False, exact=True)
         self._seen = self._seen.added(totals_of(scores))
 
@@ -241,6 +274,15 @@ class Accumulator:
             "convention": self._how.hash,
             "catalogue": items,
         }
+
+    def _relevant(self, judged: JudgmentIndex, kept: Flags) -> JudgmentIndex:
+        """The judgments of a batch where only the items of a part are relevant."""
+        assert self._catalogue is not None
+        some = relevant_among(judged.qrels, self._catalogue.items.filter(pl.Series(kept)))
+        if some is None:
+            return JudgmentIndex.without_queries(judged.name)
+        index = JudgmentIndex.of(some)
+        return index if judged.subtopics is None else by_topics(index, judged.by_subtopic)
 
     def _block(self, base: Catalogue, judged: JudgmentIndex, run: Rankings) -> ListBlock:
         """The lists of a batch."""

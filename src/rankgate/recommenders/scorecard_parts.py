@@ -112,6 +112,8 @@ class Sliced:
                 found.join(apart, on=["system", "metric"], how="left", maintain_order="left")
             )
         named = {"slice": part.slice, "of": part.of, "part": part.value, "size": part.mask.sum()}
+        if not frames:  # metrics of lists have no parts of pairs
+            return pl.DataFrame(schema=SLICES)
         whole = pl.concat(frames).with_columns(pl.lit(value).alias(n) for n, value in named.items())
         place = {label: at for at, label in enumerate(self.metrics)}
         order = pl.col("metric").replace_strict(place, return_dtype=pl.Int64)

@@ -80,7 +80,7 @@ def parts_of(
         assert catalogue.seen is not None
         tail = tail_of(catalogue.seen)
         return [Segment(name, "items", "head", ~tail), Segment(name, "items", "tail", tail)]
-    table, column = _column(name, tables)
+    table, column = column_of(name, tables)
     of = table.of
     ids = catalogue.queries if of == "users" else catalogue.items
     own = pl.DataFrame({"id": table.ids, "word": table.words(column).cast(pl.String)})
@@ -114,8 +114,12 @@ def _groups(had: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
     return {"new": had == 0, "light": (had > 0) & (had <= median), "heavy": had > median}
 
 
-def _column(name: str, tables: Tables) -> tuple[Described, str]:
-    """The table that has a column, and the column's name there."""
+def column_of(name: str, tables: Tables) -> tuple[Described, str]:
+    """The table that has the column of a slice, and the column's name there.
+
+    Raises:
+        UsageError: no table has it, or both tables do.
+    """
     known = [each for each in (tables.users, tables.items) if each is not None]
     whose, _, column = name.partition(".")
     for table in known:

@@ -13,6 +13,7 @@ from rankgate.data import read_qrels
 from rankgate.data.logs.candidates import mark_in
 from rankgate.errors import UsageError
 from rankgate.evaluation.lists.builder import ListBuilder
+from rankgate.evaluation.lists.parts import relevant_among
 from rankgate.evaluation.rankings import named_runs
 from rankgate.evaluation.training import restrict_run
 from rankgate.metrics.lists.declare import lists_apart
@@ -158,17 +159,16 @@ class Systems:
         Of items only those of the part are relevant, and users to whom none of them is relevant
         have no value. Of pairs, judgments and lists have those of the part only.
         """
-        table, runs = self.judgments.table, self.runs
+        runs = self.runs
         if part.of == "pairs":
-            table = table.filter(pl.Series(part.mask))
+            table = self.judgments.table.filter(pl.Series(part.mask))
             users = table["query_id"].unique()
             served = pl.DataFrame({"query_id": users, "state": ["zero"] * len(users)})
             runs = tuple(self._of_history(run, part.value, served) for run in runs)
+            some = None if table.is_empty() else replace(self.judgments, table=table, unjudged=())
         else:
             ids = self.catalogue.items.filter(pl.Series(part.mask))
-            table = table.filter(pl.col("doc_id").is_in(ids.implode()))
-            table = table.filter((pl.col("grade") >= 1).any().over("query_id"))
-        some = None if table.is_empty() else replace(self.judgments, table=table, unjudged=())
+            some = relevant_among(self.judgments, ids)
         accuracy, _ = lists_apart(metrics)
         return [
             self._card(run, listed, accuracy, some)

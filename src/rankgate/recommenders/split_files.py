@@ -91,11 +91,11 @@ def saved(result: Split, folds: list[FoldTables], top: Path, to: str) -> tuple[s
         place = _made(top / str(number)) if len(folds) > 1 else top
         found = [
             *(
-                _table(_public(table, result.unit), place, name, to)
+                _table(public(table, result.unit, whole=_whole(table, "at")), place, name, to)
                 for name, table in tables.logs.items()
             ),
             *(
-                _table(_judged(table), place, f"{name}.qrels", "csv")
+                _table(judged(table, whole=_whole(table, "grade")), place, f"{name}.qrels", "csv")
                 for name, table in tables.qrels.items()
             ),
             *(_table(table, place, name, to) for name, table in tables.candidates.items()),
@@ -116,24 +116,36 @@ def _made(place: Path) -> Path:
     return place
 
 
-def _public(table: pl.LazyFrame, unit: str) -> pl.LazyFrame:
-    """The interactions without columns that say nothing, times as people read them."""
+def public(table: pl.LazyFrame, unit: str, *, whole: bool) -> pl.LazyFrame:
+    """The interactions without columns that say nothing, times as people read them.
+
+    Args:
+        table: the columns of `Interactions`.
+        unit: what times were written in.
+        whole: whether all times are whole numbers of seconds, or of what orders rows.
+    """
     if unit == "none":
         return table.drop("at")
     at = pl.col("at")
-    whole = _all(table, at % 1_000_000 == 0)
     if unit in {"order", "place"}:
         return table.with_columns(at // 1_000_000 if whole else at / 1e6)
     form = "%Y-%m-%dT%H:%M:%SZ" if whole else "%Y-%m-%dT%H:%M:%S%.6fZ"
     return table.with_columns(at.cast(pl.Datetime("us")).dt.strftime(form))
 
 
-def _judged(table: pl.LazyFrame) -> pl.LazyFrame:
-    grade = pl.col("grade")
-    return table.with_columns(grade.cast(pl.Int64) if _all(table, grade % 1 == 0) else grade)
+def judged(table: pl.LazyFrame, *, whole: bool) -> pl.LazyFrame:
+    """Judgments as people read them.
+
+    Args:
+        table: the columns of `Qrels`.
+        whole: whether all grades are whole numbers.
+    """
+    return table.with_columns(pl.col("grade").cast(pl.Int64)) if whole else table
 
 
-def _all(table: pl.LazyFrame, holds: pl.Expr) -> bool:
+def _whole(table: pl.LazyFrame, name: str) -> bool:
+    """Whether all numbers of a column are whole; times are in millionths."""
+    holds = pl.col(name) % (1_000_000 if name == "at" else 1) == 0
     return bool(table.select(holds.all()).collect(engine="streaming").item())
 
 

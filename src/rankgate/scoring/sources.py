@@ -127,7 +127,8 @@ class RunSource:
         try:
             return use(self)
         except ScatteredError:
-            return use(replace(self, scattered=True))
+            pass  # the error holds what was read, and goes before all is read again
+        return use(replace(self, scattered=True))
 
     def formed(self, rule: Duplicates, ways: Iterable[Alignment]) -> Iterator[list[Aligned]]:
         """The judged documents of each batch, with ranks, in each of some ways."""

@@ -103,7 +103,8 @@ def _rows(result: Scorecard, by: str | None) -> Iterator[tuple[str, str | None, 
         (row["metric"], row["part"], row["system"]): row for row in figures.iter_rows(named=True)
     }
     for metric, part in product(result.metrics, parts):
-        yield metric, part, [cells[metric, part, system] for system in result.systems]
+        if (metric, part, result.systems[0]) in cells:  # metrics of lists have no parts of pairs
+            yield metric, part, [cells[metric, part, system] for system in result.systems]
 
 
 def gaps(result: Scorecard, by: str, *, flat: bool = False) -> Grid:

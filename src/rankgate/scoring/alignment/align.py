@@ -72,7 +72,7 @@ def laid_out(met: Met, how: Alignment) -> tuple[Met, SortedRows]:
     elif how.precision == "float32":
         with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
             scores = scores.astype(np.float32)
-    return met, order(met.owner, scores, len(met.codes))
+    return met, order(met.owner, scores, len(met.codes), met.counts)
 
 
 def align(met: Met, how: Alignment) -> Aligned:
@@ -112,6 +112,8 @@ def _counts(met: Met) -> NDArray[np.int64]:
     """How many documents each query has."""
     if met.retrieved is not None:
         return met.retrieved
+    if met.counts is not None:
+        return met.counts
     return np.bincount(met.owner, minlength=len(met.codes))
 
 
@@ -129,6 +131,7 @@ def _only(met: Met, kept: NDArray[np.bool_]) -> Met:
         grade=met.grade[judged],
         judgment=met.judgment[judged],
         rows=rows if met.rows is None else met.rows[rows],
+        counts=None,
     )
 
 

@@ -14,13 +14,14 @@ from rankgate.data.duplicates import pairs_of
 from rankgate.data.memory.arrays import graded
 from rankgate.data.memory.ids import NOWHERE, Ids, places
 from rankgate.data.memory.matrices import MatrixInput, is_source, source_of
+from rankgate.data.place import Place
+from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.data.run import starts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.inputs import QrelsLike
-    from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
 
     Codes = NDArray[np.int64]
@@ -108,8 +109,11 @@ class JudgmentIndex:
         starts = starts_of(table["query_id"])
         heads = table["query_id"].gather(starts)
         unjudged = pl.Series(qrels.unjudged, dtype=pl.String)
-        query_ids = pl.concat([heads, unjudged]).unique().sort()
-        codes = _find(heads, query_ids, *_by_hash(query_ids))
+        if unjudged.is_empty() and (heads[1:] > heads[:-1]).all():
+            query_ids, codes = heads, np.arange(len(heads))
+        else:
+            query_ids = pl.concat([heads, unjudged]).unique().sort()
+            codes = _find(heads, query_ids, *_by_hash(query_ids))
         owner = np.repeat(codes, np.diff(starts, append=len(table)))
         grades = table["grade"].to_numpy()
         rows = _best_first(owner, grades, len(query_ids))
@@ -134,6 +138,14 @@ class JudgmentIndex:
         numbers = _Numbers(items[by], source.items, own)
         offsets = _offsets(by_row[owner], len(rows))
         return cls(source, query_ids, offsets, grades[by], _numbers=numbers)
+
+    @classmethod
+    def without_queries(cls, name: str = "qrels") -> JudgmentIndex:
+        """The index of a batch whose users have no judgments."""
+        rows = pl.DataFrame(schema=SCHEMA)
+        nothing = Qrels(rows, name, unjudged=("",), place=Place(name))  # Qrels need something
+        none = np.zeros(0, np.int64)
+        return cls(nothing, rows["query_id"], np.zeros(1, np.int64), np.zeros(0), _rows=none)
 
     @property
     def name(self) -> str:
@@ -196,6 +208,10 @@ class JudgmentIndex:
 
     def codes(self, query_ids: pl.Series) -> Codes:
         """The place of each query in ``query_ids``; -1 for one without judgments."""
+        if len(query_ids):  # most runs have the queries in the order of their names, and all
+            first = int(self.query_ids.search_sorted(query_ids[0]))
+            if self.query_ids.slice(first, len(query_ids)).equals(query_ids):
+                return np.arange(first, first + len(query_ids))
         return _find(query_ids, self.query_ids, *self._hashes)
 
     def places_of(self, users: Ids) -> Codes:
@@ -258,6 +274,8 @@ def _find(
     wanted: pl.Series, query_ids: pl.Series, hashes: NDArray[np.uint64], by_hash: Codes
 ) -> Codes:
     """The place of each wanted id, by its hash, confirmed on the string."""
+    if not len(by_hash):
+        return np.full(len(wanted), -1)
     own = wanted.hash().to_numpy()
     rising = np.argsort(own)  # neighbours look into neighbouring memory
     found_at = np.empty(len(own), np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int64]
 
-_PIECE = 1 << 20  # rows that are looked up at one time
+_PIECE = 1 << 20  # rows whose queries are looked up at one time
+_CACHED = 1 << 16  # rows whose hashes fit the cache
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Met:
         judgment: ``(m,)``, where each judgment is in the index, as ``meet`` found them.
         retrieved: ``(T,)``, how many documents each query has; None where these are all of them.
         ordered: whether the order of rows is a ranking; if not, only scores rank them.
+        counts: ``(T,)``, how many rows each query has, where those of one are together and in
+            the order of queries; else None.
     """
 
     scores: NDArray[np.float64]
@@ -54,6 +57,7 @@ class Met:
     judgment: Codes
     retrieved: Codes | None = None
     ordered: bool = True
+    counts: Codes | None = None
 
 
 def meet(batch: Batch, index: JudgmentIndex) -> Met:
@@ -71,6 +75,7 @@ def meet(batch: Batch, index: JudgmentIndex) -> Met:
         len(mine.unknown),
         judgment,
         ordered=batch.ordered,
+        counts=mine.counts,
     )
 
 
@@ -84,25 +89,28 @@ def meet_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Met:
         InputError, DuplicateError: as ``Run.table``.
     """
     wanted = _Wanted.of(index, np.arange(len(index.query_ids)))
-    parts, pairs, kept, read = [], [], 0, 0
-    for frame in ahead(run.pieces()):
+    scores, owners, pairs = _Growing(np.float64), _Growing(np.int32), _Growing(np.uint64)
+    parts, read = [], 0
+    for frame in run.pieces():
         batch = Batch(frame, pairs_of(frame))
         mine = _owned(batch, index)
         row, judgment = wanted.found(mine)
-        scores, owner = mine.frame["score"].to_numpy(), mine.owner.astype(np.int32)
-        parts.append(_Part(scores, owner, row + kept, judgment, read, mine.rows, mine.unknown))
-        pairs.append(batch.pairs)
-        kept, read = kept + len(owner), read + len(frame)
-    if rule != "each" and any_twice(pairs):
+        places = slice(read, read + len(frame)) if mine.rows is None else mine.rows + read
+        parts.append(_Part(row + len(owners.values), judgment, places, mine.unknown))
+        scores.add(mine.frame["score"].to_numpy())
+        owners.add(mine.owner)
+        pairs.add(batch.pairs)
+        read += len(frame)
+    if rule != "each" and any_twice(pairs.values):
         return meet(run.whole(rule), index)
     del pairs
     unknown = pl.concat([part.unknown for part in parts]).n_unique()
-    rows = np.concatenate([part.rows_of_run() for part in parts]) if unknown else None
+    rows = np.concatenate([np.r_[part.rows] for part in parts]) if unknown else None
     judgment = np.concatenate([part.judgment for part in parts])
     return Met(
-        np.concatenate([part.scores for part in parts]),
+        scores.values,
         _LaterDocuments(run, rows),
-        np.concatenate([part.owner for part in parts]),
+        owners.values,
         wanted.codes,
         np.concatenate([part.row for part in parts]),
         index.grades[judgment],
@@ -119,24 +127,27 @@ class _Part:
 
     Attributes:
         row: counted from the first row of the run that is kept.
-        begin: rows of the run before the piece.
-        rows: as of `_Owned`, of the piece.
+        rows: where the rows that are kept are in the run.
         unknown: as of `_Owned`.
     """
 
-    scores: NDArray[np.float64]
-    owner: NDArray[np.int32]
     row: Codes
     judgment: Codes
-    begin: int
-    rows: Codes | None
+    rows: Codes | slice
     unknown: pl.Series
 
-    def rows_of_run(self) -> Codes:
-        """Where the rows are in the run."""
-        if self.rows is None:
-            return np.arange(self.begin, self.begin + len(self.scores))
-        return self.rows + self.begin
+
+class _Growing:
+    """An array that grows where it is; pieces that are joined would be in memory twice."""
+
+    def __init__(self, dtype: type[np.generic]) -> None:
+        self.values = np.empty(0, dtype)
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Put values at the end."""
+        size = len(self.values)
+        self.values.resize(size + len(values), refcheck=False)  # no other array shares its memory
+        self.values[size:] = values
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +177,7 @@ class _Owned:
         pairs: ``(n,)``, a hash of the query and document of each.
         rows: ``(n,)``, where the rows were in the batch; None is all of them.
         unknown: the queries without judgments, whose rows are left out, each once.
+        counts: as of `Met`.
     """
 
     frame: pl.DataFrame
@@ -174,23 +186,24 @@ class _Owned:
     pairs: NDArray[np.uint64]
     rows: Codes | None
     unknown: pl.Series
+    counts: Codes | None
 
 
 def _owned(batch: Batch, index: JudgmentIndex) -> _Owned:
     frame, starts = batch.frame, batch.starts
     if starts is None:
         owner, codes = _row_by_row(frame, index), np.arange(len(index.query_ids))
-        judged = owner >= 0
+        judged, counts = owner >= 0, None
     else:
         found = index.codes(frame["query_id"].gather(starts))
         lengths, codes = np.diff(starts, append=len(frame)), found[found >= 0]
         owner = np.repeat(np.where(found >= 0, np.cumsum(found >= 0) - 1, -1), lengths)
-        judged = owner >= 0
+        judged, counts = np.repeat(found >= 0, lengths), lengths[found >= 0]
     if judged.all():
-        return _Owned(frame, owner, codes, batch.pairs, None, frame["query_id"].clear())
+        return _Owned(frame, owner, codes, batch.pairs, None, frame["query_id"].clear(), counts)
     unknown = frame["query_id"].filter(pl.Series(~judged)).unique()
     rows = np.flatnonzero(judged)
-    return _Owned(frame[rows], owner[rows], codes, batch.pairs[rows], rows, unknown)
+    return _Owned(frame[rows], owner[rows], codes, batch.pairs[rows], rows, unknown, counts)
 
 
 def _row_by_row(frame: pl.DataFrame, index: JudgmentIndex) -> Codes:
@@ -246,14 +259,17 @@ class _Wanted:
         if (self.hashes[1:] == self.hashes[:-1]).any():
             return self._joined(mine)
         near = np.empty(len(mine.pairs), bool)
-        for begin in range(0, len(near), _PIECE):
-            part = mine.pairs[begin : begin + _PIECE]
-            near[begin : begin + _PIECE] = self.flags[part >> self.bits]
+        for begin in range(0, len(near), _CACHED):
+            part = mine.pairs[begin : begin + _CACHED]
+            near[begin : begin + _CACHED] = self.flags[(part >> self.bits).view(np.int64)]
         rows = np.flatnonzero(near)
+        rows = rows[np.argsort(mine.pairs[rows])]  # neighbours look into neighbouring memory
         pairs = mine.pairs[rows]
         places = np.minimum(np.searchsorted(self.hashes, pairs), max(len(self.hashes) - 1, 0))
         same = self.hashes[places] == pairs
         rows, places = rows[same], places[same]
+        rising = np.argsort(rows)
+        rows, places = rows[rising], places[rising]
         documents = mine.frame["doc_id"].gather(rows) == self._doc_ids(places)
         real = (self.whose[places] == mine.owner[rows]) & documents.to_numpy()
         return rows[real], self.which[places[real]]

@@ -66,19 +66,29 @@ class SortedRows:
         return int((np.diff(self.heads, append=self.size) > 1).sum())
 
 
-def order(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> SortedRows:
+def order(
+    owner: NDArray[np.int64],
+    scores: NDArray[np.floating],
+    T: int,
+    counts: NDArray[np.int64] | None = None,
+) -> SortedRows:
     """Order rows by query and falling score.
 
     Args:
         owner: ``(n,)``, the query of each row, 0 to T - 1.
         scores: ``(n,)``, compared in their own precision.
         T: number of queries.
+        counts: ``(T,)``, how many rows each query has, where owners are increasing and each has
+            some; else None.
     """
-    counts = np.bincount(owner, minlength=T)
+    together = counts is not None
+    if counts is None:
+        counts = np.bincount(owner, minlength=T)
     starts, size = np.cumsum(counts) - counts, len(owner)
     # most files are sorted by query and score already: one pass instead of a sort
-    if _in_order(owner, scores):
-        return SortedRows(starts, size, _heads(owner, scores))
+    ends = starts[1:] - 1 if together else None
+    if _in_order(owner, scores, ends):
+        return SortedRows(starts, size, _heads(owner, scores, ends))
     # Sorting 64-bit keys is several times faster than sorting rows by two columns, and where no
     # two keys are equal a binary search finds any position: the order of rows is never made.
     ordered = keys(owner, scores, T)
@@ -89,16 +99,31 @@ def order(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> Sor
     return SortedRows(starts, size, _heads(owner[rows], scores[rows]), rows)
 
 
-def _in_order(owner: NDArray[np.int64], scores: NDArray[np.floating]) -> bool:
-    step = owner[1:] - owner[:-1]
-    if len(step) and step.min() < 0:
+def _in_order(
+    owner: NDArray[np.int64], scores: NDArray[np.floating], ends: NDArray[np.int64] | None
+) -> bool:
+    """Whether rows are by query and falling score; ``ends`` are the last rows of queries."""
+    if ends is None and (owner[1:] < owner[:-1]).any():
         return False
-    return bool(((scores[1:] <= scores[:-1]) | (step > 0)).all())
+    return not _within(~(scores[1:] <= scores[:-1]), owner, ends).any()
 
 
-def _heads(owner: NDArray[np.int64], scores: NDArray[np.floating]) -> NDArray[np.int64] | None:
+def _within(
+    steps: NDArray[np.bool_], owner: NDArray[np.int64], ends: NDArray[np.int64] | None
+) -> NDArray[np.bool_]:
+    """The same of each row and the next one, False from one query to the next."""
+    if ends is None:
+        steps &= owner[1:] == owner[:-1]
+    else:
+        steps[ends] = False
+    return steps
+
+
+def _heads(
+    owner: NDArray[np.int64], scores: NDArray[np.floating], ends: NDArray[np.int64] | None = None
+) -> NDArray[np.int64] | None:
     """Where a group of equal scores begins, in order; None where each row is its own group."""
-    same = (scores[1:] == scores[:-1]) & (owner[1:] == owner[:-1])
+    same = _within(scores[1:] == scores[:-1], owner, ends)
     if not same.any():
         return None
     return np.flatnonzero(np.append(True, ~same))

@@ -91,6 +91,8 @@ def subtopic_blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[Co
 
     Of one value the sums run over the documents in a fixed order, in every block.
     """
+    if not len(aligned.codes):  # no judgments, maybe
+        return
     found = index.subtopics
     assert found is not None
     T, S = len(aligned.codes), found.grades.shape[1]
