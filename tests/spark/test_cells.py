@@ -18,7 +18,7 @@ from support.wording import raises
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
-SIX = Cells(6, (0, 1), module._probe())
+SIX = Cells(6, (0, 1), module.probed())
 TYPES = {"cell": pa.int32(), "part": pa.int8(), "rows": pa.binary()}
 
 
@@ -67,7 +67,7 @@ def test_another_hash_is_an_error():
 def test_a_query_that_is_longer_than_any_ranking(monkeypatch):
     monkeypatch.setattr(module, "_LONGEST", 10)
     several = [f"q{i}" for i in range(30)]  # many short queries of one cell are fine
-    one = Cells(1, (0,), module._probe())
+    one = Cells(1, (0,), module.probed())
     assert len([*unpacked(moved(one.packed([frame(several)], 1)))]) == 1
     with raises("too-large", InputError):
         [*unpacked(moved(one.packed([frame([*several, *["long"] * 11])], 1)))]
@@ -93,7 +93,7 @@ def test_pieces_of_files_are_all_rows_once_and_in_order(tmp_path, monkeypatch):
     rows.slice(300).rename({"number": "score"}).write_parquet(folder / "b.parquet")
     pieces = pieces_of([str(folder)], "score", {}, 4)
     assert len(pieces.every) > 4
-    one = Cells(1, (0,), module._probe())
+    one = Cells(1, (0,), module.probed())
     task = Reading(((1, pieces),), one, ordered=True)
     numbers = [*range(len(task.work()))][::-1]
     ids = pa.RecordBatch.from_pydict({"id": numbers})

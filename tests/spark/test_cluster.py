@@ -1,4 +1,4 @@
-"""A cluster of two workers, one of whose executors is killed half-way: the same values."""
+"""A cluster of two workers, where tasks are lost, retried and run twice: the same values."""
 
 import json
 import os
@@ -8,57 +8,138 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import rankgate
+from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.splits import SplitPlan
+from rankgate.recommenders.splitting import split_by
 
 pytestmark = pytest.mark.slow
 
-DRIVER = """
-import json, os, signal, subprocess, sys
-from rankgate import metric
-from rankgate.spark import evaluate, session
+OPENED = """
+import json, os, signal, sys, time
+from rankgate.spark import evaluate, session, split
 
-master, folder, kill = sys.argv[1:]
+master, folder = sys.argv[1:]
 settings = {"spark.executor.memory": "512m", "spark.driver.memory": "512m",
             "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
-            "spark.local.dir": folder, "spark.speculation": "true"}
+            "spark.local.dir": folder, "spark.shuffle.io.retryWait": "1s",
+            "spark.speculation": "true", "spark.speculation.quantile": "0.25",
+            "spark.speculation.task.duration.threshold": "3s"}
 spark = session(master, settings)
+"""
+
+EVALUATION = """
+from pyspark import TaskContext
+from rankgate import metric
+
+def first(name, text=""):
+    "Whether this is the first to come here; the others find the text."
+    try:
+        file = os.open(f"{folder}/{name}", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+    except FileExistsError:
+        return False
+    os.write(file, text.encode())
+    os.close(file)
+    return True
+
+def happened(name):
+    return os.path.exists(f"{folder}/{name}")
 
 @metric
 def deadly(grades: list[float | None]) -> float:
-    "The grade of the first document; half-way, and once, the executor is killed."
+    "The grade of the first document; an executor is killed, then a worker ends, then one waits."
+    task = TaskContext.get()
     done = f"{folder}/{os.getpid()}.done"
     with open(done, "a") as file:
         file.write(".")
-    if kill == "yes" and os.path.getsize(done) > 100:
-        try:
-            os.close(os.open(f"{folder}/killed", os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            pass
-        else:
-            pid = os.getpid()
-            while pid > 1:  # the worker's process, those that forked it, the executor
-                words = open(f"/proc/{pid}/cmdline").read()
-                if "CoarseGrainedExecutorBackend" in words:
-                    os.kill(pid, signal.SIGKILL)
-                    break
-                pid = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+    if os.path.getsize(done) > 100 and first("killed"):
+        pid = os.getpid()
+        while pid > 1:  # the worker's process, those that forked it, the executor
+            words = open(f"/proc/{pid}/cmdline").read()
+            if "CoarseGrainedExecutorBackend" in words:
+                os.kill(pid, signal.SIGKILL)
+                break
+            pid = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+    elif happened("killed") and os.path.getsize(done) > 50 and first("ended"):
+        os._exit(3)  # Spark tries the task again
+    elif happened("ended") and first("waited", f"{task.partitionId()} {task.taskAttemptId()}"):
+        for _ in range(600):  # until Spark runs the task a second time elsewhere
+            if happened("copied"):
+                break
+            time.sleep(0.1)
+    elif happened("waited"):
+        partition, attempt = open(f"{folder}/waited").read().split()
+        if task.partitionId() == int(partition) and task.taskAttemptId() != int(attempt):
+            first("copied")
     return float(grades[0] or 0) if grades else 0.0
 
 found = evaluate(f"{folder}/qrels.parquet", f"{folder}/run.parquet",
-                 ["nDCG@10", "AP", "RR", deadly], partitions=12)
+                 ["nDCG@10", "AP", "RR", deadly], partitions=24)
 rows = found.values.select("query_id", "`nDCG@10`", "AP", "RR", "deadly").collect()
-print(json.dumps({"killed": os.path.exists(f"{folder}/killed"),
+print(json.dumps({"happened": [each for each in ("killed", "ended", "copied") if happened(each)],
                   "values": [list(row) for row in rows],
                   "counts": found.summary.runs[0].counts.to_dict()}))
 spark.stop()
 """
 
+SPLIT = """
+from pathlib import Path
+from rankgate.spark.splitting import verb
 
-def test_values_survive_the_loss_of_an_executor(tmp_path):
+def kill_one():
+    "Kill one of this application's executors."
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (place / "cmdline").read_text().split("\\0")
+        except OSError:
+            continue
+        ours = spark.sparkContext.applicationId in words
+        if ours and any("CoarseGrainedExecutorBackend" in word for word in words):
+            os.kill(int(place.name), signal.SIGKILL)
+            (Path(folder) / "killed").touch()
+            return
+
+counted = verb.items_of
+
+def half_way(*words):
+    "The rows are sorted and cut, and kept by executors; one of them is lost."
+    kill_one()
+    return counted(*words)
+
+verb.items_of = half_way
+found = split(f"{folder}/log.parquet", "global", validation=True, threshold=3.0, partitions=8)
+found.write(f"{folder}/parts", to="parquet")
+killed = os.path.exists(f"{folder}/killed")
+print(json.dumps({"killed": killed, "summary": found.summary.to_dict()}))
+spark.stop()
+"""
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory):
+    """The address of a cluster of two workers."""
     pytest.importorskip("pyspark", reason="PySpark is not installed: make spark")
     from support.standalone import cluster
 
+    with cluster(tmp_path_factory.mktemp("cluster")) as address:
+        yield address
+
+
+def carried_out(program, master, folder):
+    """What a driver prints last."""
+    command = [sys.executable, "-c", OPENED + program, master, str(folder)]
+    own = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=400, env=own
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("order", ["moved", "in place"])
+def test_lost_retried_and_speculative_tasks_change_no_value(master, tmp_path, order):
     rng = np.random.default_rng(11)
     rows = [
         (f"q{i}", f"d{j}", float(score))
@@ -66,21 +147,47 @@ def test_values_survive_the_loss_of_an_executor(tmp_path):
         for j, score in enumerate(rng.random(20))
     ]
     run = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
-    qrels = run.sample(8000, seed=2).select("query_id", "doc_id", pl.lit(1).alias("grade"))
+    judged = run.with_row_index("row").sample(8000, shuffle=True, seed=2)
+    judged = judged if order == "moved" else judged.sort("row")
+    qrels = judged.select("query_id", "doc_id", pl.lit(1).alias("grade"))
     run.write_parquet(tmp_path / "run.parquet")
     qrels.write_parquet(tmp_path / "qrels.parquet")
-    with cluster(tmp_path) as master:
-        command = [sys.executable, "-c", DRIVER, master, str(tmp_path), "yes"]
-        own = {**os.environ, "PYSPARK_PYTHON": sys.executable}
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=400, env=own
-        )
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert found["killed"]
+    found = carried_out(EVALUATION, master, tmp_path)
+    assert found["happened"] == ["killed", "ended", "copied"]
     here = rankgate.evaluate(qrels, run, ["nDCG@10", "AP", "RR"]).runs[0]
     values = {query: numbers for query, *numbers in found["values"]}
     assert len(values) == len(found["values"])
     for i, label in enumerate(["nDCG@10", "AP", "RR"]):
         assert {query: own[i] for query, own in values.items()} == here.per_query(label)
     assert found["counts"]["queries"] == here.counts.queries
+
+
+def test_a_split_survives_the_loss_of_an_executor(master, tmp_path):
+    rng = np.random.default_rng(12)
+    rows = 20_000
+    log = pl.DataFrame(
+        {
+            "user": [f"u{user}" for user in rng.integers(0, 900, rows)],
+            "item": [f"i{item}" for item in rng.zipf(1.3, rows) % 300],
+            "time": 1_700_000_000 + rng.integers(0, 3000, rows) * 1800,
+            "value": rng.integers(1, 6, rows).astype(float),
+        }
+    )
+    log.write_parquet(tmp_path / "log.parquet")
+    found = carried_out(SPLIT, master, tmp_path)
+    assert found["killed"]
+    here = split_by(
+        tmp_path / "log.parquet",
+        SplitPlan("global", validation=True),
+        Truth(threshold=3.0),
+    )
+    assert json.loads(json.dumps(here.to_dict())) == found["summary"]
+    for name in here.write(tmp_path / "here", "parquet"):
+        if name == "split.json":
+            continue
+        read = pl.read_parquet if name.endswith("parquet") else pl.read_csv
+        mine, theirs = (
+            read(tmp_path / "here" / name),
+            read(tmp_path / "parts" / name / f"*.{name.rpartition('.')[2]}"),
+        )
+        assert_frame_equal(mine, theirs, check_row_order=False)

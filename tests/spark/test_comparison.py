@@ -41,6 +41,23 @@ def test_figures_and_slices_are_those_of_one_machine(spark):  # noqa: F811
     assert str(type(there).from_dict(there.to_dict())) == str(there)
 
 
+def test_queries_that_one_run_has_are_as_on_one_machine(spark):  # noqa: F811
+    ids = [f"q{i}" for i in range(12)]
+    rows = [(each, f"d{j}", float(j)) for each in ids for j in range(4)]
+    every = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+    qrels = every[::3].select("query_id", "doc_id", pl.lit(1).alias("grade"))
+    old, new = (every.filter(~pl.col("query_id").is_in(out)) for out in (ids[:1], ids[2:8]))
+    for unequal in ("zero", "drop"):
+        here = rankgate.compare(qrels, old, new, ["RR"], test="t", unequal=unequal)
+        there = compare(qrels, old, new, ["RR"], unequal=unequal, partitions=3, spark=spark)
+        assert_frame_equal(here.metrics.drop("needed"), there.metrics.drop("needed"), rel_tol=1e-9)
+    with raises("values-differ", UsageError) as caught:
+        compare(qrels, old, new, ["RR"], names=["run", "run#2"], partitions=3, spark=spark)
+    with raises("values-differ", UsageError) as alone:
+        rankgate.compare(qrels, old, new, ["RR"], test="t")
+    assert str(caught.value) == str(alone.value)
+
+
 def test_gate_takes_what_was_saved(spark, tmp_path):  # noqa: F811
     rng = np.random.default_rng(6)
     rows = [(f"q{i}", f"d{j}", float(s)) for i in range(300) for j, s in enumerate(rng.random(9))]

@@ -97,3 +97,82 @@ def test_java_and_pyspark_that_are_missing_or_old(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "pyspark", raising=False)
     with raises("missing-extra", MissingExtraError):
         pyspark()
+
+
+def test_metrics_of_whole_tasks_are_refused():
+    with raises("unsupported-metric", UsageError):  # before a session is opened
+        evaluate(QRELS, RUN, ["RR", "ContextP@3"])
+
+
+ROW = '{"query_id": "q1", "doc_id": "d1", "score": 1}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code", "line"),
+    [
+        ("array.jsonl", ROW + '\n["q2", "d2", 2.0]\n', "wrong-type", 3),
+        ("arrays.jsonl", '["q2", "d2", 2.0]\n["q3", "d2", 2.0]\n', "wrong-type", 1),
+        ("cut.jsonl", ROW + '{"query_id": "q2", "doc_id": "d', "invalid-json", 2),
+        ("head.csv", "query_id,doc_id,score\n", "no-rankings", None),
+        ("head.tsv", "query_id\tdoc_id\tscore\n", "no-rankings", None),
+        ("empty.csv", "", "empty-file", None),
+        ("empty.jsonl", "", "empty-file", None),
+    ],
+)
+def test_damaged_lines_and_files_without_rows(spark, tmp_path, name, text, code, line):  # noqa: F811
+    place = tmp_path / name
+    place.write_text(text)
+    with raises(code, InputError, line=line) as caught:
+        evaluate(QRELS, place, ["RR"], spark=spark, partitions=2, values=False)
+    assert caught.value.source == str(place)
+    if name != "arrays.jsonl":  # the local engine does not know the format
+        with pytest.raises(InputError) as here:
+            rankgate.evaluate(QRELS, place, ["RR"])
+        assert (here.value.code, here.value.line) == (code, line)
+
+
+def test_judgments_without_rows(spark, tmp_path):  # noqa: F811
+    place = tmp_path / "qrels.csv"
+    place.write_text("query_id,doc_id,grade\n")
+    with raises("no-judgments", InputError) as caught:
+        evaluate(place, RUN, ["RR"], spark=spark, partitions=2, values=False)
+    assert caught.value.source == str(place)
+
+
+def _cut(data):
+    return data[: len(data) // 2]  # the footer is gone
+
+
+def _scrambled(data):
+    return data[:4] + bytes(255 - each for each in data[4:-200]) + data[-200:]  # pages
+
+
+def _empty(_data):
+    return b""
+
+
+def _text(_data):
+    return b"query_id,doc_id,score\nq1,d1,1.0\n"
+
+
+@pytest.mark.parametrize("damage", [_cut, _scrambled, _empty, _text])
+def test_the_one_damaged_file_of_a_thousand_is_named(spark, thousand_files, damage):  # noqa: F811
+    wrong = thousand_files / "part-0617.parquet"
+    sound = wrong.read_bytes()
+    wrong.write_bytes(damage(sound))
+    try:
+        with raises("damaged-file", InputError) as caught:
+            evaluate(QRELS, thousand_files, ["RR"], spark=spark, partitions=2, values=False)
+    finally:
+        wrong.write_bytes(sound)
+    assert caught.value.source == str(wrong)
+
+
+@pytest.fixture(scope="module")
+def thousand_files(tmp_path_factory):
+    """A run of a thousand small Parquet files."""
+    folder = tmp_path_factory.mktemp("run")
+    for i in range(1000):
+        rows = RUN.with_columns(pl.format("{}-{}", "query_id", pl.lit(i)))
+        rows.write_parquet(folder / f"part-{i:04}.parquet")
+    return folder

@@ -37,39 +37,90 @@ def test_values_are_those_of_one_machine(spark):  # noqa: F811
         scorecard(qrels, old, ["Coverage@3"], catalogue=["i1"], partitions=2, spark=spark)
 
 
-def test_slices_of_users_are_those_of_one_machine(spark):  # noqa: F811
-    rng = np.random.default_rng(4)
+def _data(rng):
     rows = [(f"u{i}", f"i{j}") for i in range(90) for j in rng.permutation(30)[:8]]
     pairs = pl.DataFrame(rows, schema=["query_id", "doc_id"], orient="row")
     old, new = (pairs.with_columns(score=pl.Series(rng.random(len(pairs)))) for _ in range(2))
     qrels = pairs.filter(pl.Series(rng.random(len(pairs)) < 0.4)).with_columns(grade=pl.lit(1))
     qrels = pl.concat([qrels, pairs.unique("query_id").with_columns(grade=pl.lit(0))])
-    qrels = qrels.unique(["query_id", "doc_id"])
+    qrels = qrels.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
     train = pl.DataFrame(
         [(f"u{i}", f"i{j}") for i in range(70) for j in rng.permutation(30)[: i % 7]],
         schema=["user_id", "item_id"], orient="row",
     )  # fmt: skip
     kinds = [("a", "b|a", "", "b")[i % 4] for i in range(80)]
     users = pl.DataFrame({"user_id": [f"u{i}" for i in range(80)], "kind": kinds})
-    given = {
-        "catalogue": [f"i{j}" for j in range(33)], "train": train, "users": users,
-        "slices": ["activity", "kind"],
-    }  # fmt: skip
-    metrics, runs = ["nDCG@3", "Coverage@3", "Novelty@3"], {"old": old, "new": new}
-    here = rankgate.scorecard(qrels, runs, metrics, resamples=10, **given)
-    there = scorecard(qrels, runs, metrics, partitions=4, resamples=20, spark=spark, **given)
-    known = ["slice", "of", "part", "size", "system", "metric", "about", "value", "delta", "better"]
-    assert_frame_equal(here.slices.select(known), there.slices.select(known), rel_tol=1e-12)
+    colours = ["red|blue" if i % 5 == 0 else "blue" if i % 2 else "" for i in range(33)]
+    colours[7] = "unjudged"
+    items = pl.DataFrame({"item_id": [f"i{j}" for j in range(33)], "colour": colours})
+    unjudged = pl.col("query_id").str.ends_with("3")  # served, and without judgments
+    given = {"train": train, "users": users, "items": items}
+    return qrels.filter(~unjudged, pl.col("doc_id") != "i7"), {"old": old, "new": new}, given
+
+
+def _assert_equal_parts(here, there):
+    known = [*here.SCHEMAS["slices"]]
+    known = [name for name in known if name not in {"low", "high", "p_raw", "p_value"}]
+    known = [name for name in known if not name.startswith("delta_")]
+    apart = pl.when(~pl.col("metric").str.starts_with("PopREO")).then("users")  # sums of lists
+    assert_frame_equal(
+        here.slices.select(known).with_columns(apart),
+        there.slices.select(known).with_columns(apart), rel_tol=1e-12, abs_tol=1e-13,
+    )  # fmt: skip
     known = ["slice", "part", "system", "metric", "gap", "better"]
     assert_frame_equal(
         here.gaps.select(known), there.gaps.select(known), rel_tol=1e-11, abs_tol=1e-12
     )
+
+
+def test_slices_are_those_of_one_machine(spark):  # noqa: F811
+    qrels, runs, given = _data(np.random.default_rng(4))
+    given["slices"] = ["activity", "history", "kind", "popularity", "items.colour"]
+    metrics = ["nDCG@3", "Coverage@3", "Novelty@5", "PopREO@3", "AP"]
+    given |= {"drop_seen": True}
+    here = rankgate.scorecard(qrels, runs, metrics, resamples=10, **given)
+    there = scorecard(qrels, runs, metrics, partitions=12, resamples=20, spark=spark, **given)
+    _assert_equal_parts(here, there)
+    assert there.slices["p_value"].drop_nulls().is_between(0, 1).all()
     assert there.gaps["p_value"].is_between(0, 1).all()
     assert str(type(there).from_dict(there.to_dict())) == str(there)
 
 
-def test_slices_of_items_are_refused(spark):  # noqa: F811
-    given = {"catalogue": ["a"], "spark": spark}
-    for name in ("popularity", "colour"):
-        with raises("unknown-slice", UsageError):
-            scorecard({"u": {"a": 1}}, {"u": {"a": 1.0}}, ["Coverage@1"], slices=[name], **given)
+def test_slices_of_pairs_without_accuracy(spark):  # noqa: F811
+    qrels, runs, given = _data(np.random.default_rng(5))
+    given["slices"] = ["popularity", "history"]
+    here = rankgate.scorecard(qrels, runs, ["Coverage@3"], resamples=10, **given)
+    there = scorecard(qrels, runs, ["Coverage@3"], partitions=90, spark=spark, **given)
+    _assert_equal_parts(here, there)
+    assert set(there.slices["slice"]) == {"popularity"}
+
+
+def test_metrics_of_subtopics(spark):  # noqa: F811
+    rng = np.random.default_rng(6)
+    qrels, runs, given = _data(rng)
+    subtopics = pl.Series("subtopic", rng.choice(["1", "2", "3"], len(qrels)))
+    again = qrels.filter(grade=1)[::3].with_columns(pl.lit("4").alias("subtopic"))
+    qrels = pl.concat([qrels.with_columns(subtopics), again])
+    given["slices"] = ["history", "colour", "activity"]
+    metrics = ["alpha-nDCG@5", "Coverage@3"]
+    here = rankgate.scorecard(qrels, runs, metrics, resamples=10, **given)
+    there = scorecard(qrels, runs, metrics, partitions=4, resamples=10, spark=spark, **given)
+    known = ["system", "metric", "value", "users"]
+    assert_frame_equal(here.figures.select(known), there.figures.select(known), rel_tol=1e-12)
+    _assert_equal_parts(here, there)
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"slices": ["popularity"]}, "missing-input"),
+        ({"slices": ["history"]}, "missing-input"),
+        ({"slices": ["colour"]}, "unknown-slice"),
+        ({"slices": ["items.colour"], "items": {"item_id": ["b"], "colour": ["x"]}},
+         "unknown-item"),
+    ],
+)  # fmt: skip
+def test_slices_that_cannot_be_made(spark, given, code):  # noqa: F811
+    given = {**given, "items": pl.DataFrame(given["items"])} if "items" in given else given
+    with raises(code, InputError if code == "unknown-item" else UsageError):
+        scorecard({"u": {"a": 1}}, {"u": {"b": 1.0}}, ["RR"], spark=spark, partitions=2, **given)

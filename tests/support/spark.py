@@ -3,8 +3,38 @@
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
+
+CACHES = ("~/.ivy2.5.2/jars", "~/.ivy2/jars", "~/.m2/repository/io/delta")
+"""Where Spark (``spark.jars.packages``) and Maven keep the jars that they fetched."""
+
+
+def delta_settings():
+    """What gives a session Delta; nothing where there are no jars of it for this PySpark.
+
+    They are looked for in the folder RANKGATE_DELTA_JARS, and in `CACHES`.
+    """
+    import pyspark
+
+    version = ".".join(pyspark.__version__.split(".")[:2])
+    folders = [
+        Path(each).expanduser() for each in (os.environ.get("RANKGATE_DELTA_JARS"), *CACHES) if each
+    ]
+    for folder in folders:
+        found = [
+            max(folder.rglob(f"*{name}-{version}.*.jar"), default=None)
+            for name in ("delta-spark_2.13", "delta-storage")
+        ]
+        if None not in found:
+            catalogue = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+            return {
+                "spark.jars": ",".join(map(str, found)),
+                "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+                "spark.sql.catalog.spark_catalog": catalogue,
+            }
+    return {}
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +50,7 @@ def spark():
         "spark.driver.memory": "1g",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
+        **delta_settings(),
     }
     opened = session("local[2]", settings)
     yield opened

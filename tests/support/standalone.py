@@ -20,7 +20,10 @@ def _free_port():
 
 @contextmanager
 def cluster(folder):
-    """Start a master and two workers of one core each; yield the master's URL."""
+    """Start a master and two workers of one core each; yield the master's URL.
+
+    Each worker has its own address, as Spark runs a task a second time on other hosts only.
+    """
     import pyspark
 
     home = Path(pyspark.__file__).parent
@@ -30,27 +33,27 @@ def cluster(folder):
         **os.environ,
         "SPARK_HOME": str(home),
         "PYSPARK_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_SCALA_VERSION": "2.13",
     }
 
-    def started(kind, *words):
+    def started(kind, host, *words):
         command = [java, "-Xmx256m", "-cp", f"{home}/jars/*", f"org.apache.spark.deploy.{kind}"]
         return subprocess.Popen(
-            [*command, *words], env=settings, cwd=folder,
+            [*command, "--host", host, *words],
+            env={**settings, "SPARK_LOCAL_IP": host}, cwd=folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )  # fmt: skip
 
-    where = ("--host", "127.0.0.1")
-    running = [started("master.Master", *where, "--port", str(port), "--webui-port", str(pages))]
+    ports = ("--port", str(port), "--webui-port", str(pages))
+    running = [started("master.Master", "127.0.0.1", *ports)]
     url = f"spark://127.0.0.1:{port}"
     try:
         _wait(port)
         for i in range(2):
             room = ("--cores", "1", "--memory", "1g", "--webui-port", "0")
             own = ("--work-dir", f"{folder}/worker-{i}")
-            running.append(started("worker.Worker", *where, *room, *own, url))
+            running.append(started("worker.Worker", f"127.0.0.{i + 1}", *room, *own, url))
         yield url
     finally:
         for each in reversed(running):

@@ -2,8 +2,9 @@
 
     rankgate.spark.evaluate("judgments.parquet", "run.parquet", ["nDCG@10"])
 
-Rows are partitioned by a hash of the query, sorted within partitions, and scored there by the same
-plan as on one machine (`rankgate.scoring`). Only sums reach the driver.
+Each task gets whole queries, whose rows it reads where they are in files, or which are moved by a
+hash of the query, and scores them by the same plan as on one machine (`rankgate.scoring`). Only
+sums reach the driver.
 """
 
 from __future__ import annotations

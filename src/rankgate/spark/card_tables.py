@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.names import parse
+from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.metrics.views import LISTS
 from rankgate.recommenders.scorecard_parts import GAPS, SLICES, corrected
 
@@ -34,7 +35,8 @@ class Pooled:
         groups: what was seen of each group.
         values: by metric, of all groups.
         drawn: by metric ``(B,)``, of the resamples.
-        users: how many there are.
+        users: how many judged ones there are.
+        valued: by metric, how many users have a value, or a list that it is about.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Pooled:
     values: Mapping[str, float]
     drawn: Mapping[str, Floats]
     users: int
+    valued: Mapping[str, int]
 
     @classmethod
     def of(cls, name: str, groups: Sequence[Accumulator], weights: NDArray[np.int64]) -> Pooled:
@@ -49,12 +52,30 @@ class Pooled:
         whole = groups[0].pooled(groups, [1] * len(groups))
         again = [groups[0].pooled(groups, row).result() for row in weights.tolist()]
         drawn = {label: np.array([each[label] for each in again]) for label in whole.metrics}
-        return cls(name, groups, whole.result(), drawn, whole.counts.queries)
+        return cls(name, groups, whole.result(), drawn, whole.counts.queries, _valued(whole))
+
+
+def _valued(whole: Accumulator) -> dict[str, int]:
+    """By metric how many users have a value, or a list, of metrics of all lists together.
+
+    Ratios of sums over lists do not keep how many lists are empty: all judged users count.
+    """
+    found = dict.fromkeys(whole.metrics, whole.counts.queries)
+    state, metrics = whole.state(), metrics_of(whole)
+    lists = [label for label, each in metrics.items() if each.view == LISTS]
+    for label, part in zip(lists, state["lists"] or (), strict=False):
+        if isinstance(part, Mapping):
+            found[label] = int(part["filled"])
+    for label, metric in metrics.items():
+        mean = whole.mean_of(label)
+        if mean is not None and metric.aggregate != "weighted":
+            found[label] = int(mean.count) - mean.undefined
+    return found
 
 
 def metrics_of(empty: Accumulator) -> dict[str, Metric]:
     """The metrics of an accumulator by their labels."""
-    return {name: parse(name, LIST_METRICS) for name in empty.metrics}
+    return {name: parse(name, (*FACET_METRICS, *LIST_METRICS)) for name in empty.metrics}
 
 
 def figure_rows(
@@ -75,7 +96,7 @@ def figure_rows(
             reach = z * own.std()
             low, high = np.clip((value - reach, value + reach), metric.low, top)
             better = metric.higher_is_better
-            rows.append((each.name, label, about, value, low, high, each.users, better))
+            rows.append((each.name, label, about, value, low, high, each.valued[label], better))
             if each is not first:
                 delta, error = value - first.values[label], float((own - first.drawn[label]).std())
                 p = float(2 * ndtr(-abs(delta) / error)) if error else float(delta == 0)
@@ -86,26 +107,35 @@ def figure_rows(
 
 @dataclass(frozen=True)
 class PooledPart:
-    """A part of the users: the slice, its value, how many users, and every system there."""
+    """A part of a slice.
+
+    Attributes:
+        slice: its name.
+        of: users, items or pairs.
+        value: which part it is.
+        size: how many users, items or pairs it has.
+        metrics: what is measured there, by label.
+        systems: every system's numbers.
+    """
 
     slice: str
+    of: str
     value: str
     size: int
+    metrics: Mapping[str, Metric]
     systems: Sequence[Pooled]
 
 
-def slice_table(
-    parts: Sequence[PooledPart], metrics: Mapping[str, Metric], level: float
-) -> pl.DataFrame:
+def slice_table(parts: Sequence[PooledPart], level: float) -> pl.DataFrame:
     """The columns of `SLICES`; p is corrected over each slice (Benjamini-Hochberg)."""
     rows: Rows = []
     for part in parts:
-        found, apart = figure_rows(part.systems, metrics, level)
+        found, apart = figure_rows(part.systems, part.metrics, level)
         differences = {each[:2]: each for each in apart}
         nothing = (None,) * 8
         for row in found:
             _, _, delta, low, high, p, _, better = differences.get(row[:2], nothing)
-            head = (part.slice, "users", part.value, part.size)
+            head = (part.slice, part.of, part.value, part.size)
             rows.append((*head, *row, delta, low, high, p, None, better))
     return _corrected(rows, SLICES)
 
@@ -122,7 +152,7 @@ def gap_table(
 
     z = float(ndtri((1 + level) / 2))
     rows: Rows = []
-    for part in parts:
+    for part in (each for each in parts if each.of == "users"):
         for inside, every in zip(part.systems, systems, strict=True):
             for label, metric in metrics.items():
                 pairs = [

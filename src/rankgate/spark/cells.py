@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -27,6 +27,9 @@ ORDER = "row"
 """Columns that begin so give the order of rows, where a convention asks for it."""
 
 _SEED = 0x5EED
+QUERY = pl.col("query_id").hash(_SEED)
+"""The hash of a query, by which it gets its place."""
+
 _PROBES = (
     "",
     "7",
@@ -63,20 +66,7 @@ class Cells:
             partitions: of the shuffle.
             count: of cells; rounded up to the same number for each partition.
         """
-        return cls(-(-count // partitions) * partitions, _keys(spark, partitions), _probe())
-
-    def check(self) -> None:
-        """Check that queries get the cells here that they get elsewhere.
-
-        Raises:
-            UsageError: they do not, as Polars is another version.
-        """
-        if _probe() != self.probe:
-            problem = (
-                f"executors have Polars {pl.__version__}, whose hash differs from the driver's; "
-                "install the same version everywhere."
-            )
-            raise UsageError(problem, code="versions-differ")
+        return cls(-(-count // partitions) * partitions, _keys(spark, partitions), probed())
 
     def packed(self, frames: Iterable[pl.DataFrame], part: int) -> Iterator[dict[str, Any]]:
         """Rows with a ``query_id`` as columns of `PACKED`.
@@ -85,20 +75,18 @@ class Cells:
             frames: the rows.
             part: whose they are.
         """
-        self.check()
+        refuse_other_hash(self.probe)
         enough = min(max(_ROWS, _EACH * self.count), _MOST_ROWS)
         for frame in _gathered(frames, enough):
-            cell = (pl.col("query_id").hash(_SEED) % self.count).cast(pl.Int32).alias("cell")
+            cell = (QUERY % self.count).cast(pl.Int32).alias("cell")
             cells, values = [], []
             for (number,), rows in (
                 frame.with_columns(cell)
                 .partition_by("cell", as_dict=True, include_key=False)
                 .items()
             ):
-                out = io.BytesIO()
-                rows.write_ipc_stream(out, compression="zstd")
                 cells.append(number)
-                values.append(out.getvalue())
+                values.append(value_of(rows))
             keys = [self.keys[each % len(self.keys)] for each in cells]
             yield {"key": keys, "cell": cells, "part": [part] * len(cells), "rows": values}
 
@@ -145,8 +133,15 @@ def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[int, pl.DataFra
         parts.setdefault(part, []).append(frame)
         size += len(frame)
         if size > _LONGEST:
-            _refuse_longest(parts[part])
+            refuse_longest(parts[part])
     yield from _joined(parts)
+
+
+def value_of(rows: pl.DataFrame, compression: Literal["zstd", "lz4"] = "zstd") -> bytes:
+    """Rows as one value; ``pl.read_ipc_stream`` reads it."""
+    out = io.BytesIO()
+    rows.write_ipc_stream(out, compression=compression)
+    return out.getvalue()
 
 
 def _gathered(frames: Iterable[pl.DataFrame], enough: int) -> Iterator[pl.DataFrame]:
@@ -182,12 +177,17 @@ def _joined(parts: Mapping[int, Sequence[pl.DataFrame]]) -> Iterator[dict[int, p
     yield found
 
 
-def _refuse_longest(frames: Sequence[pl.DataFrame]) -> None:
+def refuse_longest(frames: Sequence[pl.DataFrame]) -> None:
     """Check that no query is longer than any ranking.
+
+    Args:
+        frames: the rows of some whole queries.
 
     Raises:
         InputError: one is.
     """
+    if sum(map(len, frames)) <= _LONGEST:
+        return
     counts = pl.concat([each.select("query_id") for each in frames])["query_id"].value_counts()
     query, rows = counts.sort("count").row(-1)
     if rows > _LONGEST:
@@ -195,7 +195,24 @@ def _refuse_longest(frames: Sequence[pl.DataFrame]) -> None:
         raise InputError(problem, code="too-large")
 
 
-def _probe() -> tuple[int, ...]:
+def refuse_other_hash(probe: tuple[int, ...]) -> None:
+    """Check that queries have the hash here that they have on the driver.
+
+    Args:
+        probe: what `probed` gives there.
+
+    Raises:
+        UsageError: they have not, as Polars is another version.
+    """
+    if probed() != probe:
+        problem = (
+            f"executors have Polars {pl.__version__}, whose hash differs from the driver's; "
+            "install the same version everywhere."
+        )
+        raise UsageError(problem, code="versions-differ")
+
+
+def probed() -> tuple[int, ...]:
     """What texts of several lengths hash to."""
     return tuple(pl.Series(_PROBES).hash(_SEED))
 

@@ -12,8 +12,9 @@ import polars as pl
 from rankgate.comparison.comparison import METRICS, SCHEMAS, Comparison, Comparisons, Identity
 from rankgate.comparison.inference import Test
 from rankgate.comparison.paired import Figures
-from rankgate.comparison.pairs import metric_rows
+from rankgate.comparison.pairs import Rules, metric_rows
 from rankgate.comparison.sample_sizes import detectables
+from rankgate.comparison.values import refuse_unequal
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.codec import frame
 from rankgate.spark.evaluation import refuse_by_convention, refuse_without_tags
@@ -52,6 +53,7 @@ def compare(
     partitions: int | None = None,
     tags: TagsLike | None = None,
     slices: Sequence[str] = (),
+    unequal: str = "refuse",
     level: float = Test.level,
     correction: Correction = Test.correction,
     band: float = Test.band,
@@ -77,6 +79,7 @@ def compare(
         partitions: as there.
         tags: a table of tags, which is sent to every executor; or ``ids:PATTERN``.
         slices: show differences for each value of these tags, too.
+        unequal: as of ``rankgate.compare``.
         level: of the intervals.
         correction: holm, bonferroni, hochberg, bh, by or none, over metrics and candidates.
         band: differences up to this size count as ties.
@@ -85,10 +88,12 @@ def compare(
 
     Raises:
         InputError: data that cannot be read.
-        UsageError: an unknown metric, convention or choice; slices without tags.
+        UsageError: an unknown metric, convention or choice; slices without tags; queries that only
+            one of two runs has, unless ``unequal`` says what they are.
         MissingExtraError: PySpark is not installed.
     """
     test = Test(level=level, correction=correction, band=band, power=power)
+    Rules(test, unequal)
     refuse_without_tags(tags, slices)
     others = candidates if isinstance(candidates, list | tuple) else [candidates]
     runs = [baseline, *others]
@@ -98,13 +103,17 @@ def compare(
         qrels, runs, metrics, convention, overrides, extra, columns, names, from_, partitions, spark
     )
     scoring = replace(
-        work.scoring(values=False), pairs=True, band=band, tags=tags, slices=tuple(slices)
-    )
-    _, sent = measured(work.by_cells(), scoring, work.tables, keep=False)
+        work.scoring(values=False), pairs=True, band=band, drop=unequal == "drop", tags=tags,
+        slices=tuple(slices),
+    )  # fmt: skip
+    _, sent = measured(work.whole(), scoring, work.tables, keep=False)
     totals = [summed(t for t in each if not t.startswith('{"pairs"')) for each in sent]
     for run, each in zip(work.runs, totals, strict=True):
-        refuse_by_convention(run.label, each, work.plan.conventions[0])
+        refuse_by_convention(work.qrels.label, run.label, each, work.plan.conventions[0])
     pairs = [summed_pairs(t for t in each if t.startswith('{"pairs"')) for each in sent[1:]]
+    if unequal == "refuse":
+        for name, pair in zip(work.names[1:], pairs, strict=True):
+            refuse_unequal(dict(zip((work.names[0], name), pair.lacking, strict=True)))
     return _comparisons(work, totals, pairs, test, slices)
 
 

@@ -97,7 +97,7 @@ def evaluate(
         names: of the runs, in their order.
         from_: the format of files: parquet, delta, csv, tsv, json or trec; by their names if not
             given.
-        partitions: of the shuffle; one for 48 MB of input if not given.
+        partitions: how many tasks score, at most; one for 48 MB of input if not given.
         tags: a table of tags, which is sent to every executor; or ``ids:PATTERN``.
         slices: show means for each value of these tags, too.
         values: whether values of single queries are kept, in memory and on the executors' disks.
@@ -114,7 +114,7 @@ def evaluate(
         qrels, runs, metrics, convention, overrides, extra, columns, names, from_, partitions, spark
     )
     scoring = replace(work.scoring(values=values), tags=tags, slices=tuple(slices))
-    frame, sent = measured(work.by_cells(), scoring, work.tables, keep=values)
+    frame, sent = measured(work.whole(), scoring, work.tables, keep=values)
     totals = [summed(each) for each in sent]
     summary, sliced = summarised(work, totals), _slices(work, totals, slices, level)
     if slices:
@@ -144,7 +144,7 @@ def summarised(work: Prepared, totals: Sequence[Totals]) -> Evaluation:
     how, jobs = work.plan.conventions[0], work.plan.jobs[0]
     scored = []
     for name, run, each in zip(work.names, work.runs, totals, strict=True):
-        refuse_by_convention(run.label, each, how)
+        refuse_by_convention(work.qrels.label, run.label, each, how)
         none = np.zeros(0)
         scores = Scores(
             name,
@@ -163,17 +163,19 @@ def summarised(work: Prepared, totals: Sequence[Totals]) -> Evaluation:
     return Evaluation(work.qrels.name, how.to_dict(), labels, tuple(scored), lower)
 
 
-def refuse_by_convention(label: str, found: Totals, how: Convention) -> None:
-    """As `Facts.refuse`, over all partitions.
+def refuse_by_convention(judged: str, label: str, found: Totals, how: Convention) -> None:
+    """As `Facts.refuse`, over all partitions; of judgments and a run by their labels.
 
     Raises:
-        InputError: no query of the run is judged; the convention refuses missing or unknown
-            queries, or queries without relevant documents.
+        InputError: no rankings; no query of the run is judged; the convention refuses missing or
+            unknown queries, or queries without relevant documents.
     """
     counts = found.counts
     asked = counts["queries"] + (counts["missing"] if how.missing == "leave_out" else 0)
     if not asked:
-        raise InputError("no judgments found.", source=label, code="no-judgments")
+        raise InputError("no judgments found.", source=judged, code="no-judgments")
+    if counts["missing"] == asked and not counts["unknown_queries"]:
+        raise InputError("there are no rankings in it.", source=label, code="no-rankings")
     if counts["missing"] == asked:
         problem = "no query of this run has judgments; check that both use the same ids."
         raise InputError(problem, source=label, code="queries-differ")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rankgate.errors import RankgateError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from rankgate.scoring.plan import Plan
+    from rankgate.spark.partition import Cell
     from rankgate.spark.tables import Rows
 
 
@@ -28,17 +30,41 @@ class Task(Protocol):
     def runs(self) -> tuple[str, ...]:
         """The names of the runs."""
 
+    def over(self, cells: Iterable[Cell]) -> Iterator[Any]:
+        """Frames, or columns, of what comes back, from the rows of whole queries."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Rows on executors, of which each task gets those of whole queries.
+
+    Attributes:
+        frame: what tasks get.
+        opened: makes cells of its record batches.
+    """
+
+    frame: DataFrame
+    opened: Callable[[Iterable[Any]], Iterator[Cell]]
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A task, from record batches on."""
+
+    opened: Callable[[Iterable[Any]], Iterator[Cell]]
+    task: Task
+
     def over(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Frames, or columns, of what comes back, from record batches."""
+        yield from self.task.over(self.opened(batches))
 
 
 def measured(
-    whole: DataFrame, scoring: Task, tables: Sequence[Rows], *, keep: bool
+    whole: Whole, scoring: Task, tables: Sequence[Rows], *, keep: bool
 ) -> tuple[DataFrame | None, list[list[str]]]:
     """Values as a DataFrame if they are kept, and of each run the sums of all partitions.
 
     Args:
-        whole: packed rows, with those of each cell together.
+        whole: judgments and runs.
         scoring: what is done with them.
         tables: the judgments, and the runs.
         keep: whether values are kept.
@@ -50,7 +76,7 @@ def measured(
 
     jobs = scoring.plan.jobs[0]
     modules = [getattr(job.metric.kernel, "__module__", "") for job in jobs]
-    frame = mapped(whole, scoring, _columns(len(jobs)), modules)
+    frame = mapped(whole.frame, _Opened(whole.opened, scoring), _columns(len(jobs)), modules)
     if keep:
         frame = frame.persist()
     try:

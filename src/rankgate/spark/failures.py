@@ -15,6 +15,10 @@ _FAILURES: tuple[tuple[tuple[str, ...], type[RankgateError], str, str], ...] = (
          "PARSE_SYNTAX_ERROR"),
         InputError, "no-such-file", "no such file or table.",
     ),
+    (
+        ("FILE_NOT_EXIST", "FileNotFoundException"), InputError, "no-such-file",
+        "the file is gone; it was there when the table was listed, or the table's log has it.",
+    ),
     (("UNABLE_TO_INFER_SCHEMA",), InputError, "empty-file", "no files with rows here."),
     (
         ("Failed to find the data source: delta",), UsageError, "missing-package",

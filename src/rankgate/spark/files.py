@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import UsageError
+from rankgate.data.text import json_text
+from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -16,6 +17,7 @@ _SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".json": "json",
     ".jsonl": "json", ".ndjson": "json",
 }  # fmt: skip
+_CORRUPT = "_corrupt_record"  # Spark's column of lines that it cannot read
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
 
 
@@ -51,7 +53,11 @@ def refuse_unknown(form: str) -> None:
 
 
 def read_files(spark: SparkSession, paths: list[str], form: str) -> DataFrame:
-    """The rows of files of one of `FORMATS`; of TREC the lines, in ``value``."""
+    """The rows of files of one of `FORMATS`; of TREC the lines, in ``value``.
+
+    Raises:
+        InputError: a line of a JSON file is not an object, with the line.
+    """
     if form == "delta":
         return spark.read.format(form).load(paths[0] if len(paths) == 1 else paths)
     reader = spark.read.option("recursiveFileLookup", str(_is_nested(paths)))
@@ -61,7 +67,39 @@ def read_files(spark: SparkSession, paths: list[str], form: str) -> DataFrame:
         separator = "\t" if form == "tsv" else ","
         # columns in another order in one of the files are an error, not other values
         return reader.csv(paths, header=True, sep=separator, escape='"', enforceSchema=False)
-    return reader.format(form).load(paths)
+    table = reader.format(form).load(paths)
+    if form == "json" and _CORRUPT in table.columns:
+        _refuse_line(reader.text(paths))
+    return table
+
+
+def _refuse_line(text: DataFrame) -> None:
+    """Raise the error of the first line that is not a JSON object.
+
+    Raises:
+        InputError: always, but if Spark refused a line that is one.
+    """
+    from pyspark.sql import functions as F
+
+    at = F.monotonically_increasing_id().alias("at")
+    lines = text.select("value", at, *(each.alias(name) for name, each in file_place().items()))
+    value = F.trim("value")
+    wrong = (value != "") & (F.try_parse_json("value").isNull() | ~value.startswith("{"))
+    row = lines.where(wrong).orderBy("file", "block", "at").first()
+    if row is None:
+        return
+    same, block = F.col("file") == row.file, F.col("block")
+    before = (block < row.block) | ((block == row.block) & (F.col("at") < row["at"]))
+    line = lines.where(same & before).count() + 1
+    file = local_path(row.file)
+    found = json_text.parsed(row.value.strip().encode(), file, line)
+    problem = f"{json_text.kind(found)}, where an object is needed."
+    raise InputError(problem, source=file, line=line, code="wrong-type")
+
+
+def local_path(file: str) -> str:
+    """A path without the scheme of this machine's files."""
+    return "/" + file.removeprefix("file:").lstrip("/") if file.startswith("file:") else file
 
 
 def file_place() -> dict[str, Column]:

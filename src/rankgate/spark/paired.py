@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import polars as pl
 
+from rankgate.data.scores import REASONS
 from rankgate.errors import UsageError
 from rankgate.evaluation.batch_totals import merged
 from rankgate.metrics.exact import ExactMean
@@ -32,6 +33,13 @@ Slice = tuple[str, str]
 """A tag and one of its values; both empty for all queries."""
 
 ALL: Slice = ("", "")
+
+Lacking = tuple[int, tuple[str, ...]]
+"""How many queries are lacking, and the first few of them."""
+
+_NONE: tuple[Lacking, Lacking] = ((0, ()), (0, ()))
+_SHOWN = 4
+_MISSING = REASONS.index("missing")
 
 
 @dataclass(frozen=True)
@@ -97,13 +105,26 @@ class PairSums:
 
 @dataclass(frozen=True)
 class PairTotals:
-    """The sums of each metric of two runs, for all queries and for each slice."""
+    """The sums of each metric of two runs, for all queries and for each slice.
+
+    Attributes:
+        sums: by slice and metric.
+        lacking: for the baseline and the candidate how many queries only the other ran, and the
+            first few of them.
+    """
 
     sums: Mapping[tuple[Slice, str], PairSums] = field(default_factory=dict)
+    lacking: tuple[Lacking, Lacking] = _NONE
 
     @classmethod
     def of(
-        cls, before: Scores, after: Scores, groups: Mapping[Slice, Floats], band: float
+        cls,
+        before: Scores,
+        after: Scores,
+        groups: Mapping[Slice, Floats],
+        band: float,
+        *,
+        drop: bool,
     ) -> PairTotals:
         """The sums of the scores of two runs on some queries.
 
@@ -112,30 +133,37 @@ class PairTotals:
             after: of the candidate.
             groups: for each slice which queries of the baseline are in it.
             band: differences up to this size count as ties.
+            drop: whether queries that only one run has are left out.
         """
         place = _places(before, after)
+        one = _missing(before)
+        two = np.where(place >= 0, _missing(after)[place], False)  # noqa: FBT003 - of an array
+        left_out = drop & (one ^ two)
         sums = {}
         for label, mine in before.values.items():
-            theirs = np.where(place >= 0, after.values[label][place], np.nan)
+            theirs = np.where((place >= 0) & ~left_out, after.values[label][place], np.nan)
             for name, inside in groups.items():
                 sums[name, label] = PairSums.of(mine[inside], theirs[inside], band)
-        return cls(sums)
+        return cls(sums, (_lacking(before, one & ~two), _lacking(before, two & ~one)))
 
     def __add__(self, other: PairTotals) -> PairTotals:
         """Both together."""
-        return PairTotals(merged(self.sums, other.sums, add))
+        first, second = map(_both, self.lacking, other.lacking)
+        return PairTotals(merged(self.sums, other.sums, add), (first, second))
 
     def to_json(self) -> str:
         """As text, to be sent."""
         rows = [[*where, label, each.plain()] for (where, label), each in self.sums.items()]
-        return json.dumps({"pairs": rows})
+        return json.dumps({"pairs": rows, "lacking": self.lacking})
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """From `to_json`."""
-        rows = json.loads(text)["pairs"]
-        return cls({((tag, value), label): PairSums.from_plain(each)
-                    for tag, value, label, each in rows})  # fmt: skip
+        found = json.loads(text)
+        sums = {((tag, value), label): PairSums.from_plain(each)
+                for tag, value, label, each in found["pairs"]}  # fmt: skip
+        first, second = ((count, tuple(some)) for count, some in found["lacking"])
+        return cls(sums, (first, second))
 
 
 def summed_pairs(texts: Iterable[str]) -> PairTotals:
@@ -186,6 +214,20 @@ def groups_of(
             for each in values.filter(pl.Series(inside)).unique()
         }
     return found
+
+
+def _missing(scores: Scores) -> NDArray[np.bool_]:
+    """Which queries the run does not have."""
+    found: NDArray[np.bool_] = next(iter(scores.why.values())) == _MISSING
+    return found
+
+
+def _lacking(scores: Scores, some: NDArray[np.bool_]) -> Lacking:
+    return int(some.sum()), tuple(scores.query_ids.filter(pl.Series(some)).sort()[:_SHOWN])
+
+
+def _both(one: Lacking, two: Lacking) -> Lacking:
+    return one[0] + two[0], tuple(sorted((*one[1], *two[1]))[:_SHOWN])
 
 
 def _places(before: Scores, after: Scores) -> NDArray[np.int64]:

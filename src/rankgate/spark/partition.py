@@ -18,13 +18,10 @@ from rankgate.evaluation.evaluate import with_subtopics
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.plan import Measurement, Plan
 from rankgate.scoring.sources import RunSource, measured, with_empty
-from rankgate.spark.cells import unpacked
 from rankgate.spark.paired import PairTotals, groups_of
 from rankgate.spark.totals import Totals
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from rankgate.data import Scores
 
 JUDGED, UNJUDGED = 0, -1
@@ -49,6 +46,7 @@ class Scoring:
         values: whether values are wanted, or sums only.
         pairs: whether each run is compared with the first.
         band: differences up to this size count as ties.
+        drop: whether queries that only one of two runs has are left out.
         tags: of queries, where there are slices.
         slices: the tags whose values are slices.
     """
@@ -61,10 +59,11 @@ class Scoring:
     values: bool
     pairs: bool = False
     band: float = 0.0
+    drop: bool = False
     tags: Any = None
     slices: tuple[str, ...] = ()
 
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
+    def over(self, cells: Iterable[Cell]) -> Iterator[Any]:
         """Values of each query and run, and at the end the sums of each run.
 
         Raises:
@@ -72,7 +71,7 @@ class Scoring:
         """
         totals = [Totals() for _ in self.runs]
         paired = [PairTotals() for _ in self.runs]
-        for cell in unpacked(batches):
+        for cell in cells:
             first = None
             for i, (scores, found) in enumerate(self.scored(cell)):
                 totals[i] += found
@@ -88,7 +87,7 @@ class Scoring:
                 if self.slices and not self.pairs:
                     totals[i] += Totals.of_slices(scores, groups)
                 if self.pairs and first is not None:
-                    paired[i] += PairTotals.of(first, scores, groups, self.band)
+                    paired[i] += PairTotals.of(first, scores, groups, self.band, drop=self.drop)
         texts = [each.to_json() for each in (*totals, *(paired if self.pairs else ()))]
         runs = [*range(len(self.runs))]
         yield {"run": runs * (2 if self.pairs else 1), "totals": texts}
@@ -116,8 +115,7 @@ class Scoring:
         nothing = Measurement(self.plan)
         total = measured(self.plan, source) if len(rows) else with_empty(nothing, source)
         scores = total.score(0, source, strict=False, exact=True)
-        absent = index.query_ids.filter(~index.query_ids.is_in(rows["query_id"].unique().implode()))
-        return scores, Totals.of(scores, self.plan.jobs[0], str(absent.first() or ""))
+        return scores, Totals.of(scores, self.plan.jobs[0], _missing(scores, index, rows))
 
     def _judgments(self, cell: Cell) -> JudgmentIndex | None:
         label = self.labels[0]
@@ -129,6 +127,14 @@ class Scoring:
             qrels = Qrels(without_empty(table), label, unjudged=tuple(unjudged), place=Place(label))
         index = JudgmentIndex.of(qrels)
         return with_subtopics(index) if self.subtopics else index
+
+
+def _missing(scores: Scores, index: JudgmentIndex, rows: pl.DataFrame) -> str:
+    """A judged query that a run does not have; empty if it has all."""
+    if not scores.counts.missing:
+        return ""
+    ran = rows["query_id"].unique().implode()
+    return str(index.query_ids.filter(~index.query_ids.is_in(ran)).first() or "")
 
 
 def rows_in(cell: Cell, part: int, number: str) -> pl.DataFrame:

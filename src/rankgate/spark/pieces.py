@@ -6,7 +6,7 @@ Spark would read them in the JVM and hand them over row by row, which costs more
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ import polars as pl
 from rankgate.data.columns import renamed, shaped
 from rankgate.data.formats.tables.arrow import collected, scanned
 from rankgate.data.streams.source import InputFile
-from rankgate.spark.cells import ORDER
+from rankgate.spark.cells import ORDER, QUERY
+from rankgate.spark.shipping import numbers_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 
 _ROWS = 1 << 20  # that are read at once
 TASK_BYTES = 32 << 20
-"""Of files that one task reads, and of a piece at most."""
+"""Of files that one task reads, if there are that many."""
 
+_MOST_BYTES = 12 << 20  # of a piece
+_MOST_ROWS = 2 << 20
 _LEAST_BYTES = 1 << 20
 
 
@@ -37,34 +40,51 @@ class Piece:
         path: of the file.
         place: of the file among those of its table.
         begin: the first row.
-        rows: how many; None is all that follow.
+        rows: how many.
     """
 
     path: str
     place: int
-    begin: int = 0
-    rows: int | None = None
+    begin: int
+    rows: int
 
-    def frames(self, number: str, known: Mapping[str, str]) -> Iterator[pl.DataFrame]:
+    def cut(self, most: int) -> Iterator[Piece]:
+        """The piece as parts of about the same size, of at most some rows."""
+        count = max(-(-self.rows // most), 1)
+        each = max(-(-self.rows // count), 1)
+        for begin in range(0, self.rows, each):
+            yield replace(self, begin=self.begin + begin, rows=min(each, self.rows - begin))
+
+    def frames(self, table: Pieces) -> Iterator[pl.DataFrame]:
         """The rows, with ``number`` and what few judgments have.
 
         Args:
-            number: grade or score.
-            known: the user's names of columns.
+            table: whose piece it is.
 
         Raises:
             InputError: a damaged file; a column that is missing or holds what it should not.
         """
         source = InputFile(Path(self.path))
-        scan = scanned(source)
-        names = scan.collect_schema().names()
-        mine = {ours: theirs for ours, theirs in known.items() if theirs in names}
-        frame = shaped(renamed(scan, mine), number, self.path).rename({number: "number"})
-        end = collected(frame.select(pl.len()), source).item()
-        if self.rows is not None:
-            end = min(end, self.begin + self.rows)
+        frame = self._shaped(table, source).rename({table.number: "number"})
+        end = self.begin + self.rows
         for begin in range(self.begin, end, _ROWS):
             yield collected(frame.slice(begin, min(_ROWS, end - begin)), source)
+
+    def queries(self, table: Pieces) -> pl.Series:
+        """The hash of the query of each row.
+
+        Raises:
+            InputError: as of `frames`.
+        """
+        source = InputFile(Path(self.path))
+        frame = self._shaped(table, source).slice(self.begin, self.rows)
+        return collected(frame.select(QUERY), source).to_series()
+
+    def _shaped(self, table: Pieces, source: InputFile) -> pl.LazyFrame:
+        scan = scanned(source, checked=True)  # when it was cut
+        names = scan.collect_schema().names()
+        mine = {ours: theirs for ours, theirs in table.known.items() if theirs in names}
+        return shaped(renamed(scan, mine), table.number, self.path)
 
 
 @dataclass(frozen=True)
@@ -82,6 +102,11 @@ class Pieces:
     number: str
     known: Mapping[str, str]
     size: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return sum(piece.rows for piece in self.every)
 
 
 @dataclass(frozen=True)
@@ -110,11 +135,11 @@ class Reading:
             UsageError: Polars is another version than the driver's.
         """
         work = self.work()
-        for number in (each for batch in batches for each in batch.column(0).to_pylist()):
+        for number in numbers_in(batches):
             i, j = work[number]
             part, table = self.tables[i]
             piece = table.every[j]
-            frames = piece.frames(table.number, table.known)
+            frames = piece.frames(table)
             yield from self.cells.packed(self._numbered(frames, piece, part), part)
 
     def _numbered(
@@ -151,7 +176,7 @@ def pieces_of(
         return None
     sizes = [(path, path.stat().st_size) for path in files if path is not None]
     total = sum(size for _, size in sizes)
-    most = max(min(TASK_BYTES, -(-total // (2 * cores))), _LEAST_BYTES)
+    most = max(min(_MOST_BYTES, -(-total // (2 * cores))), _LEAST_BYTES)
     every = [
         each for place, (path, size) in enumerate(sizes) for each in _cut(path, place, size, most)
     ]
@@ -179,9 +204,6 @@ def _files(path: str) -> list[Path | None]:
 def _cut(path: Path, place: int, size: int, most: int) -> list[Piece]:
     """The pieces of a file of which none has many more bytes than ``most``."""
     source = InputFile(path)
-    count = -(-size // most)
-    if count == 1:
-        return [Piece(str(path), place)]
     rows = collected(scanned(source).select(pl.len()), source).item()
-    each = max(-(-rows // count), 1)
-    return [Piece(str(path), place, begin, each) for begin in range(0, rows, each)]
+    count = max(-(-size // most), -(-rows // _MOST_ROWS), 1)
+    return [*Piece(str(path), place, 0, rows).cut(-(-rows // count))] if rows else []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate import errors
 from rankgate.errors import DuplicateError, InputError, RankgateError
 from rankgate.spark.failures import translated
+from rankgate.spark.files import local_path
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -100,7 +101,7 @@ def places_where(table: Rows, same: Column) -> list[tuple[str, int | None]]:
         mine = next(b for b in blocks if (b.file, b.block) == (each.file, each.block))
         before = sum(b.n for b in blocks if b.file == each.file and b.block < each.block)
         line = before + (each.id - mine.first) + 1 + (table.header or 0)
-        found.append((_local(each.file), line))
+        found.append((local_path(each.file), line))
     return found
 
 
@@ -113,8 +114,3 @@ def _columns(own: Column) -> tuple[Column, ...]:
         F.col("_metadata.file_block_start").alias("block"),
         own.alias("id"),
     )
-
-
-def _local(file: str) -> str:
-    """A path without the scheme of this machine's files."""
-    return "/" + file.removeprefix("file:").lstrip("/") if file.startswith("file:") else file

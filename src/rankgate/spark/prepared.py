@@ -14,10 +14,12 @@ from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.metrics.views import LISTS, SUBTOPICS
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.plan import Plan
-from rankgate.spark.cells import PACKED, Cells, Packing
+from rankgate.spark.cells import PACKED, Cells, Packing, unpacked
+from rankgate.spark.executed import Whole
 from rankgate.spark.partition import JUDGED, UNJUDGED, Scoring
 from rankgate.spark.pieces import TASK_BYTES, Reading
 from rankgate.spark.sessions import session
+from rankgate.spark.shares import shares_of
 from rankgate.spark.shipping import mapped
 from rankgate.spark.tables import rows_of
 
@@ -63,8 +65,21 @@ class Prepared:
         ordered = tuple(run.ordered for run in self.runs)
         return Scoring(self.plan, self.names, labels, ordered, self.subtopics, values)
 
-    def by_cells(self) -> DataFrame:
-        """Judgments and runs, packed, with the rows of each cell of queries together."""
+    def whole(self) -> Whole:
+        """Judgments and runs by queries: read where they are if that is cheaper, or moved."""
+        if any(each.files is None for each in self.tables) or self.qrels.unjudged:
+            return self.by_cells()
+        tables = {i: each.files for i, each in enumerate(self.runs, 1) if each.files}
+        tables |= {JUDGED: self.qrels.files} if self.qrels.files else {}
+        shares = shares_of(self.spark, tables, _cores(self.spark))
+        if shares is None:
+            return self.by_cells()
+        count = len(shares.every)
+        numbers = self.spark.range(0, count, 1, min(count, self.partitions))
+        return Whole(numbers, shares.opened)
+
+    def by_cells(self) -> Whole:
+        """Judgments and runs, moved so that queries are spread by chance over partitions."""
         ordered = any(
             way.alignment.tie_order == "file_order"
             or way.alignment.order == "file"
@@ -85,7 +100,8 @@ class Prepared:
             numbers = self.spark.range(0, work, 1, min(work, tasks))
             frames.append(mapped(numbers, reading, PACKED))
         packed = reduce(lambda one, two: one.union(two), frames)
-        return packed.repartition(self.partitions, "key").sortWithinPartitions("cell")
+        frame = packed.repartition(self.partitions, "key").sortWithinPartitions("cell")
+        return Whole(frame, unpacked)
 
     def _rows(self, *, ordered: bool) -> Iterator[tuple[int, DataFrame]]:
         """The rows that Spark reads, with whose they are."""

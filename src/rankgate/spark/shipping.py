@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgate.spark.worker import Shipped
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 _TYPES = {
@@ -45,6 +46,12 @@ def mapped(
         yield from run(batches)
 
     return frame.mapInArrow(work, columns)
+
+
+def numbers_in(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+    """The numbers in the only column of some record batches, as ``spark.range`` makes them."""
+    for batch in batches:
+        yield from batch.column(0).to_pylist()
 
 
 def _lacking(names: Sequence[str]) -> list[Any]:

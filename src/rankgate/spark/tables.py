@@ -190,12 +190,15 @@ def _shaped(
     """A table with our columns from one with anybody's names.
 
     Raises:
-        InputError: a column is missing, or ids are neither strings nor whole numbers.
+        InputError: an empty file, a column is missing, or ids are neither strings nor whole
+            numbers.
     """
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
     types = {each.name: each.dataType for each in frame.schema.fields}
+    if not types:  # an empty file
+        raise InputError("no rows found.", source=label, code="empty-file")
     found = {**named(types, ("query_id", "doc_id", number, "rank")), **_given(known, types)}
     value = F.col(quoted(found[number])).try_cast("double") if number in found else None
     if value is None and number == "score" and "rank" in found:

@@ -1,24 +1,23 @@
-"""Parts of the users for scorecards on Spark: by activity in training, or by a column of users."""
+"""Slices of users for scorecards on Spark: by activity in training, or by a column of users."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 
-from rankgate.data.logs.items import read_described
-from rankgate.errors import UsageError
-from rankgate.recommenders.scorecard_slices import ACTIVITY, HISTORY, POPULARITY, split_values
+from rankgate.recommenders.scorecard_slices import ACTIVITY, split_values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from rankgate.data.inputs import TableLike
+    from rankgate.data.logs.items import Whose
     from rankgate.data.logs.user_items import Meetings
+    from rankgate.evaluation.accumulate import Accumulator
     from rankgate.spark.prepared import Prepared
 
 
@@ -37,56 +36,43 @@ class UserSlice:
     parts: tuple[str, ...]
     table: pl.DataFrame
     rest: int
+    of: ClassVar[Whose] = "users"
 
-    def users(self, there: pl.Series) -> list[pl.Series]:
+    def empty(self, every: Accumulator) -> list[Accumulator]:
+        """For each part an accumulator that has seen nothing."""
+        return [every] * len(self.parts)
+
+    def cut(
+        self, judged: pl.DataFrame, runs: Sequence[pl.DataFrame]
+    ) -> Iterator[tuple[int, pl.DataFrame, list[pl.DataFrame]]]:
+        """For each part its number of users, and their judgments and rankings in a cell."""
+        there = pl.concat([each["query_id"] for each in (judged, *runs)]).unique()
+        for users in self._users(there):
+            inside = pl.col("query_id").is_in(users.implode())
+            yield len(users), judged.filter(inside), [run.filter(inside) for run in runs]
+
+    def size(self, at: int, counted: int) -> int:  # noqa: ARG002 - of other slices sizes are known
+        """The users of a part, which executors counted."""
+        return counted
+
+    def _users(self, there: pl.Series) -> list[pl.Series]:
         """Which of some users, each once, are in each part."""
         found = there.alias("query_id").to_frame().join(self.table, on="query_id", how="left")
         places = found["place"].fill_null(self.rest)
         return [found["query_id"].filter(places == at) for at in range(len(self.parts))]
 
 
-def user_slices(
-    names: Sequence[str],
-    work: Prepared,
-    train: Meetings | None,
-    users: TableLike | None,
-) -> tuple[UserSlice, ...]:
-    """The slices of these names, as ``rankgate.scorecard`` has them.
+def by_column(name: str, ids: pl.Series, words: pl.Series) -> UserSlice:
+    """Users by the values of a column, several between bars; last those without one.
 
     Args:
-        names: activity, or columns of the table of users, which may be said as ``users.COLUMN``.
-        work: judgments and runs, whose users there are.
-        train: training.
-        users: the table of users.
+        name: of the slice.
+        ids: of the users that a table has.
+        words: their values.
 
     Raises:
-        InputError: a table that cannot be read.
-        UsageError: a slice of items or of pairs, which runs on one machine; a column that is not
-            there, or has too many values; activity without training.
+        UsageError: there are more values than a slice has.
     """
-    table = None if users is None else read_described(users, "users")
-    columns = [] if table is None else table.columns.columns
-    found = []
-    for name in names:
-        column = name.removeprefix("users.")
-        if name == ACTIVITY:
-            found.append(_activity(work, train))
-        elif table is not None and column in columns:
-            found.append(_valued(name, table.ids, table.words(column)))
-        else:
-            known = ", ".join([ACTIVITY, *(f"users.{each}" for each in columns)])
-            where = (
-                "slices of items and of pairs are those of one machine"
-                if name in (POPULARITY, HISTORY) or name.startswith("items.")
-                else f"no slice is called '{name}'"
-            )
-            problem = f"{where}; on Spark there are {known}."
-            raise UsageError(problem, code="unknown-slice")
-    return tuple(found)
-
-
-def _valued(name: str, ids: pl.Series, words: pl.Series) -> UserSlice:
-    """The users by the values of a column, several between bars; last those without one."""
     rows = pl.DataFrame({"query_id": ids.cast(pl.String), "word": words})
     apart, values = split_values(name, rows)
     place = pl.col("word").replace_strict(
@@ -96,12 +82,13 @@ def _valued(name: str, ids: pl.Series, words: pl.Series) -> UserSlice:
     return UserSlice(name, (*values, "(none)"), table, len(values))
 
 
-def _activity(work: Prepared, train: Meetings | None) -> UserSlice:
-    """Users without an item in training are new; those up to the median of the others light."""
-    if train is None:
-        raise UsageError(
-            f"the slice {ACTIVITY} comes from training; give it with train.", code="missing-input"
-        )
+def by_activity(work: Prepared, train: Meetings) -> UserSlice:
+    """Users without an item in training are new; those up to the median of the others light.
+
+    Args:
+        work: judgments and runs, whose users there are.
+        train: training.
+    """
     had = np.bincount(train.owner, minlength=len(train.users))
     counts = pl.DataFrame({"query_id": train.users, "had": had})
     median = _median(work, counts)

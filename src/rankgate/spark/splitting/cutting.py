@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from rankgate.data.logs.relevance import Truth
     from rankgate.data.logs.splits import Masks as Outer
     from rankgate.data.logs.splits import SplitPlan
+    from rankgate.spark.cells import Cells
     from rankgate.spark.splitting.facts import Facts, States
 
 _PAIR = ["query_id", "doc_id"]
@@ -57,6 +58,7 @@ class Cutting:
         label: where the log comes from, for errors.
         before: for each stretch the rows and users of those before it.
         facts: what is known of the whole log.
+        cells: over which items are spread.
         catalogue: how many items there are, where candidates are drawn.
         negatives: how many are drawn for each user; None where none are.
         states: of the generators of candidates, by fold and stretch; None where the numbers of
@@ -70,6 +72,7 @@ class Cutting:
     label: str
     before: Mapping[int, tuple[int, int]]
     facts: Facts
+    cells: Cells
     catalogue: int = 0
     negatives: int | None = None
     states: States | None = None
@@ -80,6 +83,7 @@ class Cutting:
             stretch = _Stretch(self, number)
             for table in whole_users(each for _, each in rows):
                 yield from stretch.add(table)
+            yield from stretch.items()
             yield stretch.totals()
 
 
@@ -98,6 +102,7 @@ class _Stretch:
         self._random = _generators(asked.facts.states, number)
         self._samplers = _generators(asked.states or {}, number)
         self._folds: dict[int, _FoldFigures] = {}
+        self._items: dict[int, pl.DataFrame] = {}
 
     def add(self, table: pl.DataFrame) -> Iterator[Any]:
         """Tables of the parts of some whole users."""
@@ -113,12 +118,21 @@ class _Stretch:
             figures.add(made)
             for part, rows in _tables(made):
                 yield packed(rows, self.number, fold, part)
-            yield packed(_items(made, fold), self.number, fold, ITEMS)
+            self._items[fold] = _joined([self._items.get(fold), _items(made)])
             if asked.negatives is not None and made.judgments is not None:
                 drawn = self._drawn(log.table, made.judgments.table, fold)
                 figures.short += drawn.short
                 rows = drawn.table.rename({"doc_id": "item"})
                 yield packed(rows, self.number, fold, CANDIDATES)
+
+    def items(self) -> Iterator[dict[str, Any]]:
+        """The items of each fold, spread by a hash; the shuffle's key is the ``chunk``."""
+        for fold, table in self._items.items():
+            named = table.rename({"doc_id": "query_id"})  # what cells are of
+            for each in self._asked.cells.packed([named], ITEMS):
+                many = len(each["rows"])
+                own = {"stretch": [self.number] * many, "fold": [fold] * many}
+                yield {**own, "chunk": each["key"], "part": each["part"], "rows": each["rows"]}
 
     def totals(self) -> dict[str, Any]:
         """The figures of all users so far."""
@@ -200,14 +214,19 @@ def _logs(made: FoldParts) -> Iterator[tuple[int, pl.DataFrame]]:
             yield part, log.table.select(*SCHEMA)
 
 
-def _items(made: FoldParts, fold: int) -> pl.DataFrame:
+def _items(made: FoldParts) -> pl.DataFrame:
     """The items of one fold, with a bit for each log that has them."""
     has = [
         table.select(pl.col("doc_id").unique(), has=pl.lit(1 << part, pl.Int32))
         for part, table in _logs(made)
     ]
-    every = pl.concat(has).group_by("doc_id").agg(pl.col("has").sum())
-    return every.with_columns(fold=pl.lit(fold, pl.Int32))
+    return _joined(has)
+
+
+def _joined(tables: Sequence[pl.DataFrame | None]) -> pl.DataFrame:
+    """Items with the bits of all tables."""
+    every = pl.concat([table for table in tables if table is not None])
+    return every.group_by("doc_id").agg(pl.col("has").bitwise_or())
 
 
 @dataclass

@@ -16,6 +16,7 @@ from rankgate.data.logs.interactions import Interactions
 from rankgate.data.logs.splits import cut_place, edges_of, refuse_empty
 from rankgate.data.place import Place
 from rankgate.recommenders.split_parts import masks, plan_of_validation
+from rankgate.spark.splitting.order import around
 from rankgate.spark.splitting.tables import (
     TEST,
     TRAIN,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from rankgate.spark.tables import Rows
 
 _BINS = 1 << 14  # of times, counted at once
-_FEW = 1000  # times, which are sorted
+_FEW = 1 << 16  # times, of which each has a bin
 
 States = Mapping[tuple[int, int], Any]
 """A generator's state by what it draws for, and the stretch before whose first draw it is."""
@@ -77,35 +78,37 @@ def _edges(log: SortedLog, plan: SplitPlan, inner: SplitPlan | None) -> dict[Spl
     (low, high), label = log.span, log.rows.label
     first = plan.cut
     if first is None:
-        first = _nth(log, cut_place(log.size, plan.share), low, high)
+        first = _nth(log, cut_place(log.size, plan.share))
     if plan.way == "windows":
         return {plan: edges_of(first, high, plan.windows)}
     edges = {plan: [first]}
     if inner:
-        known = sum(bins_of(log.frame, [TRAIN], log.rows, low, first - 1, 1 << 62).values())
+        known = bins_of(log.frame, [TRAIN], log.rows, low, first - 1, 1 << 62)[0]
         refuse_empty(known, log.size - known, label, plan)
-        edges[inner] = [_nth(log, cut_place(known, inner.share), low, high)]
+        edges[inner] = [_nth(log, cut_place(known, inner.share))]
     return edges
 
 
-def _nth(log: SortedLog, place: int, low: int, high: int) -> int:
+def _nth(log: SortedLog, place: int) -> int:
     """The time at a place of the rising order, from 0 on, by counting in ever narrower bins."""
-    many = log.size
+    low, high, many = around(log.orders, place)
+    high = min(high, log.span[1])
     while low < high:
         width = 1 if many <= _FEW else -(-(high - low + 1) // _BINS)
         bins = bins_of(log.frame, [TRAIN], log.rows, low, high, width)
+        left = place
         for number, count in sorted(bins.items()):
-            if place < count:
+            if left < count:
                 low, high = low + number * width, min(high, low + (number + 1) * width - 1)
                 many = count
                 break
-            place -= count
+            left -= count
     return low
 
 
 @dataclass(frozen=True)
 class _Bins:
-    """How many times of a partition lie in each bin."""
+    """How many times of a partition lie in each bin; in that of -1 are all before."""
 
     low: int
     high: int
@@ -116,6 +119,7 @@ class _Bins:
         found: Counter[int] = Counter()
         for _, table in unpacked(batches, ["at"]):
             at = table["at"].to_numpy()
+            found[-1] += int(np.count_nonzero(at < self.low))
             inside = at[(at >= self.low) & (at <= self.high)]
             bins, counts = np.unique((inside - self.low) // self.width, return_counts=True)
             found.update(dict(zip(bins.tolist(), counts.tolist(), strict=True)))
@@ -125,7 +129,7 @@ class _Bins:
 def bins_of(
     frame: DataFrame, parts: Sequence[int], rows: Rows, low: int, high: int, width: int
 ) -> Counter[int]:
-    """How many times lie in each bin, from 0 on.
+    """How many times lie in each bin, from 0 on; in that of -1 are all before.
 
     Args:
         frame: with `COLUMNS`.

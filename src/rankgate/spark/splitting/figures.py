@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from rankgate.spark.splitting.tables import ITEMS, TEST, TRAIN, VALIDATION, rows_in
+import polars as pl
+
+from rankgate.spark.splitting.tables import (
+    ITEMS,
+    TEST,
+    TRAIN,
+    VALIDATION,
+    carried_out,
+    totals_of,
+    unpacked,
+)
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
+
+    from rankgate.spark.tables import Rows
 
 LOGS = {TRAIN: "train", VALIDATION: "validation", TEST: "test"}
 """The parts that are interactions, with their names."""
@@ -49,16 +66,37 @@ class FoldSums:
         )
 
 
-def items_of(frame: DataFrame) -> dict[int, dict[int, int]]:
-    """For each fold how many items each part has; under -1 those of the test alone."""
+@dataclass(frozen=True)
+class _ItemCounting:
+    """Count the items that have the same bits, of items that no other partition has."""
+
+    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+        """Fold, bits and number of items, as text."""
+        tables = [
+            table.with_columns(fold=pl.lit(fold, pl.Int32))
+            for fold, table in unpacked(batches, number="fold")
+        ]
+        if tables:
+            item = pl.concat(tables).group_by("fold", "query_id").agg(pl.col("has").bitwise_or())
+            yield {"totals": [json.dumps(item.group_by("fold", "has").len().rows())]}
+
+
+def items_of(frame: DataFrame, rows: Rows, partitions: int) -> dict[int, dict[int, int]]:
+    """For each fold how many items each part has; under -1 those of the test alone.
+
+    Args:
+        frame: with `COLUMNS`.
+        rows: the log, for errors.
+        partitions: of the shuffle.
+    """
     from pyspark.sql import functions as F
 
-    rows = rows_in(frame, ITEMS, "fold int, doc_id string, has int")
-    seen = rows.groupBy("fold", "doc_id").agg(F.bit_or("has").alias("has"))
+    packed = frame.where(F.col("part") == ITEMS).select("chunk", "fold", "rows")
+    together = packed.repartition(partitions, "chunk")
     found: dict[int, dict[int, int]] = {}
-    for each in seen.groupBy("fold", "has").count().collect():
-        own = found.setdefault(each.fold, dict.fromkeys((*LOGS, -1), 0))
-        parts = [part for part in LOGS if each.has >> part & 1]
+    for fold, has, count in chain(*totals_of(carried_out(together, _ItemCounting()), rows)):
+        own = found.setdefault(fold, dict.fromkeys((*LOGS, -1), 0))
+        parts = [part for part in LOGS if has >> part & 1]
         for part in [*parts, *([-1] if parts == [TEST] else [])]:
-            own[part] += each["count"]
+            own[part] += count
     return found

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
 from rankgate.recommenders.split_files import SUFFIXES
+from rankgate.spark.splitting.part_files import PartTable, written_by_executors
 from rankgate.spark.splitting.tables import JUDGMENTS, TEST, TRAIN, TUNING, VALIDATION
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import DataFrame
 
-    from rankgate.spark.splitting.result import SparkFold, SparkSplit
+    from rankgate.spark.splitting.result import SparkSplit
+
+
+_NAMES = {
+    TRAIN: "train", VALIDATION: "validation", TEST: "test", TUNING: "validation.qrels",
+    JUDGMENTS: "test{mark}.qrels",
+}  # fmt: skip
 
 
 def written(result: SparkSplit, folder: str, to: str) -> tuple[str, ...]:
     """Write every part, and ``split.json`` when all are there.
+
+    Executors write the parts by themselves where the folder is one that they see as files.
 
     Args:
         result: the split.
@@ -32,13 +44,20 @@ def written(result: SparkSplit, folder: str, to: str) -> tuple[str, ...]:
     if to not in SUFFIXES:
         problem = f"parts are written as {' or '.join(SUFFIXES)}, not as '{to}'."
         raise UsageError(problem, code="unknown-format")
-    names = []
+    mark = result.summary.candidates.replace("sampled(", ".sampled-").rstrip(")")
+    mark = mark if mark.startswith(".") else ""
+    tables = [*_tables(result, to, mark)]
+    names = [each.name for each in tables]
     try:
+        place = _local(result, folder)
+        if place is not None:
+            written_by_executors(result.kept[0], tables, place)
+        for each in tables if place is None else ():
+            _write(each.rows(result.kept[0]), f"{folder}/{each.name}", each.form)
         for number, fold in enumerate(result.folds, 1):
-            place = f"{number}/" if len(result) > 1 else ""
-            for name, table, form in _tables(fold, result, to):
-                names.append(f"{place}{name}.{form}")
-                _write(table, f"{folder}/{names[-1]}", form)
+            if fold.candidates is not None:
+                names.append(_named(result, number, f"candidates{mark}.{to}"))
+                _write(fold.candidates, f"{folder}/{names[-1]}", to)
         _write_text(result, f"{folder}/split.json")
     except Exception as error:
         line = str(error).strip().split("\n", 1)[0]
@@ -46,50 +65,31 @@ def written(result: SparkSplit, folder: str, to: str) -> tuple[str, ...]:
     return (*names, "split.json")
 
 
-def _tables(fold: SparkFold, result: SparkSplit, to: str) -> list[tuple[str, DataFrame, str]]:
-    """The tables of a fold as people read them, each with its name and format."""
-    summary = result.summary
-    mark = summary.candidates.replace("sampled(", ".sampled-").rstrip(")")
-    mark = mark if mark.startswith(".") else ""
-    logs = {TRAIN: fold.train, VALIDATION: fold.validation, TEST: fold.test}
-    names = {TRAIN: "train", VALIDATION: "validation", TEST: "test"}
-    found = [
-        (names[part], _public(table, summary.unit, whole=part not in fold.broken), to)
-        for part, table in logs.items()
-        if table is not None
-    ]
-    judged = {TUNING: fold.tuning, JUDGMENTS: fold.judgments}
-    called = {TUNING: "validation.qrels", JUDGMENTS: f"test{mark}.qrels"}
-    found += [
-        (called[part], _judged(table, whole=part not in fold.broken), "csv")
-        for part, table in judged.items()
-        if table is not None
-    ]
-    if fold.candidates is not None:
-        found.append((f"candidates{mark}", fold.candidates, to))
-    return found
+def _tables(result: SparkSplit, to: str, mark: str) -> Iterator[PartTable]:
+    """The tables of all folds but candidates."""
+    for number, fold in enumerate(result.folds, 1):
+        made = {VALIDATION: fold.validation, TUNING: fold.tuning}
+        for part, name in _NAMES.items():
+            if made.get(part, fold.train) is None:
+                continue
+            form = "csv" if part in {TUNING, JUDGMENTS} else to
+            called = _named(result, number, f"{name.format(mark=mark)}.{form}")
+            whole = part not in fold.broken
+            yield PartTable(number - 1, part, called, form, result.summary.unit, whole)
 
 
-def _public(table: DataFrame, unit: str, *, whole: bool) -> DataFrame:
-    """The interactions without columns that say nothing, times as people read them."""
-    from pyspark.sql import functions as F
-
-    if unit == "none":
-        return table.drop("at")
-    seconds = "(at - pmod(at, 1000000)) div 1000000"
-    if unit in {"order", "place"}:
-        return table.withColumn("at", F.expr(seconds if whole else "at / 1000000D"))
-    epoch = "timestamp_ntz'1970-01-01 00:00:00'"  # no zone of a session changes it
-    second = F.expr(f"timestampadd(SECOND, {seconds}, {epoch})")
-    text = F.replace(second.cast("string"), F.lit(" "), F.lit("T"))
-    broken = F.expr("concat('.', lpad(cast(pmod(at, 1000000) as string), 6, '0'))")
-    return table.withColumn("at", F.concat(text, *([] if whole else [broken]), F.lit("Z")))
+def _named(result: SparkSplit, fold: int, name: str) -> str:
+    return f"{fold}/{name}" if len(result) > 1 else name
 
 
-def _judged(table: DataFrame, *, whole: bool) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    return table.withColumn("grade", F.col("grade").cast("bigint")) if whole else table
+def _local(result: SparkSplit, folder: str) -> Path | None:
+    """A folder of this machine's file system; None for any other."""
+    spark: Any = result.spark
+    path = spark._jvm.org.apache.hadoop.fs.Path(folder)  # noqa: SLF001 - there is no other way
+    system = path.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001
+    if system.getUri().getScheme() != "file":
+        return None
+    return Path(system.makeQualified(path).toUri().getPath())
 
 
 def _write(table: DataFrame, place: str, form: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,15 @@ from rankgate.data.logs.reading import opened, refuse_unknown_unit
 from rankgate.errors import InputError
 from rankgate.spark.failures import translated
 from rankgate.spark.files import file_place, format_of, label_of, paths_of, read_files, stem_of
+from rankgate.spark.pieces import pieces_of
+from rankgate.spark.splitting.ranges import columns_of
 from rankgate.spark.tables import Rows, quoted, to_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from rankgate.data.logs.clock import Unit
+    from rankgate.spark.pieces import Pieces
 
 _HEADERS = {"parquet": None, "delta": None, "csv": 1, "tsv": 1, "json": 0}
 """The formats that executors read, with the lines before the first row of a file."""
@@ -61,14 +65,34 @@ def log_of(
     form = {"jsonl": "json"}.get(from_ or "", from_) or (format_of(paths[0]) if paths else "")
     if form not in _HEADERS:
         return _sent(spark, log, columns, from_, unit)
-    label = label_of(paths)
-    with translated(label):
-        frame = read_files(spark, paths, form)
-        shaped = _shaped(frame, chosen, label, ("_metadata",))
-        place = file_place()
-        if len(frame.inputFiles()) == 1:  # a long string for each row of the shuffle
-            del place["file"]
-    return Rows(lambda: shaped, stem_of(paths[0]), label, place, header=_HEADERS[form]), unit
+    label, header = label_of(paths), _HEADERS[form]
+
+    def read() -> DataFrame:
+        with translated(label):
+            return _shaped(read_files(spark, paths, form), chosen, label, ("_metadata",))
+
+    place = file_place()
+    files = _pieces(spark, paths, chosen, label) if form == "parquet" else None
+    if files is not None:
+        single = len({each.path for each in files.every}) == 1
+    else:
+        frame = read()  # a column that is missing is an error now
+        single = len(frame.inputFiles()) == 1
+    if single:  # a long string for each row of the shuffle
+        del place["file"]
+    reader = read if files is not None else lambda: frame
+    return Rows(reader, stem_of(paths[0]), label, place, header=header, files=files), unit
+
+
+def _pieces(
+    spark: SparkSession, paths: list[str], chosen: Mapping[str, str], label: str
+) -> Pieces | None:
+    """The pieces of Parquet files that executors read by themselves; None where Spark reads."""
+    files = pieces_of(paths, "value", {}, int(spark.sparkContext.defaultParallelism))
+    if files is None or not files.every:
+        return None
+    columns = columns_of(files, chosen, label)
+    return replace(files, known=columns) if columns else None
 
 
 def _sent(

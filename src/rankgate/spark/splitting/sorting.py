@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,15 @@ from rankgate.data.place import Place
 from rankgate.data.run import starts_of
 from rankgate.errors import InputError
 from rankgate.recommenders.split_parts import refuse_unknown_kinds
-from rankgate.spark.cells import ORDER
+from rankgate.spark.cells import ORDER, Cells
+from rankgate.spark.splitting.order import TimeOrder
+from rankgate.spark.splitting.ranges import by_range, unpacked_ranges
 from rankgate.spark.splitting.tables import carried_out, counted, packed, row_place, totals_of
 from rankgate.spark.splitting.users import whole_users
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from rankgate.data.logs.clock import Unit
     from rankgate.data.logs.relevance import Truth
@@ -42,6 +44,7 @@ class Sorting:
         same: what rows are that are equal in every column: counted ``once``, or ``each``.
         kinds: kinds of interactions that are asked about.
         lengths: whether the number of rows of each user is wanted.
+        packed: whether rows come as `ranges` packs them, not sorted.
     """
 
     label: str
@@ -49,6 +52,7 @@ class Sorting:
     same: str
     kinds: tuple[str, ...]
     lengths: bool
+    packed: bool = False
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
         """The rows as `Interactions` has them; at the end the figures of the partition.
@@ -62,10 +66,10 @@ class Sorting:
         stretch = context.partitionId() if context else 0
         total = {"stretch": stretch, "read": 0, "rows": 0, "users": 0}
         ends: list[int] = []
+        orders: list[Any] = []
         units: dict[str, Any] = {}
         kinds: set[str] = set()
-        frames = (pl.DataFrame(pl.from_arrow(each)) for each in batches)
-        for chunk, frame in enumerate(whole_users(frames)):
+        for chunk, frame in enumerate(self._frames(batches)):
             table, unit = self._sorted(frame)
             units.setdefault(unit, content_of(frame, 0))
             starts = starts_of(table["query_id"])
@@ -76,14 +80,27 @@ class Sorting:
                 times = table["at"].to_numpy()
                 own = [int(times.min()), int(times.max())]
                 ends = [min([*ends, *own]), max([*ends, *own])]
+                orders.append(TimeOrder.of(times).to_list())
             here = set(table["kind"].unique())
             kinds = {*(here | kinds).intersection(self.kinds), *sorted(here | kinds)[:_KINDS]}
             yield packed(table, stretch)
             if self.lengths:
                 yield counted(np.diff(starts, append=len(table)), stretch, chunk, 0)
         first, last = ends or (None, None)
-        found = {"first": first, "last": last, "units": units, "kinds": sorted(kinds)}
+        found = {
+            "first": first,
+            "last": last,
+            "orders": orders,
+            "units": units,
+            "kinds": sorted(kinds),
+        }
         yield {"totals": [json.dumps({**total, **found})]}
+
+    def _frames(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
+        """Rows of whole users."""
+        if self.packed:
+            return unpacked_ranges(batches)
+        return whole_users(pl.DataFrame(pl.from_arrow(each)) for each in batches)
 
     def _sorted(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Unit]:
         place = Place(self.label, lambda row: row)
@@ -139,7 +156,9 @@ class SortedLog:
         size: all rows.
         users: all users.
         span: the first and the last time.
+        orders: of all times.
         catalogue: all items, if asked for.
+        cells: over which items are spread.
     """
 
     frame: DataFrame
@@ -150,10 +169,13 @@ class SortedLog:
     size: int
     users: int
     span: tuple[int, int]
+    orders: tuple[TimeOrder, ...]
     catalogue: Catalogue | None
+    cells: Cells
 
 
 def sorted_log(
+    spark: SparkSession,
     rows: Rows,
     unit: Unit | None,
     same: str,
@@ -166,6 +188,7 @@ def sorted_log(
     """Sort a log: one shuffle by ranges of users, so that partitions are in byte order too.
 
     Args:
+        spark: the session.
         rows: the log.
         unit: as of `Sorting`, like what follows.
         same: as there.
@@ -178,6 +201,26 @@ def sorted_log(
         InputError: as `interactions_of`, with file and line.
         UsageError: the rule names a kind that is not there.
     """
+    numbered = None
+    cells = Cells.of(spark, partitions, partitions)
+    task = Sorting(rows.label, unit, same, (*rule.weights, *rule.least), lengths)
+    if rows.files is not None and not items:
+        by_user = by_range(spark, rows.files, rows.files.known, cells.keys)
+        task = replace(task, packed=True)
+    else:
+        by_user, numbered = _by_spark(rows, partitions, items=items)
+    frame = carried_out(by_user, task).persist()
+    try:
+        found = sorted(totals_of(frame, rows), key=lambda each: int(each["stretch"]))
+        return _log(frame, rows, found, rule, numbered, cells)
+    except Exception:
+        for kept in (frame, *([numbered.kept] if numbered else [])):
+            kept.unpersist()
+        raise
+
+
+def _by_spark(rows: Rows, partitions: int, *, items: bool) -> tuple[DataFrame, Catalogue | None]:
+    """The rows that Spark reads, by user, and all items if they are numbered."""
     from pyspark.sql import functions as F
 
     whole = rows.numbered().drop("_metadata")
@@ -188,16 +231,7 @@ def sorted_log(
         numbered = _numbered(ids, partitions)
         whole = whole.join(numbered.items, "doc_id", "left")
     by_user = whole.repartitionByRange(partitions, "query_id")
-    by_user = by_user.sortWithinPartitions("query_id", *order).drop(*order)
-    task = Sorting(rows.label, unit, same, (*rule.weights, *rule.least), lengths)
-    frame = carried_out(by_user, task).persist()
-    try:
-        found = sorted(totals_of(frame, rows), key=lambda each: int(each["stretch"]))
-        return _log(frame, rows, found, rule, numbered)
-    except Exception:
-        for kept in (frame, *([numbered.kept] if numbered else [])):
-            kept.unpersist()
-        raise
+    return by_user.sortWithinPartitions("query_id", *order).drop(*order), numbered
 
 
 def _log(
@@ -206,6 +240,7 @@ def _log(
     found: list[dict[str, Any]],
     rule: Truth,
     catalogue: Catalogue | None,
+    cells: Cells,
 ) -> SortedLog:
     """The log of the figures of all partitions, in their order."""
     size, read = (sum(each[name] for each in found) for name in ("rows", "read"))
@@ -218,7 +253,10 @@ def _log(
     users = sum(each["users"] for each in found)
     times = [each[name] for each in found for name in ("first", "last") if each[name] is not None]
     span = (min(times), max(times)) if times else (0, 0)
-    return SortedLog(frame, rows, unit, read - size, before, size, users, span, catalogue)
+    orders = tuple(TimeOrder(*order) for each in found for order in each["orders"])
+    return SortedLog(
+        frame, rows, unit, read - size, before, size, users, span, orders, catalogue, cells
+    )
 
 
 def _plus(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.errors import InputError, RankgateError, UsageError
+from rankgate.spark.cells import value_of
 from rankgate.spark.failures import translated
 from rankgate.spark.places import places_where
 from rankgate.spark.shipping import mapped
@@ -48,28 +49,27 @@ def packed(table: pl.DataFrame, stretch: int, fold: int = 0, part: int = 0) -> d
         fold: of a split.
         part: of it.
     """
-    values = []
-    for rows in table.iter_slices(_ROWS):
-        out = io.BytesIO()
-        rows.write_ipc_stream(out, compression="lz4")
-        values.append(out.getvalue())
+    values = [value_of(rows, "lz4") for rows in table.iter_slices(_ROWS)]
     many = len(values)
     own = {"stretch": [stretch] * many, "fold": [fold] * many, "part": [part] * many}
     return {**own, "rows": values}
 
 
 def unpacked(
-    batches: Iterable[pa.RecordBatch], columns: Sequence[str] | None = None
+    batches: Iterable[pa.RecordBatch],
+    columns: Sequence[str] | None = None,
+    number: str = "stretch",
 ) -> Iterator[tuple[int, pl.DataFrame]]:
     """Stretches, and rows of them.
 
     Args:
         batches: with ``stretch`` and ``rows``.
         columns: of the rows; all if not given.
+        number: the column that comes with the rows.
     """
     own = None if columns is None else [*columns]
     for batch in batches:
-        stretches, rows = batch.column("stretch").to_pylist(), batch.column("rows")
+        stretches, rows = batch.column(number).to_pylist(), batch.column("rows")
         for stretch, value in zip(stretches, rows, strict=True):
             buffer = io.BytesIO(value.as_buffer())
             yield stretch, pl.read_ipc_stream(buffer, columns=own)

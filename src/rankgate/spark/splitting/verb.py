@@ -102,7 +102,7 @@ def split(
     many = partitions or partitions_for(active, [rows])
     numbered = number is not None or way == "cold-items"
     ordered = sorted_log(
-        rows, unit, same, rule, many, items=numbered, lengths=way == "leave-one-out"
+        active, rows, unit, same, rule, many, items=numbered, lengths=way == "leave-one-out"
     )
     try:
         if cut is not None:
@@ -157,6 +157,7 @@ class _Asked:
             log.rows.label,
             log.before,
             facts_of(log, self.plan),
+            log.cells,
             log.catalogue.size if log.catalogue else 0,
             self.negatives,
         )
@@ -175,7 +176,7 @@ class _Asked:
         sums = [FoldSums([each["folds"].get(str(i), {}) for each in found]) for i in range(many)]
         for each in sums:
             self._refuse_empty(each)
-        items = items_of(frame)
+        items = items_of(frame, log.rows, len(log.cells.keys))
         folds = tuple(
             self._figures(each, items[i], self._ahead(frame, each)) for i, each in enumerate(sums)
         )
@@ -210,8 +211,8 @@ class _Asked:
             return 0
         first = min(sums.each(TEST, "first"))
         last = self.log.span[1]
-        counts = bins_of(frame, [TRAIN, VALIDATION], self.log.rows, first, last, last - first + 1)
-        return sum(counts.values())
+        span = max(last - first + 1, 1)
+        return bins_of(frame, [TRAIN, VALIDATION], self.log.rows, first, last, span)[0]
 
     def _figures(self, sums: FoldSums, items: Mapping[int, int], ahead: int) -> Fold:
         """The figures of one fold."""

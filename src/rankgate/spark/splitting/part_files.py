@@ -1,0 +1,215 @@
+"""Parts that executors write by themselves, as the local engine writes them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
+
+from rankgate.errors import UsageError
+from rankgate.recommenders.split_files import judged, public
+from rankgate.spark.shipping import mapped
+from rankgate.spark.splitting.tables import JUDGMENTS, TUNING, unpacked
+from rankgate.spark.worker import ERROR
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+_TIMES = {"none": "", "order": "at bigint, ", "place": "at bigint, "}
+
+
+@dataclass(frozen=True)
+class PartTable:
+    """One table of a split as people read it.
+
+    Attributes:
+        fold: of the split, from 0 on.
+        part: of the fold.
+        name: of its folder.
+        form: ``csv`` or ``parquet``.
+        unit: what times were written in.
+        whole: whether all times, or grades, are whole numbers.
+    """
+
+    fold: int
+    part: int
+    name: str
+    form: str
+    unit: str
+    whole: bool
+
+    def shown(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Rows as people read them."""
+        if self.part in {TUNING, JUDGMENTS}:
+            return judged(table.lazy(), whole=self.whole).collect()
+        return public(table.lazy(), self.unit, whole=self.whole).collect()
+
+    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
+        """The rows of a partition."""
+        for _, table in unpacked(batches):
+            yield self.shown(table)
+
+    def rows(self, frame: DataFrame) -> DataFrame:
+        """The rows as a DataFrame, for file systems that Spark writes.
+
+        Args:
+            frame: all parts, packed.
+        """
+        from pyspark.sql import functions as F
+
+        own = frame.where((F.col("part") == self.part) & (F.col("fold") == self.fold))
+        if self.part in {TUNING, JUDGMENTS}:
+            columns = (
+                f"query_id string, doc_id string, grade {'bigint' if self.whole else 'double'}"
+            )
+        else:
+            at = _TIMES.get(self.unit, "at string, ")
+            at = at if self.whole else at.replace("bigint", "double")
+            columns = f"query_id string, doc_id string, {at}kind string, value double"
+        return mapped(own.select("stretch", "rows"), self, columns)
+
+
+def written_by_executors(frame: DataFrame, tables: Sequence[PartTable], folder: Path) -> None:
+    """Write tables in one pass; each folder appears when it is complete.
+
+    Each attempt of a task writes to new file names, and the driver uses only the files that
+    successful tasks report: failed and overtaken attempts leave nothing.
+
+    Args:
+        frame: all parts, packed.
+        tables: what is written.
+        folder: where to; executors see it too.
+
+    Raises:
+        OSError: a folder that cannot be written, or that executors do not see.
+    """
+    from pyspark.sql import functions as F
+
+    work = folder / f".writing-{uuid4().hex}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        work.mkdir()
+        own = frame.where(F.col("part").isin([each.part for each in tables]))
+        writing = _Writing(str(work), tuple(tables))
+        sent = mapped(own.select("fold", "part", "rows"), writing, "totals string").collect()
+        found = [json.loads(row.totals) for row in sent]
+        for each in found:
+            if ERROR in each:
+                raise OSError(each[ERROR]["problem"])
+        files = [each for several in found for each in several]
+        for number, table in enumerate(tables):
+            made = work / str(number)
+            made.mkdir()
+            for each in files:
+                if each["table"] == number:
+                    _take(work / each["file"], each, made / f"part-{each['task']:05}.{table.form}")
+            (made / "_SUCCESS").touch()
+        for number, table in enumerate(tables):
+            final = folder / table.name
+            final.parent.mkdir(exist_ok=True)
+            if final.is_dir():
+                shutil.rmtree(final)
+            (work / str(number)).replace(final)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _take(file: Path, made: dict[str, Any], final: Path) -> None:
+    """Move a file that an executor wrote.
+
+    Raises:
+        OSError: it is not there, or not whole.
+    """
+    if not file.is_file() or file.stat().st_size != made["size"]:
+        problem = "executors do not see this folder; name one that all machines see."
+        raise OSError(problem)
+    file.replace(final)
+
+
+@dataclass(frozen=True)
+class _Writing:
+    """What a task does with packed parts.
+
+    Attributes:
+        folder: where it writes.
+        tables: what is written.
+    """
+
+    folder: str
+    tables: tuple[PartTable, ...]
+
+    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+        """The names and sizes of the files that were written, as text.
+
+        Raises:
+            UsageError: a file cannot be written, as where the disk is full.
+        """
+        try:
+            yield {"totals": [json.dumps(self._written(batches))]}
+        except OSError as error:
+            raise UsageError(error.strerror or str(error), code="cannot-write") from None
+
+    def _written(self, batches: Iterable[pa.RecordBatch]) -> list[dict[str, Any]]:
+        import io
+
+        import polars as pl
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        task = context.partitionId() if context else 0
+        places = {(each.fold, each.part): i for i, each in enumerate(self.tables)}
+        files: dict[int, _TableFile] = {}
+        with ExitStack() as stack:
+            for batch in batches:
+                keys = zip(
+                    *(batch.column(name).to_pylist() for name in ("fold", "part")), strict=True
+                )
+                for key, value in zip(keys, batch.column("rows"), strict=True):
+                    number = places[key]
+                    if number not in files:
+                        path = Path(self.folder) / f"{task}-{number}-{uuid4().hex}"
+                        files[number] = stack.enter_context(_TableFile(path, self.tables[number]))
+                    files[number].add(pl.read_ipc_stream(io.BytesIO(value.as_buffer())))
+        return [
+            {"table": i, "task": task, "file": each.path.name, "size": each.path.stat().st_size}
+            for i, each in files.items()
+        ]
+
+
+class _TableFile:
+    """A file of one table, written piece by piece."""
+
+    def __init__(self, path: Path, table: PartTable) -> None:
+        self.path = path
+        self._table = table
+        self._stream = path.open("wb")
+        self._writer: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        self._stream.close()
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Write some rows."""
+        shown = self._table.shown(rows)
+        if self._table.form == "csv":
+            shown.write_csv(self._stream, include_header=not self._stream.tell())
+            return
+        import polars as pl
+        import pyarrow.parquet as pq
+
+        table = shown.to_arrow(compat_level=pl.CompatLevel.oldest())
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._stream, table.schema)
+        self._writer.write_table(table)

@@ -1,0 +1,86 @@
+"""Five million rows: 20 metrics under 5 conventions, a comparison, a scorecard: all equal."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate.spark import compare, evaluate, scorecard
+from support.spark import spark  # noqa: F401 - a fixture
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+USERS, DEPTH = 50_000, 100
+CONVENTIONS = ["trec", "pytrec_eval", "recommenders", "beir", "torchmetrics"]
+METRICS = [
+    "P@1", "P@5", "P@10", "Recall@5", "Recall@10", "Recall@50", "nDCG", "nDCG@5", "nDCG@10",
+    "nDCG@20", "AP", "AP@10", "RR", "RR@10", "Success@1", "Success@10", "F1@10", "Rprec", "bpref",
+    "Judged@10",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Judgments, a run of five million rows with ties, and one of fewer."""
+    folder = tmp_path_factory.mktemp("millions")
+    rng = np.random.default_rng(5)
+    start = rng.integers(0, 10_000, (USERS, 1))
+    items = (start + np.arange(DEPTH) * 97) % 10_000
+    hits = (start + rng.integers(0, 200, (USERS, 12)) * 97) % 10_000
+    owner = np.arange(USERS)
+    for name, depth in (("old", 20), ("new", DEPTH)):
+        size = USERS * depth
+        run = {
+            "query_id": np.repeat(owner, depth), "doc_id": items[:, :depth].ravel(),
+            "score": rng.integers(0, 1000, size) / 8,
+        }  # fmt: skip
+        frame = pl.DataFrame(run).with_columns(pl.col("query_id", "doc_id").cast(pl.String))
+        frame.write_parquet(folder / f"{name}.parquet")
+    judged = pl.DataFrame({"query_id": np.repeat(owner, 12), "doc_id": hits.ravel()})
+    judged = judged.unique(maintain_order=True).with_columns(
+        pl.col("query_id", "doc_id").cast(pl.String),
+        grade=pl.Series(rng.integers(0, 4, len(judged.unique()))),
+    )
+    judged.write_parquet(folder / "qrels.parquet")
+    frame.sample(fraction=1.0, shuffle=True, seed=3).write_parquet(folder / "shuffled.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_values_are_those_of_one_machine(spark, files, convention):  # noqa: F811
+    name = "shuffled" if convention == "beir" else "new"  # rows that are moved, and that are not
+    both = files / "qrels.parquet", files / f"{name}.parquet"
+    here = rankgate.evaluate(*both, METRICS, convention).runs[0]
+    there = evaluate(*both, METRICS, convention, spark=spark)
+    mine = pl.DataFrame({"query_id": here.query_ids, **here.values}).fill_nan(None)
+    own = pl.DataFrame(
+        there.values.select("query_id", *(f"`{each}`" for each in METRICS)).toArrow()
+    )
+    there.values.unpersist()
+    assert own.sort("query_id").equals(mine.sort("query_id").select(own.columns))
+    for label, mean in here.means.items():
+        assert math.isclose(there.summary.runs[0].means[label], mean, rel_tol=1e-12), label
+
+
+def test_a_comparison_is_that_of_one_machine(spark, files):  # noqa: F811
+    three = [files / f"{name}.parquet" for name in ("qrels", "old", "new")]
+    here = rankgate.compare(*three, ["nDCG@10", "AP"], test="t").metrics
+    there = compare(*three, ["nDCG@10", "AP"], spark=spark).metrics
+    for name in ("delta", "low", "high", "p_raw"):
+        assert there[name].to_list() == pytest.approx(here[name].to_list(), rel=1e-9), name
+
+
+def test_a_scorecard_is_that_of_one_machine(spark, files):  # noqa: F811
+    metrics = ["nDCG@10", "Coverage@10", "Gini@10"]
+    three = files / "qrels.parquet", {"old": files / "old.parquet", "new": files / "new.parquet"}
+    items = [str(each) for each in range(10_000)]
+    here = rankgate.scorecard(*three, metrics, catalogue=items).figures
+    there = scorecard(*three, metrics, catalogue=items, spark=spark).figures
+    for one, two in zip(here.iter_rows(named=True), there.iter_rows(named=True), strict=True):
+        assert (one["system"], one["metric"]) == (two["system"], two["metric"])
+        assert one["value"] == pytest.approx(two["value"], rel=1e-12)

@@ -1,0 +1,61 @@
+"""The local engine reads the folders of part files that Spark writes."""
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from rankgate import evaluate
+from rankgate import split as local_split
+from rankgate.data.read import read_qrels, read_run
+from rankgate.spark.splitting.verb import split
+from support.spark import spark  # noqa: F401 - a fixture
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of Spark
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+FORMATS = {
+    "parquet": {},
+    "csv.gz": {"header": True, "compression": "gzip"},
+    "json.gz": {"compression": "gzip"},
+}
+
+
+def test_runs_and_judgments_that_spark_wrote(spark, tmp_path):  # noqa: F811
+    rows = [(f"q{i // 5}", f"d{i % 5}", float(i * 7 % 13)) for i in range(100)]
+    run = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+    qrels = run.select("query_id", "doc_id", grade=pl.col("score") % 3)
+    # more partitions than queries in most of them: some parts have no rows
+    frame = spark.createDataFrame(rows, "query_id string, doc_id string, score double")
+    parts = frame.where("query_id < 'q14'").repartition(4, "query_id")
+    kept = run.filter(pl.col("query_id") < "q14")
+    for name, options in FORMATS.items():
+        folder = str(tmp_path / f"new.{name}")
+        parts.write.format(name.removesuffix(".gz")).options(**options).save(folder)
+        found = read_run(folder)
+        assert_frame_equal(found.table.sort("query_id", "doc_id"), kept.sort("query_id", "doc_id"))
+        here, there = (evaluate(qrels, each, ["AP"]).means["AP"].item() for each in (kept, folder))
+        assert here == there
+
+
+def test_a_split_that_spark_wrote(spark, tmp_path):  # noqa: F811
+    log = pl.DataFrame(
+        {
+            "user": [f"u{i % 7:02}" for i in range(90)],
+            "item": [f"i{i * i % 83}" for i in range(90)],
+            "time": [1_700_000_000 + i * 50 for i in range(90)],
+        }
+    )
+    log.write_parquet(tmp_path / "log.parquet")
+    there = split(tmp_path / "log.parquet", "leave-last", partitions=2, spark=spark)
+    there.write(tmp_path, to="parquet")
+    here = local_split(log, "leave-last")
+    judged = read_qrels(tmp_path / "test.qrels.csv").table
+    assert_frame_equal(judged, here.qrels.table)
+    again, once = (
+        local_split(each, "random").train for each in (tmp_path / "train.parquet", here.train)
+    )
+    assert_frame_equal(again, once)
+    there.unpersist()

@@ -1,0 +1,86 @@
+"""Parts that executors write are those that Spark writes, and appear only when they are whole."""
+
+import io
+import json
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from polars.testing import assert_frame_equal
+
+from rankgate.data.streams.part_files import part_files
+from rankgate.data.streams.source import source
+from rankgate.errors import UsageError
+from rankgate.spark.splitting import files
+from rankgate.spark.splitting.part_files import PartTable, _take, _Writing
+from rankgate.spark.splitting.tables import JUDGMENTS
+from rankgate.spark.splitting.verb import split
+from support.spark import spark  # noqa: F401 - a fixture
+from support.wording import raises
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of Spark
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+def rows_of(folder):
+    read = pl.read_csv if folder.suffix == ".csv" else pl.read_parquet
+    return pl.concat([read(part.path) for part in part_files(source(folder))])
+
+
+@pytest.mark.parametrize(
+    ("given", "to"),
+    [({"way": "global"}, "parquet"), ({"way": "windows", "windows": 2, "grades": "value"}, "csv")],
+)
+def test_both_writers_write_the_same(spark, tmp_path, monkeypatch, given, to):  # noqa: F811
+    log = pl.DataFrame(
+        {
+            "user": [f"u{i % 7:02}" for i in range(90)],
+            "item": [f"i{i * i % 83}" for i in range(90)],
+            "time": [1_700_000_000 + i * 50.5 for i in range(90)],
+            "value": [1 + i % 4 / 2 for i in range(90)],
+        }
+    )
+    log.write_parquet(tmp_path / "log.parquet")
+    found = split(tmp_path / "log.parquet", **given, partitions=2, spark=spark)
+    names = found.write(tmp_path / "here", to=to)
+    assert found.write(tmp_path / "here", to=to) == names  # in place of the first
+    monkeypatch.setattr(files, "_local", lambda *_: None)
+    assert found.write(tmp_path / "there", to=to) == names
+    found.unpersist()
+    assert [*(tmp_path / "here").glob(".w*")] == []
+    for name in names[:-1]:
+        assert_frame_equal(rows_of(tmp_path / "here" / name), rows_of(tmp_path / "there" / name))
+
+
+def test_a_folder_that_cannot_be_written(spark, tmp_path):  # noqa: F811
+    rows = [(f"u{i % 3}", f"i{i % 13}", 1_700_000_000 + i) for i in range(30)]
+    frame = spark.createDataFrame(rows, "user string, item string, time bigint")
+    found = split(frame, "leave-last", partitions=1, spark=spark)
+    (tmp_path / "file").touch()
+    with raises("cannot-write", UsageError):
+        found.write(tmp_path / "file")
+    found.unpersist()
+
+
+def test_what_an_executor_cannot_write_is_an_error(tmp_path):
+    out = io.BytesIO()
+    pl.DataFrame({"query_id": ["u"], "doc_id": ["i"], "grade": [1.0]}).write_ipc_stream(out)
+    batch = pa.RecordBatch.from_pydict({"fold": [0], "part": [JUDGMENTS], "rows": [out.getvalue()]})
+    table = PartTable(0, JUDGMENTS, "test.qrels.csv", "csv", "date", whole=True)
+    (found,) = _Writing(str(tmp_path), (table,)).over([batch])
+    (made,) = json.loads(found["totals"][0])
+    assert (tmp_path / made["file"]).read_text() == "query_id,doc_id,grade\nu,i,1\n"
+    with raises("cannot-write", UsageError):
+        [*_Writing(str(tmp_path / "nowhere"), (table,)).over([batch])]
+
+
+def test_a_file_that_is_not_whole_is_not_taken(tmp_path):
+    (tmp_path / "a").write_text("12345")
+    for made in ({"size": 6}, {"size": 5}):
+        with pytest.raises(OSError, match="folder"):
+            _take(tmp_path / ("a" if made["size"] == 6 else "b"), made, tmp_path / "c")
+    _take(tmp_path / "a", {"size": 5}, tmp_path / "c")
+    assert (tmp_path / "c").read_text() == "12345"
