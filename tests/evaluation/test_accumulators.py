@@ -275,3 +275,25 @@ def test_a_batch_without_rankings_adds_its_judged_users():
     seen.update({"u": {"a": 1}}, {"u": {"a": 1.0}})
     seen.update({"v": {"b": 1}}, {})
     assert seen.result() == {"RR": 0.5, "Coverage@1": 0.5}
+
+
+def test_items_may_be_added_before_the_first_batch():
+    items = pl.DataFrame({"item_id": ["b", "c"], "kind": ["x", "x|y"]})
+    qrels, run = {"u": {"a": 1, "c": 1}, "v": {"b": 1}}, {"u": [*"cd"], "v": [*"bc"]}
+    metrics = ["Coverage@2", "ILD@2", "alpha-nDCG@2"]
+    given = {"items": items, "category": "kind"}
+    first = Accumulator(metrics, **given, open_catalogue=True)
+    with raises("unknown-item", InputError):
+        first.update(qrels, run)
+    assert first.unknown_items(qrels, run).to_list() == ["a", "d"]
+    whole = first.with_items(pl.Series(["d", "a", "d"]))
+    for user in "uv":
+        whole.update({user: qrels[user]}, {user: run[user]})
+    found = rankgate.evaluate(qrels, run, metrics, **given).runs[0].means
+    assert whole.result() == pytest.approx(dict(found))
+    assert len(Accumulator(["RR"]).unknown_items(qrels, run)) == 0
+
+
+def test_a_judged_item_that_the_catalogue_lacks():
+    with raises("unknown-item", InputError):
+        Accumulator(["Coverage@1"], catalogue=["b"]).update({"u": {"a": 0}}, {"u": ["b"]})

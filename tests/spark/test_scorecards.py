@@ -1,5 +1,7 @@
 """Scorecards on Spark have the values of one machine, of whole lists too."""
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 import pytest
@@ -33,8 +35,25 @@ def test_values_are_those_of_one_machine(spark):  # noqa: F811
     assert_frame_equal(here.figures.select(columns), there.figures.select(columns), rel_tol=1e-12)
     assert (there.figures["low"] <= there.figures["value"]).all()
     assert there.catalogue == 33
-    with raises("unknown-item", InputError):
-        scorecard(qrels, old, ["Coverage@3"], catalogue=["i1"], partitions=2, spark=spark)
+
+
+def test_items_that_the_catalogue_lacks_are_added(spark):  # noqa: F811
+    qrels, runs, given = _data(np.random.default_rng(7))
+    some = {**given, "items": given["items"].filter(pl.col("item_id") < "i2")}
+    some["train"] = given["train"].filter(pl.col("item_id") < "i25")
+    metrics = ["nDCG@3", "Coverage@3", "Novelty@5", "ILD@3", "Coverage@40"]
+    known = ["system", "metric", "value", "users"]
+    for each in (
+        {"metrics": metrics, **some, "category": "colour", "slices": ["items.colour"]},
+        {"metrics": metrics[:2]},  # nothing is stated
+    ):
+        here = rankgate.scorecard(qrels, runs, resamples=10, **each)
+        there = scorecard(qrels, runs, partitions=2, resamples=5, spark=spark, **each)
+        assert_frame_equal(here.figures.select(known), there.figures.select(known), rel_tol=1e-12)
+        _assert_equal_parts(here, there)
+        assert there.catalogue == here.catalogue
+        assert there.warnings
+        assert set(there.warnings) <= set(here.warnings)
 
 
 def _data(rng):
@@ -110,17 +129,36 @@ def test_metrics_of_subtopics(spark):  # noqa: F811
     _assert_equal_parts(here, there)
 
 
+def test_categories_of_items_are_subtopics(spark):  # noqa: F811
+    qrels, runs, given = _data(np.random.default_rng(8))
+    few = pl.col("query_id") < "u2"  # so that no judged item of some partitions has a category
+    qrels, runs = qrels.filter(few), {name: run.filter(few) for name, run in runs.items()}
+    given["items"] = given["items"].head(4)
+    given |= {"slices": ["history", "items.colour"], "category": "colour"}
+    metrics = ["alpha-nDCG@5", "ERR-IA@5", "nDCG@3"]
+    here = rankgate.scorecard(qrels, runs, metrics, resamples=10, **given)
+    there = scorecard(qrels, runs, metrics, partitions=6, resamples=5, spark=spark, **given)
+    known = ["system", "metric", "value", "users"]
+    assert_frame_equal(here.figures.select(known), there.figures.select(known), rel_tol=1e-12)
+    _assert_equal_parts(here, there)
+
+
+def test_no_judged_item_has_a_category(spark):  # noqa: F811
+    items = pl.DataFrame({"item_id": ["b"], "genre": ["x"]})
+    given = {"items": items, "category": "genre"}
+    for own in (rankgate.scorecard, partial(scorecard, spark=spark, partitions=2)):
+        with raises("no-subtopics", InputError):
+            own({"u": {"a": 1}}, {"u": {"b": 1.0}}, ["alpha-nDCG@5"], **given)
+
+
 @pytest.mark.parametrize(
     ("given", "code"),
     [
         ({"slices": ["popularity"]}, "missing-input"),
         ({"slices": ["history"]}, "missing-input"),
         ({"slices": ["colour"]}, "unknown-slice"),
-        ({"slices": ["items.colour"], "items": {"item_id": ["b"], "colour": ["x"]}},
-         "unknown-item"),
     ],
 )  # fmt: skip
 def test_slices_that_cannot_be_made(spark, given, code):  # noqa: F811
-    given = {**given, "items": pl.DataFrame(given["items"])} if "items" in given else given
-    with raises(code, InputError if code == "unknown-item" else UsageError):
+    with raises(code, UsageError):
         scorecard({"u": {"a": 1}}, {"u": {"b": 1.0}}, ["RR"], spark=spark, partitions=2, **given)

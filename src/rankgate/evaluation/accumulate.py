@@ -19,20 +19,25 @@ from rankgate.data.scores import Counts
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.batch_totals import BatchTotals, part_from, plain, totals_of
 from rankgate.evaluation.context import Context
-from rankgate.evaluation.evaluate import is_of_lists, known_metrics, with_subtopics
+from rankgate.evaluation.evaluate import is_of_lists, known_metrics
 from rankgate.evaluation.lists.builder import ListBuilder
-from rankgate.evaluation.lists.known_items import everyone
+from rankgate.evaluation.lists.known_items import everyone, judged_items
 from rankgate.evaluation.lists.parts import relevant_among, within
 from rankgate.evaluation.rankings import measured_run, rankings_of
 from rankgate.evaluation.sequences.asked import refuse_tasks
 from rankgate.metrics.exact import ExactMean
-from rankgate.metrics.lists import NONE, Sums
+from rankgate.metrics.lists import Sums
 from rankgate.metrics.lists.accumulate import number_of
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.metrics.views import SUBTOPICS
 from rankgate.scoring.alignment.judgments import JudgmentIndex
-from rankgate.scoring.alignment.subtopics import with_subtopics as by_topics
+from rankgate.scoring.alignment.subtopics import (
+    by_categories,
+    categories_of,
+    with_known_subtopics,
+    with_subtopics,
+)
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.job import Job
 from rankgate.scoring.list_values import ListBlock
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike, TableLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.data.logs.user_items import Meetings
+    from rankgate.evaluation.lists.top import TopLists
     from rankgate.evaluation.rankings import Rankings
     from rankgate.metrics.declare import Metric
     from rankgate.metrics.lists.listed import Flags
@@ -91,11 +97,13 @@ class Accumulator:
         columns: Mapping[str, str] | None = None,
         context: Context | None = None,
         item_parts: bool = False,
+        open_catalogue: bool = False,
     ) -> None:
         """Say what is computed; arguments as of `evaluate`.
 
         Metrics of lists need all items beforehand: from the catalogue, training or the table of
-        items. So do parts of the items (`of_items`), which ``item_parts`` announces.
+        items. So do parts of the items (`of_items`), which ``item_parts`` announces. With
+        ``open_catalogue`` items may be added before the first batch (`with_items`).
 
         Raises:
             InputError: a table that cannot be read.
@@ -113,14 +121,30 @@ class Accumulator:
         self._builder = ListBuilder.of(whole, self._how, inputs, catalogue, columns)
         self._plan = Plan.of(self._metrics, [self._how])
         self._catalogue = self._builder.base() if whole or item_parts else None
-        if self._catalogue is not None and not len(self._catalogue.items):
+        known = self._catalogue is None or open_catalogue or len(self._catalogue.items)
+        if not known:
             what = "metrics of lists" if whole else "slices of items"
             words = f"{what} need all items beforehand; give catalogue, train or items."
             raise UsageError(words, code="missing-input")
         read = self._builder.tables
+        self._categories = None
+        if self._subtopics and read.items is not None and inputs.category:
+            of = read.items.words(inputs.category)
+            self._categories = categories_of(read.items.ids, of)
         self._builder.tables = replace(read, items=None, users=None)  # the catalogue has it
         self._kept: Flags | None = None
         self._seen = BatchTotals()
+
+    def with_items(self, ids: pl.Series) -> Accumulator:
+        """The same with more items in `catalogue`; nothing has been seen yet.
+
+        Args:
+            ids: of the items, such as those of `unknown_items`.
+        """
+        assert self._catalogue is not None
+        found = copy(self)
+        found._catalogue, found._seen = self._catalogue.with_items(ids), BatchTotals()  # noqa: SLF001 - of this class
+        return found
 
     def of_items(self, kept: Flags) -> Accumulator:
         """The same for a part of the items, as the slices of a scorecard measure it.
@@ -151,6 +175,11 @@ class Accumulator:
         return 0 if self._catalogue is None else len(self._catalogue.items)
 
     @property
+    def categories(self) -> pl.DataFrame | None:
+        """Of each item its categories, where they are subtopics; None without such metrics."""
+        return self._categories
+
+    @property
     def train(self) -> Meetings | None:
         """Who met which item in training, if it is given."""
         return None if self._builder.train is None else self._builder.train.met
@@ -169,17 +198,12 @@ class Accumulator:
             run: their rankings.
 
         Raises:
-            InputError: data that cannot be read; an item that is not in the catalogue.
+            InputError: data that cannot be read; a judged item, or one in a list, that is not in
+                the catalogue.
             UsageError: a metric of lists needs what was not given.
         """
-        subtopics = any(each.view == SUBTOPICS for _, each in self._metrics)
-        judged = JudgmentIndex.read(renamed(qrels, self._columns), subtopics=subtopics)
-        if subtopics and len(judged.query_ids):
-            judged = with_subtopics(judged)
-        found = rankings_of(renamed(run, self._columns), "run")
+        judged, found = self._read(qrels, run)
         train = self._builder.leaving
-        if isinstance(found, Run) and found.queries is None:
-            found = replace(found, queries=_NOBODY)  # a batch may have no rankings left
         wanted = judged if self._kept is None else self._relevant(judged, self._kept)
         total, source = measured_run(wanted, found, self._plan, train, strict=False)
         if self._catalogue is not None:
@@ -189,6 +213,21 @@ class Accumulator:
             total = total.merge(Measurement(self._plan, lists=own))
         scores = total.score(0, source, strict=False, exact=True)
         self._seen = self._seen.added(totals_of(scores))
+
+    def unknown_items(self, qrels: QrelsLike, run: RunLike) -> pl.Series:
+        """The items of a batch that are judged or in lists, and not in the catalogue.
+
+        Args:
+            qrels: the judgments of its users.
+            run: their rankings.
+
+        Raises:
+            InputError: data that cannot be read.
+        """
+        judged, found = self._read(qrels, run)
+        if self._catalogue is None:
+            return pl.Series("doc_id", [], dtype=pl.String)
+        return _unknown(self._catalogue, judged, self._builder.top(judged, found))
 
     def merge(self, other: Accumulator | Mapping[str, Any]) -> None:
         """Add what another has seen.
@@ -275,6 +314,26 @@ class Accumulator:
             "catalogue": items,
         }
 
+    @property
+    def _subtopics(self) -> bool:
+        return any(each.view == SUBTOPICS for _, each in self._metrics)
+
+    def _read(self, qrels: QrelsLike, run: RunLike) -> tuple[JudgmentIndex, Rankings]:
+        """A batch as it is measured."""
+        judged = JudgmentIndex.read(renamed(qrels, self._columns), subtopics=self._subtopics)
+        if self._subtopics and len(judged.query_ids):
+            judged = self._with_subtopics(judged, judged)
+        found = rankings_of(renamed(run, self._columns), "run")
+        if isinstance(found, Run) and found.queries is None:
+            found = replace(found, queries=_NOBODY)  # a batch may have no rankings left
+        return judged, found
+
+    def _with_subtopics(self, index: JudgmentIndex, judged: JudgmentIndex) -> JudgmentIndex:
+        """Some judgments of a batch with subtopics: as judged, or the categories of items."""
+        if self._categories is None or judged.by_subtopic.by_subtopic:
+            return with_subtopics(index, judged.by_subtopic)
+        return with_known_subtopics(index, by_categories(judged.qrels, self._categories))
+
     def _relevant(self, judged: JudgmentIndex, kept: Flags) -> JudgmentIndex:
         """The judgments of a batch where only the items of a part are relevant."""
         assert self._catalogue is not None
@@ -282,18 +341,23 @@ class Accumulator:
         if some is None:
             return JudgmentIndex.without_queries(judged.name)
         index = JudgmentIndex.of(some)
-        return index if judged.subtopics is None else by_topics(index, judged.by_subtopic)
+        return index if judged.subtopics is None else self._with_subtopics(index, judged)
 
     def _block(self, base: Catalogue, judged: JudgmentIndex, run: Rankings) -> ListBlock:
         """The lists of a batch."""
         top = self._builder.top(judged, run)
+        for item in _unknown(base, judged, top).head(1):
+            problem = f"item '{item}' is not in the catalogue; give all items there are."
+            place = run.name if item in top.shown else judged.name
+            raise InputError(problem, source=place, code="unknown-item")
         catalogue = self._builder.of_batch(base, judged, everyone(judged, [top]))
         top = top.of_users(catalogue.queries)
         listed = self._builder.listed(catalogue, judged, run.name, top)
         self._builder.refuse_lacking(listed)
-        outside = (listed.items == NONE) & (top.codes != NONE)
-        if outside.any():
-            item = top.names[int(top.codes[outside][0])]
-            problem = f"item '{item}' is not in the catalogue; give all items there are."
-            raise InputError(problem, source=run.name, code="unknown-item")
         return ListBlock(listed, catalogue.queries)
+
+
+def _unknown(base: Catalogue, judged: JudgmentIndex, top: TopLists) -> pl.Series:
+    """The judged items and those in lists that a catalogue lacks."""
+    named = pl.concat([judged_items(judged).alias("doc_id"), top.shown.alias("doc_id")]).unique()
+    return named.filter(~named.is_in(base.items.implode())).sort()

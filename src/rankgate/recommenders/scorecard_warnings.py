@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.data.logs.candidates import WARNING
 from rankgate.evaluation.lists.catalogue import catalogue_notice, zero_grades_notice
@@ -12,6 +12,9 @@ from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.lists.listed import NONE, among
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.data.logs.items import Described
     from rankgate.metrics.declare import Metric
     from rankgate.recommenders.scorecard_systems import Systems
 
@@ -48,27 +51,44 @@ def _of_judgments(systems: Systems) -> Iterator[str]:
 
 
 def _of_items(systems: Systems, metrics: Mapping[str, Metric]) -> Iterator[str]:
-    catalogue, size = systems.catalogue, len(systems.catalogue.items)
-    _, lists = lists_apart(metrics)
-    if lists:
-        yield from (f"{notice}." for notice in catalogue_notice(systems.catalogue_facts))
-    long = [label for label, metric in lists.items() if (metric.cutoff or 0) > size]
-    if long:
-        yield f"{', '.join(long)}: lists cannot be so long, as there are only {size:,} items."
-    if systems.builder.tables.items is not None:
-        known = systems.builder.tables.items.ids
-        lacking = size - int(catalogue.items.is_in(known.implode()).sum())
-        if lacking:
-            yield (
-                f"{are(lacking, 'item')} not in the table of items: without category and group, "
-                "with features of 0."
-            )
+    catalogue = systems.catalogue
+    table = systems.builder.tables.items
+    yield from catalogue_warnings(catalogue.items, systems.catalogue_facts, table, metrics)
     if systems.builder.tables.users is not None:
         lacking = len(catalogue.queries) - int(
             catalogue.queries.is_in(systems.builder.tables.users.ids.implode()).sum()
         )
         if lacking:
             yield f"{are(lacking, 'user')} not in the table of users, and in the part (none)."
+
+
+def catalogue_warnings(
+    items: pl.Series,
+    facts: Mapping[str, Any],
+    table: Described | None,
+    metrics: Mapping[str, Metric],
+) -> Iterator[str]:
+    """What is unusual about the items there are, a sentence each.
+
+    Args:
+        items: the catalogue.
+        facts: as of `catalogue_facts`.
+        table: of items, if it is given.
+        metrics: what is measured, by label.
+    """
+    size = len(items)
+    _, lists = lists_apart(metrics)
+    if lists:
+        yield from (f"{notice}." for notice in catalogue_notice(facts))
+    long = [label for label, metric in lists.items() if (metric.cutoff or 0) > size]
+    if long:
+        yield f"{', '.join(long)}: lists cannot be so long, as there are only {size:,} items."
+    lacking = 0 if table is None else size - int(items.is_in(table.ids.implode()).sum())
+    if lacking:
+        yield (
+            f"{are(lacking, 'item')} not in the table of items: without category and group, "
+            "with features of 0."
+        )
 
 
 def _unjudged(systems: Systems) -> str:

@@ -89,6 +89,27 @@ class Catalogue:
         by_user = by_row(owner, code, len(train.users))
         return replace(result, history=rows_at(by_user, places(self.queries, train.users)))
 
+    def with_items(self, ids: pl.Series) -> Catalogue:
+        """The same with more items, of which nothing else is known; no users yet.
+
+        Args:
+            ids: of the items; those that are in the catalogue already change nothing.
+        """
+        items = pl.concat([self.items, ids.alias(self.items.name)]).unique().sort()
+        place = places(self.items, items)
+
+        def moved(values: NDArray[Any] | None, fill: int = 0) -> Any:  # noqa: ANN401 - an array
+            if values is None:
+                return None
+            found = np.full((len(items), *values.shape[1:]), fill, values.dtype)
+            found[place] = values
+            return found
+
+        return replace(
+            self, items=items, seen=moved(self.seen), features=moved(self.features),
+            categories=moved(self.categories), groups=moved(self.groups, NONE),
+        )  # fmt: skip
+
     def listed(
         self,
         lists: pl.DataFrame,

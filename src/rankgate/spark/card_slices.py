@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.data import read_run
 from rankgate.data.logs.items import read_described
-from rankgate.errors import InputError, UsageError
+from rankgate.errors import UsageError
 from rankgate.evaluation.lists.inputs import Tables
 from rankgate.recommenders.scorecard_slices import (
     ACTIVITY,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.inputs import TableLike
-    from rankgate.data.logs.items import Whose
+    from rankgate.data.logs.items import Described, Whose
     from rankgate.data.logs.user_items import Meetings
     from rankgate.evaluation.accumulate import Accumulator
     from rankgate.spark.prepared import Prepared
@@ -74,13 +74,11 @@ class ItemSlice:
     Attributes:
         name: of the slice.
         parts: the values that items have, in order.
-        items: the catalogue.
         masks: for each part ``(I,)``, which items it has.
     """
 
     name: str
     parts: tuple[str, ...]
-    items: pl.Series
     masks: tuple[NDArray[np.bool_], ...]
     of: ClassVar[Whose] = "items"
 
@@ -89,18 +87,7 @@ class ItemSlice:
         return [every.of_items(mask) for mask in self.masks]
 
     def cut(self, judged: pl.DataFrame, runs: Sequence[pl.DataFrame]) -> Iterator[Cut]:
-        """The whole cell for each part: accumulators take its items.
-
-        Raises:
-            InputError: a judged item is not in the catalogue.
-        """
-        strange = judged.filter(~pl.col("doc_id").is_in(self.items.implode()))
-        if len(strange):
-            query, item = strange.row(0)[:2]
-            problem = f"item '{item}' is not in the catalogue; give all items there are."
-            error = InputError(problem, code="unknown-item")
-            error.at = (query, item)  # type: ignore[attr-defined]
-            raise error
+        """The whole cell for each part: accumulators take its items."""
         yield from ((0, judged, runs) for _ in self.parts)
 
     def size(self, at: int, counted: int) -> int:  # noqa: ARG002 - known beforehand
@@ -169,18 +156,18 @@ class SliceTables:
         cls,
         names: Sequence[str],
         users: TableLike | None,
-        items: TableLike | None,
+        items: Described | None,
         *,
         trained: bool,
     ) -> SliceTables:
-        """Read the tables, if there are slices.
+        """Read the table of users, if there are slices.
 
         Raises:
             InputError: a table that cannot be read.
             UsageError: an unknown slice, or a slice that needs training when none is given.
         """
         read = Tables(
-            None if items is None or not names else read_described(items),
+            items,
             None if users is None or not names else read_described(users, "users"),
             None,
             "",
@@ -237,4 +224,4 @@ class SliceTables:
         assert every.catalogue is not None
         parts = parts_of(name, every.catalogue, self.tables)
         values, masks = ([each.value for each in parts], [each.mask for each in parts])
-        return ItemSlice(name, tuple(values), every.catalogue.items, tuple(masks))
+        return ItemSlice(name, tuple(values), tuple(masks))

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import base64
-import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from rankgate.data.place import Place
-from rankgate.data.qrels import Qrels, refuse_holes, without_empty
+from rankgate.data.logs.items import read_described
 from rankgate.evaluation.accumulate import Accumulator
 from rankgate.evaluation.context import Context
+from rankgate.evaluation.lists.catalogue import catalogue_facts
+from rankgate.evaluation.lists.inputs import named
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.names import parse
 from rankgate.metrics.subtopics import FACET_METRICS
@@ -25,8 +24,10 @@ from rankgate.present.frames import frame
 from rankgate.recommenders.dominance import dominators
 from rankgate.recommenders.scorecard import Scorecard
 from rankgate.recommenders.scorecard_figures import DIFFERENCES, FIGURES
-from rankgate.scoring.alignment.judgments import JudgmentIndex
+from rankgate.recommenders.scorecard_warnings import catalogue_warnings
+from rankgate.scoring.alignment.subtopics import no_subtopics
 from rankgate.scoring.chosen import chosen_convention
+from rankgate.spark.accumulating import Accumulating, Seen
 from rankgate.spark.card_slices import SliceTables
 from rankgate.spark.card_tables import (
     Pooled,
@@ -37,7 +38,6 @@ from rankgate.spark.card_tables import (
     slice_table,
 )
 from rankgate.spark.executed import measured
-from rankgate.spark.partition import JUDGED, located, rows_in
 from rankgate.spark.prepared import prepare
 
 if TYPE_CHECKING:
@@ -46,75 +46,10 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import ColumnsLike, TableLike
     from rankgate.data.logs.interactions import LogLike
     from rankgate.scoring import Convention
-    from rankgate.scoring.plan import Plan
-    from rankgate.spark.card_slices import CardSlice, Cut
-    from rankgate.spark.partition import Cell
     from rankgate.spark.prepared import Prepared
 
 GROUPS = 32
 """Groups of users that intervals are made of, at least."""
-
-
-@dataclass(frozen=True)
-class Accumulating:
-    """What `Accumulator`s keep of the users of a partition, for each run.
-
-    Attributes:
-        plan: whose metrics of rankings are measured; tells how rows have to be ordered.
-        runs: the names of the runs.
-        labels: where judgments and each run come from, for errors.
-        slices: of the users, items and pairs.
-        empty: accumulators that have seen nothing: of all, and of each part of each slice.
-    """
-
-    plan: Plan
-    runs: tuple[str, ...]
-    labels: tuple[str, ...]
-    slices: tuple[CardSlice, ...]
-    empty: tuple[Accumulator, ...]
-
-    def over(self, cells: Iterable[Cell]) -> Iterator[Any]:
-        """What was seen of each run: of all users, and of each part with its size.
-
-        Raises:
-            InputError, DuplicateError: what is wrong with the rows.
-            UsageError: a metric needs what was not given.
-        """
-        seen = [[copy(each) for each in self.empty] for _ in self.runs]
-        sizes = [0] * (len(self.empty) - 1)
-        for cell in cells:
-            table = without_empty(rows_in(cell, JUDGED, "grade"))
-            runs = [rows_in(cell, i + 1, "score") for i in range(len(self.runs))]
-            index = self._index(table)
-            for i, (run, own) in enumerate(zip(runs, seen, strict=True), 1):
-                with located(run, self.labels[i]):
-                    refuse_holes(run, "score", Place(self.labels[i]))
-                    own[0].update(index, _ranked(run))
-            for at, (size, judged, ranked) in enumerate(self._cuts(table, runs)):
-                sizes[at] += size
-                index = self._index(judged)
-                for some, own in zip(ranked, seen, strict=True):
-                    own[1 + at].update(index, _ranked(some))
-        found = [([each.state() for each in own], sizes) for own in seen]
-        texts = [base64.b64encode(pickle.dumps(each)).decode() for each in found]
-        yield {"run": [*range(len(self.runs))], "totals": texts}
-
-    def _cuts(self, table: pl.DataFrame, runs: Sequence[pl.DataFrame]) -> Iterator[Cut]:
-        """What each part of each slice measures of a cell."""
-        for each in self.slices:
-            with located(table, self.labels[0]):
-                yield from each.cut(table, runs)
-
-    def _index(self, table: pl.DataFrame) -> Any:  # noqa: ANN401 - judgments laid out
-        if table.is_empty():  # users that are served and have no judgment
-            return JudgmentIndex.without_queries(self.labels[0])
-        with located(table, self.labels[0]):
-            return JudgmentIndex.of(Qrels(table, self.labels[0], place=Place(self.labels[0])))
-
-
-def _ranked(run: Any) -> Any:  # noqa: ANN401 - a run
-    """A run as an accumulator takes it: rows, or nothing."""
-    return {} if isinstance(run, pl.DataFrame) and run.is_empty() else run
 
 
 def scorecard(
@@ -144,9 +79,9 @@ def scorecard(
     """Put systems on one card, as ``rankgate.scorecard`` does; values equal its values.
 
     Intervals and tests are those of a Poisson bootstrap of groups of users, which are the
-    partitions: value ± z · sd of the resamples, the same groups for every system. Metrics of lists
-    need all items beforehand; what is known of items is sent to every executor, and a few numbers
-    for each item and group come back.
+    partitions: value ± z · sd of the resamples, the same groups for every system. What is known
+    of items is sent to every executor, and a few numbers for each item and group come back. Where
+    judgments or lists have items that the catalogue lacks, all rows are read a second time.
 
     Args:
         qrels: as of ``rankgate.spark.evaluate``.
@@ -163,8 +98,7 @@ def scorecard(
         users: a table of users: user_id and columns, which is sent to every executor.
         slices: distinguish new, light and heavy users (activity), items of head and tail
             (popularity), repeat and new pairs of both (history), or the values of a column of
-            users or items; each part of the users sends as many numbers as all users do. Slices of
-            items need all items beforehand.
+            users or items; each part of the users sends as many numbers as all users do.
         columns: as of ``rankgate.evaluate``.
         names: of the runs, in their order.
         from_: as of ``rankgate.spark.evaluate``.
@@ -175,32 +109,65 @@ def scorecard(
         spark: the session.
 
     Raises:
-        InputError: data that cannot be read; an item that is not in the catalogue.
+        InputError: data that cannot be read.
         UsageError: an unknown metric, or one that needs what was not given.
         MissingExtraError: PySpark is not installed.
     """
+    table = None if items is None else read_described(items)
     inputs = Context(
-        train=train, items=items, features=tuple(features), category=category, group=group,
+        train=train, items=table, features=tuple(features), category=category, group=group,
         drop_seen=drop_seen,
     )  # fmt: skip
-    tables = SliceTables.of(slices, users, items, trained=train is not None)
+    tables = SliceTables.of(slices, users, table, trained=train is not None)
+    stated = named(catalogue)
     empty = Accumulator(
-        list(metrics), convention, catalogue=catalogue, context=inputs, item_parts=tables.by_items
-    )
+        list(metrics), convention, catalogue=stated, context=inputs, item_parts=tables.by_items,
+        open_catalogue=True,
+    )  # fmt: skip
     plain = [each for each in metrics if not _of_lists(each)]
     work = prepare(
         qrels, runs, plain or ["RR"], convention, (), (), columns, names, from_, partitions, spark,
         least=GROUPS,
     )  # fmt: skip
-    labels = tuple(each.label for each in work.tables)
-    accuracy = Accumulator(plain, convention) if plain else None
-    parts = tables.slices(work, empty, accuracy, drop_seen=drop_seen)
-    every = (empty, *chain.from_iterable(each.empty(empty) for each in parts))
-    task = Accumulating(work.plan, work.names, labels, parts, every)
-    _, sent = measured(work.by_cells(), task, work.tables, keep=False)
-    found = [[pickle.loads(base64.b64decode(each)) for each in own] for own in sent]  # noqa: S301 - of our own executors
+    accuracy = None
+    if plain:
+        accuracy = Accumulator(plain, convention, context=Context(items=table, category=category))
+
+    def task_of(every: Accumulator) -> Accumulating:
+        parts = tables.slices(work, every, accuracy, drop_seen=drop_seen)
+        whole = (every, *chain.from_iterable(each.empty(every) for each in parts))
+        labels = tuple(each.label for each in work.tables)
+        return Accumulating(work.plan, work.names, labels, parts, whole)
+
+    task, found = _carried_out(work, empty, task_of)
     card = _card(work, task, found, (level, resamples, seed))
-    return replace(card, convention=chosen_convention(convention).to_dict())
+    warnings: tuple[str, ...] = ()
+    if (known := task.empty[0].catalogue) is not None:
+        facts = catalogue_facts(known.items, [stated, *([table.ids] if table else [])])
+        warnings = (*catalogue_warnings(known.items, facts, table, metrics_of(empty)),)
+    return replace(card, convention=chosen_convention(convention).to_dict(), warnings=warnings)
+
+
+def _carried_out(
+    work: Prepared, empty: Accumulator, task_of: Callable[[Accumulator], Accumulating]
+) -> tuple[Accumulating, list[list[Seen]]]:
+    """What was seen of each run and group, and by which task.
+
+    Items that the catalogue lacks are added to it, and all is measured again.
+
+    Raises:
+        InputError: what is wrong with the data; no judged item has a category.
+    """
+    while True:
+        task = task_of(empty)
+        _, sent = measured(work.by_cells(), task, work.tables, keep=False)
+        found = [[Seen.from_text(each) for each in own] for own in sent]
+        if not any(each.topical for each in found[0]):
+            raise no_subtopics(work.qrels.label)
+        unknown = [pl.read_ipc_stream(each.unknown) for each in found[0] if each.unknown]
+        if not unknown:
+            return task, found
+        empty = empty.with_items(pl.concat(unknown)["doc_id"])
 
 
 def _of_lists(name: str) -> bool:
@@ -211,7 +178,7 @@ def _of_lists(name: str) -> bool:
 def _card(
     work: Prepared,
     task: Accumulating,
-    found: Sequence[Sequence[tuple[Sequence[Mapping[str, Any]], Sequence[int]]]],
+    found: Sequence[Sequence[Seen]],
     drawing: tuple[float, int, int],
 ) -> Scorecard:
     """The card of what was seen of all groups of users, and of the parts of slices."""
@@ -223,7 +190,7 @@ def _card(
 
     def pooled(part: int) -> list[Pooled]:
         return [
-            Pooled.of(name, [_seen(task.empty[part], states[part]) for states, _ in own], weights)
+            Pooled.of(name, [_seen(task.empty[part], each.states[part]) for each in own], weights)
             for name, own in zip(work.names, found, strict=True)
         ]
 
@@ -232,7 +199,7 @@ def _card(
     raw = np.array([row[5] for row in apart], np.float64)
     p_values = correct(raw, "holm") if apart else raw
     apart = [(*row[:6], float(p), row[7]) for row, p in zip(apart, p_values, strict=True)]
-    counted = np.sum([own for _, own in found[0]], axis=0).tolist()
+    counted = np.sum([each.sizes for each in found[0]], axis=0).tolist()
     parts = []
     at = 0
     for each in task.slices:

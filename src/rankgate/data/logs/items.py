@@ -79,13 +79,17 @@ class Described:
         return found
 
 
-def read_described(table: TableLike, of: Whose = "items") -> Described:
+def read_described(table: TableLike | Described, of: Whose = "items") -> Described:
     """A table of items or users from CSV, TSV, RecBole's atomic files, JSONL, Parquet, a frame.
+
+    A table that was read already is returned as it is.
 
     Raises:
         InputError: no column of ids, an id that is missing or appears twice, a record with the
             wrong number of fields; with the line.
     """
+    if isinstance(table, Described):
+        return table
     frame, place = read_frame(table, of)
     theirs = _id_of(frame.columns, of, place.label)
     ids = frame[theirs].cast(pl.String).alias(_IDS[of])

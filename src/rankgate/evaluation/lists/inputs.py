@@ -107,6 +107,8 @@ def named(catalogue: int | Iterable[object] | None) -> pl.Series:
     """The items of a catalogue: so many, called 0, 1, …, or those that are named."""
     if catalogue is None:
         return pl.Series([], dtype=pl.String)
+    if isinstance(catalogue, pl.Series):
+        return catalogue.cast(pl.String)
     if isinstance(catalogue, int):
         return pl.int_range(catalogue, eager=True).cast(pl.String)
     return pl.Series([str(each) for each in catalogue], dtype=pl.String)

@@ -40,12 +40,31 @@ def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
         InputError: the judgments have no subtopics.
     """
     if not qrels.by_subtopic or set(qrels.table["subtopic"].unique()) <= _NONE:
-        raise InputError(
-            "judgments without subtopics, which a metric of subtopics needs; give judgments "
-            "by subtopic (query_id subtopic doc_id grade), or choose other metrics.",
-            source=qrels.place.label,
-            code="no-subtopics",
-        )
+        raise no_subtopics(qrels.place.label)
+    return with_known_subtopics(index, qrels)
+
+
+def no_subtopics(label: str) -> InputError:
+    """That judgments have no subtopics.
+
+    Args:
+        label: where the judgments come from.
+    """
+    return InputError(
+        "judgments without subtopics, which a metric of subtopics needs; give judgments "
+        "by subtopic (query_id subtopic doc_id grade), or choose other metrics.",
+        source=label,
+        code="no-subtopics",
+    )
+
+
+def with_known_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
+    """As `with_subtopics`, also of judgments of which none has a subtopic, as in a batch.
+
+    Args:
+        index: as there.
+        qrels: as there.
+    """
     subtopic = pl.col("subtopic").fill_null("")
     weighed = [name for name in ("subtopic_weight",) if name in qrels.table.columns]
     positive = qrels.table.filter(pl.col("grade") > 0)
@@ -136,9 +155,18 @@ def by_category(qrels: Qrels, doc_ids: pl.Series, words: pl.Series) -> Qrels:
         doc_ids: items, each once.
         words: for each of them its categories between bars; null is not a value.
     """
+    return by_categories(qrels, categories_of(doc_ids, words))
+
+
+def categories_of(doc_ids: pl.Series, words: pl.Series) -> pl.DataFrame:
+    """Each category of each item: ``doc_id`` and ``subtopic``; arguments as of `by_category`."""
     split = pl.DataFrame({"doc_id": doc_ids, "subtopic": words.cast(pl.String).str.split("|")})
     named = split.explode("subtopic").with_columns(pl.col("subtopic").str.strip_chars())
-    known = named.filter(pl.col("subtopic") != "").unique(maintain_order=True)
+    return named.filter(pl.col("subtopic") != "").unique(maintain_order=True)
+
+
+def by_categories(qrels: Qrels, known: pl.DataFrame) -> Qrels:
+    """As `by_category`, of categories that `categories_of` found."""
     table = qrels.table.join(known, on="doc_id", maintain_order="left")
     gone = qrels.table.join(table, on="query_id", how="anti")["query_id"].unique()
     return replace(qrels, table=table, unjudged=(*qrels.unjudged, *gone.sort()))
