@@ -115,7 +115,7 @@ def api(server, tmp_path):
     file = tmp_path / "api.toml"
     file.write_text(
         f'[engine]\nkind = "http"\nurl = "{server.url}/search"\nhits = "found.docs"\nid = "id"\n'
-        'score = "score"\ntotal = "found.n"\ndepth = 5\ntimeout = 1\n'
+        'score = "score"\ntotal = "found.n"\ndepth = 5\ntimeout = 60\n'
         '[engine.params]\nq = "{{query}}"\nn = "{{depth}}"\n'
         '[engine.fields]\ntitle = "name"\n'
         "[snapshot]\nbackoff = 0.01\n"

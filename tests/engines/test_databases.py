@@ -26,11 +26,11 @@ WHERE to_tsvector('simple', body) @@ query ORDER BY score DESC, id LIMIT %(depth
 """
 
 
-def engine(folder, dsn, sql=RANKED):
+def engine(folder, dsn, sql=RANKED, timeout=60):
     file = folder / "pg.toml"
     file.write_text(
         f'[engine]\nkind = "postgresql"\ndsn = "{dsn}"\nsql = """{sql}"""\ndepth = 7\n'
-        "timeout = 0.5\n[engine.parameters]\nweight = 2.0\n"
+        f"timeout = {timeout}\n[engine.parameters]\nweight = 2.0\n"
         "[snapshot]\nretries = 1\nbackoff = 0.01\n"
     )
     return file
@@ -74,7 +74,7 @@ def test_a_table_of_postgresql_that_changes_is_named(postgresql_server, postgres
 @pytest.mark.parametrize(
     ("sql", "state", "word"),
     [
-        ("SELECT id, pg_sleep(3) FROM docs WHERE %(query)s <> ''", "failed", "no answer within"),
+        ("SELECT id, pg_sleep(60) FROM docs WHERE %(query)s <> ''", "failed", "no answer within"),
         ("SELECT id, 1 / 0 FROM docs WHERE %(query)s <> ''", "failed", "division by zero"),
         ("SELECT none FROM docs WHERE %(query)s <> ''", "not_run", "does not exist"),
         ("DELETE FROM docs WHERE body = %(query)s", "failed", "read-only"),
@@ -82,7 +82,8 @@ def test_a_table_of_postgresql_that_changes_is_named(postgresql_server, postgres
 )
 def test_statements_that_fail(postgresql, tmp_path, monkeypatch, sql, state, word):
     monkeypatch.setenv("SHOP_PASSWORD", "s3cret-word")
-    result = snapshot(engine(tmp_path, postgresql, sql), {"q": "red"})
+    timeout = 0.5 if "pg_sleep" in sql else 60
+    result = snapshot(engine(tmp_path, postgresql, sql, timeout), {"q": "red"})
     assert result.queries["state"].to_list() == [state]
     assert word in (result.queries["error"][0] or result.problem)
 

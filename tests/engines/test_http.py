@@ -128,8 +128,8 @@ def test_requests_are_as_many_at_once_as_asked_for(api, server):
 
 
 def test_an_answer_that_does_not_come(api, server):
-    server.delay = 3
-    api.write_text(api.read_text().replace("timeout = 1", "timeout = 0.1") + "retries = 0\n")
+    server.delay = 20
+    api.write_text(api.read_text().replace("timeout = 60", "timeout = 0.1") + "retries = 0\n")
     result = snapshot(api, {"a": "red"})
     assert "no answer within 0.1 seconds" in result.queries["error"][0]
 
@@ -226,8 +226,10 @@ class _Endless(_Handler):
             self.wfile.write(b'{"found": {"docs": [' + b" " * 65536)
 
 
-@pytest.mark.parametrize(("largest", "word"), [(1 << 20, "larger than"), (1 << 40, "no answer")])
-def test_an_answer_without_an_end(api, server, monkeypatch, largest, word):
+@pytest.mark.parametrize(
+    ("largest", "seconds", "word"), [(1 << 20, 60, "larger than"), (1 << 40, 0.3, "no answer")]
+)
+def test_an_answer_without_an_end(api, server, monkeypatch, largest, seconds, word):
     server.RequestHandlerClass = _Endless
     made = Transport.__init__
 
@@ -235,7 +237,8 @@ def test_an_answer_without_an_end(api, server, monkeypatch, largest, word):
         made(self, *args, **options, largest=largest)
 
     monkeypatch.setattr(Transport, "__init__", limited)
-    api.write_text(api.read_text().replace("timeout = 1", "timeout = 0.3") + "retries = 0\n")
+    words = api.read_text().replace("timeout = 60", f"timeout = {seconds}")
+    api.write_text(words + "retries = 0\n")
     result = snapshot(api, {"a": "red"})
     assert word in result.queries["error"][0]
 

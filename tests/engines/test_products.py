@@ -2,12 +2,9 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import threading
-import time
 import urllib.request
-from contextlib import closing
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -16,6 +13,7 @@ import pytest
 from rankgate.engines.configuration import read
 from rankgate.engines.engine_check import check_engine
 from rankgate.engines.snapshots.take import snapshot
+from support.waiting import PATIENCE, free_port, until
 from support.wording import raises
 
 from .conftest import DOCS, QUERIES, Server, _Handler
@@ -156,9 +154,7 @@ def groonga(tmp_path_factory):
     """The URL of a Groonga with the documents."""
     if not shutil.which("groonga"):
         pytest.skip("groonga is not installed")
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     folder = tmp_path_factory.mktemp("groonga")
     words = ["groonga", "-s", "--protocol", "http", "--bind-address", "127.0.0.1", "-p", str(port)]
     words += ["--log-path", str(folder / "log"), "-n", str(folder / "db")]
@@ -170,25 +166,25 @@ def groonga(tmp_path_factory):
         yield url
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE)
 
 
 def call(url, command, body=None, **params):
     request = urllib.request.Request(f"{url}/d/{command}?{urlencode(params)}", body)  # noqa: S310 - loopback
     request.add_header("Content-Type", "application/json")
-    with urllib.request.urlopen(request, timeout=10) as reply:  # noqa: S310 - loopback
+    with urllib.request.urlopen(request, timeout=PATIENCE) as reply:  # noqa: S310 - loopback
         return json.load(reply)[1]
 
 
 def _ready(url, process):
-    for _ in range(200):
+    def answers():
         try:
             return call(url, "status")
         except OSError:
             if process.poll() is not None:
-                break
-            time.sleep(0.05)
-    pytest.skip("groonga does not start")
+                pytest.skip("groonga does not start")
+
+    until(answers)
 
 
 def _load(url):

@@ -72,7 +72,7 @@ def test_a_query_without_results_is_not_a_failure(engine):
     assert result.queries["state"].to_list() == ["ok", "zero", "zero"]
 
 
-MANY = {f"q{i}": f"red shoe number{i % 60}" for i in range(120)}
+MANY = {f"q{i}": f"red shoe number{i % 60}" for i in range(600)}  # too many to get to the end
 PROGRAM = """
 import json, os, pathlib, random, signal, sys, time
 from rankgate.data.write import format_for

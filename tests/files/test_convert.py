@@ -8,7 +8,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 
 import polars as pl
 import pytest
@@ -20,6 +19,7 @@ from rankgate.data.formats.tables import arrow as parquet
 from rankgate.data.streams.source import InputFile
 from rankgate.errors import DuplicateError, InputError, UsageError
 from rankgate.files.convert import convert
+from support.waiting import until
 from support.wording import raises
 
 RUN = "1 Q0 a 1 9 bm25\n1 Q0 b 2 8 bm25\n2 Q0 a 1 3 bm25\n"
@@ -211,10 +211,7 @@ def test_a_killed_writer_leaves_the_old_file(tmp_path):
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(target)])
     aside = tmp_path / f".a.csv.{process.pid}"
-    for _ in range(500):
-        if aside.exists() and aside.stat().st_size:
-            break
-        time.sleep(0.02)
+    until(lambda: aside.exists() and aside.stat().st_size)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert aside.stat().st_size > 0

@@ -15,6 +15,7 @@ import pytest
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.resolution.resolve import resolve
 from support.command import assert_refused
+from support.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -112,7 +113,7 @@ def test_at_a_real_terminal(pool, tmp_path, start):
         os.write(mine, b"2")
         assert read_until(process.stderr, b"rated 1 of 6")
         os.write(mine, b"q")
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
     finally:
         os.close(mine)
         process.kill()
@@ -185,7 +186,7 @@ def test_a_long_document_is_shown_in_parts(terminal):
     assert len(rows()) == 1
 
 
-def read_until(stream, wanted, seconds=30):
+def read_until(stream, wanted, seconds=PATIENCE):
     """What comes up to some words; None where the stream ends before."""
     seen, end = b"", time.monotonic() + seconds
     while wanted not in seen:

@@ -65,7 +65,7 @@ def deadly(grades: list[float | None]) -> float:
     elif happened("killed") and os.path.getsize(done) > 50 and first("ended"):
         os._exit(3)  # Spark tries the task again
     elif happened("ended") and first("waited", f"{task.partitionId()} {task.taskAttemptId()}"):
-        for _ in range(600):  # until Spark runs the task a second time elsewhere
+        for _ in range(2000):  # until Spark runs the task a second time elsewhere
             if happened("copied"):
                 break
             time.sleep(0.1)

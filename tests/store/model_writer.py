@@ -8,7 +8,7 @@ from rankgate.store.stored_project import StoredProject
 
 
 def main(url, address):
-    judge = Judge("m", url=address, backoff=0.01, timeout=5.0)
+    judge = Judge("m", url=address, backoff=0.01, timeout=60.0)
     with StoredProject.open(url, "shop") as stored:
         rate_batch(stored, "first", judge).run()
 

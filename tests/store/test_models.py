@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import polars as pl
@@ -29,6 +28,7 @@ from rankgate.store.rating import batches, ratings, task_numbers, tasks
 from rankgate.store.stored_project import StoredProject
 from support.model_server import model_server
 from support.stores import address_of
+from support.waiting import PATIENCE, until
 from support.wording import raises
 
 KEY = "sk-very/secret+0123456789"
@@ -64,7 +64,7 @@ def projects_scale():
 
 def judge(server, **how):
     template = Template.parse("{{query}} {{document}} {{grades}}", "short")
-    given = {"backoff": 0.01, "retries": 1, "timeout": 5.0, "template": template}
+    given = {"backoff": 0.01, "retries": 1, "timeout": 60.0, "template": template}
     return Judge("m", url=f"{server.url}/v1", **(given | how))
 
 
@@ -153,7 +153,7 @@ def test_limits_hold_and_the_job_goes_on(stored, server, limit, asked):
 
 
 def test_a_cancelled_job_stops_and_can_be_resumed(stored, server):
-    server.delay = 0.1
+    server.limit(1)
     work = rate_batch(stored, "first", judge(server, concurrency=1))
     with stored.store.read() as connection:
         (job,) = jobs.listed(connection, stored.number)
@@ -163,16 +163,16 @@ def test_a_cancelled_job_stops_and_can_be_resumed(stored, server):
     done = []
     thread = threading.Thread(target=lambda: done.append(work.run(lambda _: seen.set())))
     thread.start()
-    assert seen.wait(20)
+    assert seen.wait(PATIENCE)
     with stored.store.write() as connection:
         jobs.cancel(connection, job.id)
-    thread.join(20)
+    server.limit(None)
+    thread.join(PATIENCE)
     asked = sum(server.asked.values())
-    assert 0 < asked < DOCS
+    assert asked == 2  # the second was under way
     with stored.store.write() as connection:
         assert jobs.get(connection, job.id).state == "cancelled"
         jobs.resume(connection, job.id)
-    server.delay = 0.0
     assert JobRun(stored.store, job.id).run().graded == DOCS
     assert sum(server.asked.values()) == DOCS
 
@@ -200,9 +200,9 @@ def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, serve
         grades = [projects.Grade(float(i)) for i in range(4)]
         projects.set_scale(connection, stored.number, grades)
     with subprocess.Popen(words, env=environment) as process:
-        while sum(server.asked.values()) < 8 and process.poll() is None:
-            time.sleep(0.005)
+        until(lambda: sum(server.asked.values()) >= 8 or process.poll() is not None)
         process.kill()
+    server.settle()
     with stored.store.read() as connection:
         (job,) = jobs.listed(connection, stored.number)
         kept = {each.task: each.request for each in answers.known(connection, job).values()}
@@ -213,7 +213,7 @@ def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, serve
     assert len(kept) >= 4  # those before the four that were under way
     before = sum(server.asked.values())
     with subprocess.Popen(words, env=environment) as process:
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
     assert sum(server.asked.values()) - before == DOCS - len(kept)
     with stored.store.read() as connection:
         rows = list(ratings.facts(connection, stored.number))

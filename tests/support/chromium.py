@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rankgate.reports.printed import BROWSERS
+from support.waiting import PATIENCE
 
 
 def program():
@@ -53,7 +54,7 @@ class Chromium:
     def close(self):
         """End it."""
         self._send("Browser.close")
-        self.process.wait(30)
+        self.process.wait(PATIENCE)
         os.close(self.read)
         os.close(self.write)
         self.folder.cleanup()
@@ -106,7 +107,7 @@ class Chromium:
         self.send("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
         self.send("Input.dispatchKeyEvent", type="keyUp", key=key)
 
-    def until(self, script, seconds=10):
+    def until(self, script, seconds=PATIENCE):
         """Wait until an expression is true."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

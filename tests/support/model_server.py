@@ -2,11 +2,14 @@
 
 import json
 import re
+import socket
 import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from support.waiting import until
 
 
 class Server(ThreadingHTTPServer):
@@ -25,9 +28,48 @@ class Server(ThreadingHTTPServer):
         self.sent = []  # (path, headers, body, time)
         self.active = self.peak = 0
         self.lock = threading.Lock()
+        self._answers = None  # how many more answers are given; None is any number
+        self._may_answer = threading.Condition(self.lock)
+        self._clients = set()  # addresses of connections that are open
+        self._latest = None
 
     def handle_error(self, request, client_address):
         """A client that went away is nothing to tell."""
+
+    def limit(self, answers):
+        """Give so many answers from now on, and keep other requests waiting; None is no limit."""
+        with self._may_answer:
+            self._answers = answers
+            self._may_answer.notify_all()
+
+    def wait_for_turn(self):
+        """Wait until an answer may be given, and count it."""
+        with self._may_answer:
+            self._may_answer.wait_for(lambda: self._answers is None or self._answers > 0)
+            if self._answers is not None:
+                self._answers -= 1
+
+    def settle(self):
+        """Wait for all that was sent by clients which ended; none may be open."""
+        with socket.create_connection(self.server_address) as last:
+            own = last.getsockname()
+            until(lambda: self._latest == own)  # connections are taken in their order
+        until(lambda: not self._clients)
+
+    def process_request(self, request, client_address):
+        """Begin a connection."""
+        with self.lock:
+            self._clients.add(client_address)
+            self._latest = client_address
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request, client_address):
+        """Serve a connection to its end."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            with self.lock:
+                self._clients.discard(client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -48,6 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
             server.peak = max(server.peak, server.active)
         try:
             time.sleep(server.delay)
+            server.wait_for_turn()
             steps = server.plan.get(doc, [])
             act = steps[min(step, len(steps) - 1)] if steps else ("says", '{"grade": 2}')
             if server.obeys and server.obeys in body["messages"][-1]["content"]:

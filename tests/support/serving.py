@@ -11,6 +11,8 @@ from pathlib import Path
 
 import urllib3
 
+from support.waiting import PATIENCE
+
 FORM = re.compile(r'name="csrf" value="([^"]+)"')
 PASSWORD = "correct horse battery"  # noqa: S105 - of tests
 
@@ -86,7 +88,7 @@ def served(store, *, http="h11", **settings):
         if settings.get("models"):
             app.state.models.stop()
         server.should_exit = server.force_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)
         place.close()
 
 
@@ -108,7 +110,7 @@ def started(store, *words, first=True, port=0):
             yield process, address, link
         finally:
             process.kill()
-            process.wait(20)
+            process.wait(PATIENCE)
 
 
 def _line(process):

@@ -7,15 +7,10 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
-
-def _free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+from support.waiting import PATIENCE, free_port, until
 
 
 @contextmanager
@@ -28,7 +23,7 @@ def cluster(folder):
 
     home = Path(pyspark.__file__).parent
     java = shutil.which("java") or str(Path(os.environ["JAVA_HOME"], "bin", "java"))
-    port, pages = _free_port(), _free_port()
+    port, pages = free_port(), free_port()
     settings = {
         **os.environ,
         "SPARK_HOME": str(home),
@@ -59,14 +54,12 @@ def cluster(folder):
         for each in reversed(running):
             each.terminate()
         for each in running:
-            each.wait(30)
+            each.wait(PATIENCE)
 
 
 def _wait(port):
-    end = time.monotonic() + 90
-    while time.monotonic() < end:
+    def answers():
         with socket.socket() as found:
-            if found.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.2)
-    raise TimeoutError(port)
+            return found.connect_ex(("127.0.0.1", port)) == 0
+
+    until(answers, 2 * PATIENCE)

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 import rankgate
 from rankgate.cli import rankgate as program
 from rankgate.sweeps.sweep import Sweep
+from support.waiting import until
 from support.wording import raises
 
 from .conftest import DIALS, HEAD, figures
@@ -270,9 +271,7 @@ def test_a_set_up_of_a_killed_sweep_is_undone_by_the_next(plan, shop, fresh):
     for sent, begun in ((signal.SIGKILL, 1), (signal.SIGINT, 2), (signal.SIGTERM, 3)):
         words = [sys.executable, "-m", "rankgate", "sweep", str(file)]
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while process.poll() is None and set_ups(shop) < begun:
-            time.sleep(0.02)
-        time.sleep(0.1)
+        until(lambda: set_ups(shop) >= begun and "fresh" in tables(shop))  # noqa: B023 - at once
         process.send_signal(sent)
         process.wait()
         assert (tables(shop) == before) == (sent != signal.SIGKILL)

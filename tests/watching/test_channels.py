@@ -24,6 +24,7 @@ from rankgate.records.alerts.deliver import test_channel as try_channel
 from rankgate.records.alerts.message import Message
 from rankgate.records.alerts.rules import Channel
 from rankgate.store.records import alerts, notifications
+from support.waiting import PATIENCE, free_port
 from support.wording import raises
 
 LOOPBACK = Networks((ipaddress.ip_network("127.0.0.0/8"),))
@@ -268,11 +269,10 @@ def mailbox(certificate, tls, monkeypatch):
         return AuthResult(success=(given.login, given.password) == (b"rank", b"gate"))
 
     box = Box()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     controller = Controller(
         box, hostname="127.0.0.1", port=port, authenticator=signed_in, auth_required=tls != "none",
-        auth_require_tls=tls == "starttls", **how,
+        auth_require_tls=tls == "starttls", ready_timeout=PATIENCE, **how,
     )  # fmt: skip
     if tls == "tls":
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))

@@ -19,6 +19,7 @@ from rankgate.store import leases
 from rankgate.store.hashes import hashes
 from rankgate.store.records import alerts, job_runs, jobs
 from rankgate.store.rows import now
+from support.waiting import until
 from support.wording import raises
 
 JOB = '[[jobs]]\nname = "nightly"\nkind = "alerts"\nschedule = "0 3 * * *"\n'
@@ -219,7 +220,7 @@ def test_a_server_that_ends_stops_its_job(history, scheduler, commands, tmp_path
     job = put(history, CHOSEN)["nightly"]
     due = next_due(job.schedule, job.timezone, job.changed_at)
     scheduler.look(due)
-    time.sleep(1)
+    until((tmp_path / "y.db").exists)  # the server has begun
     scheduler.stop()
     [run] = runs(history)
     assert (run.state, run.tries) == ("waiting", 1)

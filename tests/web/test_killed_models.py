@@ -1,7 +1,5 @@
 """A server that is killed while a model rates goes on at its next start, and asks nothing twice."""
 
-import time
-
 import polars as pl
 import pytest
 
@@ -13,6 +11,7 @@ from rankgate.store.rating import batches, ratings
 from rankgate.store.store import Store
 from support.model_server import model_server
 from support.serving import Visitor, started
+from support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 DOCS = 30
@@ -43,11 +42,10 @@ def test_a_job_goes_on_after_a_kill(url, tmp_path):
         with started(url, *option, first=False) as (process, address, _):
             given = {"endpoint": "local", "model": "m", "batch": "first"}
             job = Visitor(address, secret).post("/projects/shop/models", **given).json()["job"]
-            while sum(server.asked.values()) < 8:
-                time.sleep(0.01)
+            until(lambda: sum(server.asked.values()) >= 8)
             process.kill()
-            process.wait(20)
-        time.sleep(0.2)
+            process.wait(PATIENCE)
+        server.settle()
         before = sum(server.asked.values())
         with Store.open(url) as store, store.read() as connection:
             kept = {each.document for each in ratings.facts(connection, 1)}
@@ -55,11 +53,8 @@ def test_a_job_goes_on_after_a_kill(url, tmp_path):
         server.delay = 0.0
         with started(url, *option, first=False) as (_, address, _):
             visitor = Visitor(address, secret)
-            for _ in range(600):
-                state = visitor.get(f"/projects/shop/models/jobs/{job}.json").json()["job"]
-                if not state["under_way"]:
-                    break
-                time.sleep(0.05)
+            path = f"/projects/shop/models/jobs/{job}.json"
+            state = until(lambda: not (now := visitor.get(path).json()["job"])["under_way"] and now)
         assert (state["state"], state["done"]) == ("done", DOCS)
         assert sum(server.asked.values()) == before + DOCS - len(kept)
     with Store.open(url) as store:

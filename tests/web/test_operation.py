@@ -15,6 +15,7 @@ from rankgate.store.material import projects
 from rankgate.store.records import alerts
 from rankgate.web import checks
 from support.serving import Visitor, served, started
+from support.waiting import PATIENCE, until
 
 
 @pytest.fixture
@@ -106,15 +107,18 @@ def test_several_processes_count_together_and_log_json_lines(tmp_path):
     with started(tmp_path / "judging.db", *words) as (process, address, link):
         for _ in range(20):  # a connection each, so that both processes answer some
             assert Visitor(address).get("/health/live").status == 200
-        shown = [requests(Visitor(address).get("/metrics").data.decode(), "/health/live")
-                 for _ in range(4)]  # fmt: skip
-        assert shown == [20] * 4
+
+        def counted():
+            return requests(Visitor(address).get("/metrics").data.decode(), "/health/live")
+
+        until(lambda: counted() >= 20)  # a request is counted after its answer
+        assert [counted() for _ in range(4)] == [20] * 4
         given = {"x-request-id": "from-a-stranger"}
         answer = Visitor(address).get(link + "?q=word", headers=given)
         number = answer.headers["x-request-id"]
         assert re.fullmatch("[0-9a-f]{16}", number)
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE)
         lines = [json.loads(line) for line in process.stderr if line.startswith("{")]
     assert {each["logger"] for each in lines} == {"rankgate.access"}
     mine = next(each for each in lines if each["request"] == number)

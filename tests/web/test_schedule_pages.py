@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import timedelta
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from rankgate.records.schedule.scheduler import Scheduler
 from rankgate.store.records import job_runs, jobs
 from rankgate.store.rows import now
+from support.waiting import until
 
 JOBS = '[[jobs]]\nname = "nightly"\nkind = "alerts"\nschedule = "0 3 * * *"\n'
 
@@ -73,12 +73,11 @@ def test_the_scheduler_of_a_server_runs_what_is_due(team, planned):
     scheduler = Scheduler(team.store, None, seconds=0.1)
     scheduler.start()
     try:
-        for _ in range(300):
-            with team.store.read() as connection:
-                state = job_runs.get(connection, run.id).state
-            if state == "done":
-                break
-            time.sleep(0.1)
+        until(lambda: state(team.store, run.id) == "done")
     finally:
         scheduler.stop()
-    assert state == "done"
+
+
+def state(store, number):
+    with store.read() as connection:
+        return job_runs.get(connection, number).state

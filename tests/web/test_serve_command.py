@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,6 +20,7 @@ from rankgate.store.store import Store
 from rankgate.web.first import first_link
 from rankgate.web.server import configured, is_local, listening, trusted_proxies
 from support.serving import PASSWORD, Visitor, started
+from support.waiting import PATIENCE, free_port, until
 
 
 def test_others_are_reached_by_tls_only(team):
@@ -73,12 +73,16 @@ def test_several_processes_serve_one_store(tmp_path):
                 assert mia.get("/projects").status == 200
             except urllib3.exceptions.HTTPError:
                 continue  # its connection was to the one that died
-    for _ in range(100):  # the others end with the first
-        if not any(Path(f"/proc/{each}").exists() for each in workers[1:-1]):
-            break
-        time.sleep(0.1)
-    else:
-        pytest.fail("a worker is left")
+    until(lambda: not any(lives(each) for each in workers[1:-1]))  # they end with the first
+
+
+def lives(process):
+    """Whether a process has not ended; the ended one of a parent that ended may be listed."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] != "Z"
 
 
 def test_who_may_say_where_a_request_comes_from():
@@ -102,7 +106,7 @@ def test_the_log_holds_no_secret(tmp_path):
         mia.http.clear()
         session = mia.cookies["rankgate_session"]
         process.kill()
-        process.wait(20)
+        process.wait(PATIENCE)
         log = process.stderr.read()
     for secret in (link, token, session, PASSWORD, "a wrong password"):
         assert secret not in log
@@ -128,8 +132,7 @@ http {{
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")
 @pytest.mark.parametrize("path", ["/", ""], ids=["its path taken off", "its path left"])
 def test_a_real_proxy_serves_it_under_a_path(tmp_path, path):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     words = ("--behind-proxy", "--base", "/judging", "--name", "127.0.0.1")
     with started(tmp_path / "judging.db", *words) as (_, address, link):
         behind = urlsplit(address).port
@@ -140,7 +143,7 @@ def test_a_real_proxy_serves_it_under_a_path(tmp_path, path):
         proxy = subprocess.Popen(words)
         try:
             mia = Visitor(f"http://127.0.0.1:{port}/judging")
-            mia.http = urllib3.PoolManager(retries=urllib3.Retry(connect=20, backoff_factor=0.05))
+            mia.http = urllib3.PoolManager(retries=urllib3.Retry(connect=10, backoff_factor=0.1))
             answer = mia.accept(link, "mia")
             assert (answer.status, answer.headers["location"]) == (303, "/judging/projects")
             assert "; Path=/judging; SameSite=lax; Secure" in answer.headers["set-cookie"]

@@ -25,18 +25,21 @@ class SharedBuckets:
     Args:
         per_minute: how many requests.
         slots: how many clients are remembered.
+        clock: the time in seconds, the same in all processes, for tests.
     """
 
-    def __init__(self, per_minute: int, slots: int = _MOST) -> None:
+    def __init__(
+        self, per_minute: int, slots: int = _MOST, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         context = get_context("spawn")
-        self._size, self._slots = float(per_minute), slots
+        self._size, self._slots, self._clock = float(per_minute), slots, clock
         self._keys = context.RawArray("Q", slots)
         self._left = context.RawArray("d", slots)
         self._at = context.RawArray("d", slots)
 
     def wait(self, client: str) -> int:
         """Seconds after which the client may ask again; 0 is now."""
-        moment = time.monotonic()
+        moment = self._clock()
         slot, known = self._slot(client)
         left, at = (self._left[slot], self._at[slot]) if known else (self._size, moment)
         left, seconds = _taken(self._size, left, moment - at)

@@ -60,7 +60,7 @@ def rate(server, files):
         pool, queries, documents, out = files(n)
         protocol = judge.get("protocol", "openai")
         base = server.url + ("/v1" if protocol == "openai" else "")
-        given = {"url": base, "backoff": 0.01, "retries": 2, "timeout": 5.0, **judge}
+        given = {"url": base, "backoff": 0.01, "retries": 2, "timeout": 60.0, **judge}
         with LLMRating(
             pool, out, Judge("m", **given), queries=queries, documents=documents, scale=scale,
             rater=rater,

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from support.waiting import until
+
 SOURCE = Path(__file__).parents[3] / "src"
 
 
@@ -55,10 +57,7 @@ def test_options_of_a_model_need_a_model(server, files):
 
 
 def wait_for(server, count):
-    end = time.monotonic() + 60
-    while sum(server.asked.values()) < count:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: sum(server.asked.values()) >= count)
 
 
 @pytest.mark.parametrize("after", [3, 17, 38])
@@ -70,7 +69,7 @@ def test_killed_half_way_it_pays_for_nothing_twice(server, files, rows, after):
     wait_for(server, after)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=60)
-    time.sleep(0.2)  # whatever was under way arrives
+    server.settle()
     text = out.read_text()
     kept = [json.loads(line)["doc_id"] for line in text[: text.rfind("\n") + 1].splitlines()]
     lost = sum(server.asked.values()) - len(kept)
@@ -93,12 +92,14 @@ def test_killed_again_and_again_at_random_it_gets_there(server, files, rows, tho
     words, out = command(server, files, n, "--concurrency", str(threads))
     under_way = kills = 0
     while sum(server.asked.values()) < n - 10:
+        server.limit(moments.randrange(12))  # it never gets to the end before it is killed
         process = started(words)
         wait_for(server, sum(server.asked.values()) + 1)
         time.sleep(moments.uniform(0, 0.2))
         process.kill()
         process.communicate(timeout=60)
-        time.sleep(0.15)
+        server.limit(None)
+        server.settle()
         text = out.read_text()
         kept = text.count("\n")
         assert sum(server.asked.values()) - kept <= (kills + 1) * threads
@@ -113,11 +114,11 @@ def test_killed_again_and_again_at_random_it_gets_there(server, files, rows, tho
 
 def test_interrupted_it_keeps_what_is_under_way(server, files, rows):
     server.delay = 0.3
-    words, out = command(server, files, 40, "--concurrency", "4")
+    words, out = command(server, files, 400, "--concurrency", "4")  # half a minute
     process = started(words)
     wait_for(server, 6)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert said.strip() == "rankgate: interrupted."
-    assert len(rows(out)) == sum(server.asked.values()) < 40
+    assert len(rows(out)) == sum(server.asked.values()) < 400

@@ -87,13 +87,14 @@ def test_a_proxy_of_the_environment_is_gone_through(rate, server, rows, monkeypa
 
 
 def test_retry_after_holds_everybody_back(rate, server):
-    server.plan = {"d0": [("fails", 429, ("Retry-After", "1")), ("says", '{"grade": 2}')]}
+    server.plan = {"d0": [("fails", 429, ("Retry-After", "2")), ("says", '{"grade": 2}')]}
     server.delay = 0.05
     result, _ = rate(20, concurrency=2)
     assert result.graded == 20
     times = sorted(moment for *_, moment in server.sent)
     gaps = [later - sooner for sooner, later in pairwise(times)]
-    assert max(gaps) > 0.8  # one pause, and no request of the other thread in it
+    # one pause; in its first second a request that the other thread had sent may arrive
+    assert max(gaps) > 1
 
 
 def test_a_server_that_asks_to_wait_for_an_hour_ends_the_work(rate, server):
