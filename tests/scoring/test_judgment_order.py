@@ -11,10 +11,13 @@ from rankgate.scoring.alignment.judgments import JudgmentIndex
 
 
 @pytest.mark.parametrize(("levels", "rows"), [(1, 2_000), (4, 2_000), (70_000, 70_000)])
-def test_the_best_grade_comes_first_and_equal_ones_keep_their_order(levels, rows):
+@pytest.mark.parametrize("queries", ["apart", "rising", "falling"])
+def test_the_best_grade_comes_first_and_equal_ones_keep_their_order(levels, rows, queries):
     """Few levels are sorted in one number with the query and the row, many are not."""
     rng = np.random.default_rng(levels)
     names = [f"q{number}" for number in rng.integers(0, 90, rows)]
+    if queries != "apart":
+        names.sort(reverse=queries == "falling")
     grades = rng.integers(-1, levels, rows) / 4
     documents = [f"d{row}" for row in range(rows)]
     table = pl.DataFrame({"query_id": names, "doc_id": documents, "grade": grades})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.data.stretches import whole_stretches
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from rankgate.data.place import Place
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying loses nothing
+_MOST = 1 << 16  # rows that have numbers of 16 bits
+_SHORT = 256  # the longest list that is sorted faster than looked through
+_SLOTS = 18  # bits of the number of slots: 512 KB, several for each row
 
 
 def pairs_of(frame: pl.DataFrame, starts: NDArray[np.int64] | None = None) -> NDArray[np.uint64]:
@@ -34,17 +38,46 @@ def pairs_of(frame: pl.DataFrame, starts: NDArray[np.int64] | None = None) -> ND
     return queries
 
 
-def hashed_twice(pairs: NDArray[np.uint64], lists: int = 1) -> NDArray[np.uint64]:
+def hashed_twice(
+    pairs: NDArray[np.uint64], starts: NDArray[np.int64] | None = None
+) -> NDArray[np.uint64]:
     """The hashes that appear twice or more; almost surely none where no pair does.
 
     Args:
         pairs: the hashes.
-        lists: of how many lists of equal length they are, in which they are looked for; sorting
-            short lists takes half the time.
+        starts: where each list of them begins, if equal ones can be in one list only; looking
+            through whole lists that fit the cache takes an eighth of the time of sorting all.
     """
-    ordered = np.sort(pairs.reshape(lists, -1), axis=1).ravel()
-    twice: NDArray[np.uint64] = ordered[1:][ordered[1:] == ordered[:-1]]
-    return twice
+    if starts is None:
+        return _neighbours(np.sort(pairs))
+    lengths = np.diff(starts, append=len(pairs))
+    if len(lengths) and lengths[0] <= _SHORT and not np.ptp(lengths):  # sorted in registers
+        return _neighbours(np.sort(pairs.reshape(-1, lengths[0]), axis=1).ravel())
+    parts = (pairs[begin:end] for _, _, begin, end in whole_stretches(starts, len(pairs)))
+    found = [_met(part) if len(part) <= _MOST else _neighbours(np.sort(part)) for part in parts]
+    return np.concatenate(found) if found else pairs[:0]
+
+
+def _met(pairs: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The hashes that appear twice or more among `_MOST` at most, found without sorting them.
+
+    Each row is written into the slot of its hash. One that is not read back from there met
+    another row: the last of the slot, or one that is not read back either.
+    """
+    rows = np.arange(len(pairs), dtype=np.uint16)
+    slots = (pairs >> np.uint64(64 - _SLOTS)).view(np.int64)
+    last = np.empty(1 << _SLOTS, np.uint16)  # only slots that were written are read
+    last[slots] = rows
+    there = last[slots]
+    lost = np.flatnonzero(there != rows)
+    hashes = pairs[lost]
+    return np.concatenate([hashes[hashes == pairs[there[lost]]], _neighbours(np.sort(hashes))])
+
+
+def _neighbours(ordered: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Those that are equal to the one before them."""
+    equal: NDArray[np.uint64] = ordered[1:][ordered[1:] == ordered[:-1]]
+    return equal
 
 
 def any_twice(pairs: NDArray[np.uint64]) -> bool:
@@ -98,8 +131,7 @@ def refuse_duplicates(
     Raises:
         DuplicateError: with the pair and both lines.
     """
-    even = starts is not None and len(pairs) and not np.ptp(np.diff(starts, append=len(pairs)))
-    twice = hashed_twice(pairs, len(starts) if starts is not None and even else 1)
+    twice = hashed_twice(pairs, starts)
     if not len(twice):
         return
     suspects = (

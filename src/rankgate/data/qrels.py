@@ -13,6 +13,7 @@ import polars as pl
 from rankgate.data.digest import digest
 from rankgate.data.duplicates import pairs_of, refuse_duplicates
 from rankgate.data.place import Place
+from rankgate.data.stretches import starts_together
 from rankgate.errors import InputError
 
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
@@ -70,7 +71,9 @@ class Qrels:
             raise InputError("no judgments found.", source=self.place.label, code="no-judgments")
         refuse_holes(self.table, "grade", self.place)
         keyed = _keyed(self.table) if self.by_subtopic else self.table
-        refuse_duplicates(keyed, pairs_of(keyed), word="judged", place=self.place)
+        starts = starts_together(keyed["query_id"])
+        pairs = pairs_of(keyed, starts)
+        refuse_duplicates(keyed, pairs, word="judged", place=self.place, starts=starts)
         if "inclusion" in self.table.columns:
             _refuse_improbable(self.table["inclusion"], self.place)
         if "subtopic_weight" in self.table.columns:

@@ -14,6 +14,7 @@ from rankgate.data.digest import digest
 from rankgate.data.duplicates import pairs_of, refuse_duplicates
 from rankgate.data.place import Place
 from rankgate.data.streams.prefetch import ahead
+from rankgate.data.stretches import starts_of, starts_together
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
@@ -95,7 +96,9 @@ class Run:
             DuplicateError: a document ranked twice for one query.
         """
         frame = self._rows()
-        refuse_duplicates(frame, pairs_of(frame), word="ranked", place=self.place)
+        starts = starts_together(frame["query_id"])
+        pairs = pairs_of(frame, starts)
+        refuse_duplicates(frame, pairs, word="ranked", place=self.place, starts=starts)
         self._refuse_nothing(len(frame))
         return frame
 
@@ -253,15 +256,6 @@ _Found = TypeVar("_Found")
 def _renamed(first: pl.Expr) -> pl.Expr:
     """Ids of documents, those of later rows turned into one that no document has."""
     return pl.when(first).then("doc_id").otherwise(pl.format("{}\0", "doc_id")).alias("doc_id")
-
-
-def starts_of(column: pl.Series) -> NDArray[np.int64]:
-    """Where each stretch of equal values begins; ``(stretches,)``."""
-    if column.is_empty():
-        return np.zeros(0, np.int64)
-    lengths = column.rle().struct.field("len").to_numpy().astype(np.int64)
-    ends: NDArray[np.int64] = np.cumsum(lengths)
-    return ends - lengths
 
 
 class _SeenQueries:

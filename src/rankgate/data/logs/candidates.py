@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.run import starts_of
+from rankgate.data.stretches import starts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

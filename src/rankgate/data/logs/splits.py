@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rankgate.data.run import starts_of
+from rankgate.data.stretches import starts_of
 from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import polars as pl
 from rankgate.data.logs.interactions import Interactions, checked
 from rankgate.data.logs.reading import opened
 from rankgate.data.memory.ids import Growing, places, present, rising
-from rankgate.data.run import starts_of
 from rankgate.data.streams.prefetch import ahead
+from rankgate.data.stretches import starts_of
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

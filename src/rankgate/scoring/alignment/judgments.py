@@ -16,7 +16,7 @@ from rankgate.data.memory.ids import NOWHERE, Ids, places
 from rankgate.data.memory.matrices import MatrixInput, is_source, source_of
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
-from rankgate.data.run import starts_of
+from rankgate.data.stretches import starts_of, whole_stretches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 _LOOKED_AT = 1 << 16  # grades among which all that there are is looked for
-_BITS = 64  # of a number, its sign among them
 
 _Ranked = TypeVar("_Ranked", bound="Run | MatrixInput")
 
@@ -116,7 +115,7 @@ class JudgmentIndex:
             codes = _find(heads, query_ids, *_by_hash(query_ids))
         owner = np.repeat(codes, np.diff(starts, append=len(table)))
         grades = table["grade"].to_numpy()
-        rows = _best_first(owner, grades, len(query_ids))
+        rows = _best_first(starts, codes, grades)
         return cls(qrels, query_ids, _offsets(owner, len(query_ids)), grades[rows], _rows=rows)
 
     @classmethod
@@ -132,7 +131,8 @@ class JudgmentIndex:
         rows = judged[names.arg_sort().to_numpy()]
         by_row = np.full(source.users.size, NOWHERE)
         by_row[rows] = np.arange(len(rows))
-        by = _best_first(by_row[owner], grades, len(rows))
+        heads = np.flatnonzero(np.append(True, np.diff(owner)))[: len(owner)]
+        by = _best_first(heads, by_row[owner[heads]], grades)
         own = by_row if source.users.given is None else None
         query_ids = source.users.names.gather(rows).alias("query_id")
         numbers = _Numbers(items[by], source.items, own)
@@ -245,22 +245,42 @@ def _offsets(owner: Codes, T: int) -> Codes:
     return offsets
 
 
-def _best_first(owner: Codes, grades: NDArray[np.float64], T: int) -> Codes:
-    """Rows by query, the best grade first; those of one grade in the order that they had."""
-    levels, low = np.unique(grades[:_LOOKED_AT]), len(grades).bit_length()
-    place = np.minimum(np.searchsorted(levels, grades), len(levels) - 1)
-    fits = (max(T, 1) * len(levels)).bit_length() + low < _BITS
-    if not fits or not np.array_equal(levels[place], grades):
-        return np.lexsort((-grades, owner))  # many different grades
-    # query, grade and row in one number: sorting such is several times faster than sorting rows
-    keys = owner * len(levels)
-    keys += len(levels) - 1
-    keys -= place
-    keys <<= low
-    keys |= np.arange(len(grades))
-    keys.sort()
-    keys &= (1 << low) - 1
-    return keys
+def _best_first(starts: Codes, heads: Codes, grades: NDArray[np.float64]) -> Codes:
+    """Rows by query, the best grade first; those of one grade in the order that they had.
+
+    Args:
+        starts: where each stretch of rows of one query begins.
+        heads: the query of each stretch.
+        grades: of each row.
+    """
+    if (heads[1:] > heads[:-1]).all():
+        return _within(starts, grades)
+    by = np.argsort(heads, kind="stable")
+    lengths = np.diff(starts, append=len(grades))[by]
+    begins = np.cumsum(lengths) - lengths
+    rows = np.repeat(starts[by] - begins, lengths)
+    rows += np.arange(len(rows))
+    first = np.flatnonzero(np.append(True, np.diff(heads[by])))
+    return rows[_within(begins[first], grades[rows])]
+
+
+def _within(starts: Codes, grades: NDArray[np.float64]) -> Codes:
+    """The same where each query has one stretch of rows, and these are in order."""
+    levels, out = np.unique(grades[:_LOOKED_AT]), np.empty(len(grades), np.int64)
+    for first, after, begin, end in whole_stretches(starts, len(grades)):
+        part, low = grades[begin:end], (end - begin).bit_length()
+        query = np.repeat(np.arange(after - first), np.diff(starts[first:after], append=end))
+        place = np.minimum(np.searchsorted(levels, part), len(levels) - 1)
+        if np.array_equal(levels[place], part):
+            # query, grade and row in one number: sorting such is several times faster
+            keys = (query * len(levels) - place) << low
+            keys += np.arange(len(part))
+            keys.sort()
+            rows = keys & ((1 << low) - 1)
+        else:
+            rows = np.lexsort((-part, query))  # many different grades
+        np.add(rows, begin, out=out[begin:end])
+    return out
 
 
 def _by_hash(query_ids: pl.Series) -> tuple[NDArray[np.uint64], Codes]:

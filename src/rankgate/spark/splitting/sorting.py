@@ -13,7 +13,7 @@ import polars as pl
 
 from rankgate.data.logs.interactions import SCHEMA, checked, completed, ordered
 from rankgate.data.place import Place
-from rankgate.data.run import starts_of
+from rankgate.data.stretches import starts_of
 from rankgate.errors import InputError
 from rankgate.recommenders.split_parts import refuse_unknown_kinds
 from rankgate.spark.cells import ORDER, Cells

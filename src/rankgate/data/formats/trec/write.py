@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.data.formats.format import Loss
 from rankgate.data.formats.tables import schemas
-from rankgate.data.run import starts_of
+from rankgate.data.stretches import starts_of
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,0 +1,51 @@
+"""Stretches of rows of one query, and hashes that appear twice in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankgate.data.duplicates import hashed_twice
+from rankgate.data.stretches import starts_of, starts_together, whole_stretches
+
+
+@pytest.mark.parametrize("most", [1, 7, 100, 400, 70_000])
+@pytest.mark.parametrize("even", [True, False])
+def test_hashes_that_appear_twice_in_a_list_are_found(most, even):
+    generator = np.random.default_rng([most, even])
+    lengths = np.full(90, most) if even else generator.integers(1, most + 1, 90)
+    starts = np.cumsum(lengths) - lengths
+    pairs = generator.integers(0, 1 << 64, lengths.sum(), dtype=np.uint64)
+    assert not len(hashed_twice(pairs, starts))
+    for each in generator.permutation(np.flatnonzero(lengths > 2))[:20]:
+        first, *others = starts[each] + generator.permutation(lengths[each])[: 2 + each % 2]
+        pairs[others] = pairs[first]
+    values, counts = np.unique(pairs, return_counts=True)
+    assert set(hashed_twice(pairs, starts)) == set(values[counts > 1])
+    assert set(hashed_twice(pairs)) == set(values[counts > 1])
+
+
+def test_hashes_that_share_a_slot_are_no_duplicates():
+    pairs = np.arange(60_000, dtype=np.uint64)  # equal in all of their first bits
+    assert not len(hashed_twice(pairs, np.array([0, 1_000])))
+    pairs[500] = 3
+    assert hashed_twice(pairs, np.array([0, 1_000])).tolist() == [3]
+
+
+def test_parts_are_of_whole_stretches_and_cover_all():
+    starts = np.array([0, 10, 20_000, 40_000, 140_000, 140_001])
+    parts = list(whole_stretches(starts, 150_000))
+    assert parts == [
+        (0, 2, 0, 20_000),
+        (2, 3, 20_000, 40_000),
+        (3, 4, 40_000, 140_000),
+        (4, 6, 140_000, 150_000),
+    ]
+
+
+def test_stretches_of_a_value_that_comes_back_are_not_together():
+    together = pl.Series(["b"] * 3 + ["a"] * 2)
+    assert starts_together(together).tolist() == starts_of(together).tolist() == [0, 3]
+    assert starts_together(pl.Series(["a", "a", "a", "b", "b", "a"])) is None
+    assert starts_together(pl.Series(["a", "b", "c"])) is None
