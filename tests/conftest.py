@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from support.command import run, small, start  # noqa: F401 - fixtures of all folders
 from support.opensearch import opensearch  # noqa: F401 - as above
 from support.postgresql import postgresql_server  # noqa: F401 - one server for all folders
+from support.spark import spark_session  # noqa: F401 - one for all modules
 from support.stores import new_database, new_file, new_store, url  # noqa: F401 - as above
 from support.wording import pytest_sessionfinish, pytest_testnodedown  # noqa: F401 - hooks
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rankgate.errors import UsageError
 from rankgate.judging.llm.costs import CostLimit, Prices
+from support.waiting import PATIENCE
 from support.wording import raises
 
 AMOUNT = st.floats(0.001, 1e6)
@@ -31,7 +32,7 @@ def test_many_threads_never_spend_more_than_the_ceiling(requests, ceiling, threa
     for thread in crew:
         thread.start()
     for thread in crew:
-        thread.join(10)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
     assert costs.spent <= ceiling * (1 + 1e-12)
     assert costs.reserved == 0
@@ -47,7 +48,7 @@ def test_who_may_come_out_cheaper_is_waited_for():
     waiting.join(0.1)
     assert waiting.is_alive()
     costs.give_back(8, 1)
-    waiting.join(10)
+    waiting.join(PATIENCE)
     assert got == [True]
     costs.give_back(8, 8)
     assert not costs.take(1.5)

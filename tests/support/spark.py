@@ -1,5 +1,6 @@
 """One Spark session for all tests of a process."""
 
+import gc
 import os
 import shutil
 import sys
@@ -37,8 +38,15 @@ def delta_settings():
     return {}
 
 
+@pytest.fixture(scope="module")
+def spark(spark_session):
+    """The session of the process, for a module whose marks ignore warnings of open sockets."""
+    yield spark_session
+    gc.collect()  # PySpark leaves sockets open: they are not to fail the tests of another module
+
+
 @pytest.fixture(scope="session")
-def spark():
+def spark_session():
     """A session on two cores of this machine; its tests skip without PySpark or Java."""
     pytest.importorskip("pyspark.sql", reason="PySpark is not installed: make spark")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
