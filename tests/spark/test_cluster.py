@@ -28,11 +28,6 @@ settings = {"spark.executor.memory": "512m", "spark.driver.memory": "512m",
             "spark.speculation": "true", "spark.speculation.quantile": "0.25",
             "spark.speculation.task.duration.threshold": "3s"}
 spark = session(master, settings)
-"""
-
-EVALUATION = """
-from pyspark import TaskContext
-from rankgate import metric
 
 def first(name, text=""):
     "Whether this is the first to come here; the others find the text."
@@ -47,6 +42,21 @@ def first(name, text=""):
 def happened(name):
     return os.path.exists(f"{folder}/{name}")
 
+def kill_own():
+    "Kill the executor of this Python worker."
+    pid = os.getpid()
+    while pid > 1:  # the worker's process, those that forked it, the executor
+        words = open(f"/proc/{pid}/cmdline").read()
+        if "CoarseGrainedExecutorBackend" in words:
+            os.kill(pid, signal.SIGKILL)
+            break
+        pid = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+"""
+
+EVALUATION = """
+from pyspark import TaskContext
+from rankgate import metric
+
 @metric
 def deadly(grades: list[float | None]) -> float:
     "The grade of the first document; an executor is killed, then a worker ends, then one waits."
@@ -55,13 +65,7 @@ def deadly(grades: list[float | None]) -> float:
     with open(done, "a") as file:
         file.write(".")
     if os.path.getsize(done) > 100 and first("killed"):
-        pid = os.getpid()
-        while pid > 1:  # the worker's process, those that forked it, the executor
-            words = open(f"/proc/{pid}/cmdline").read()
-            if "CoarseGrainedExecutorBackend" in words:
-                os.kill(pid, signal.SIGKILL)
-                break
-            pid = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+        kill_own()
     elif happened("killed") and os.path.getsize(done) > 50 and first("ended"):
         os._exit(3)  # Spark tries the task again
     elif happened("ended") and first("waited", f"{task.partitionId()} {task.taskAttemptId()}"):
@@ -86,7 +90,7 @@ spark.stop()
 
 SPLIT = """
 from pathlib import Path
-from rankgate.spark.splitting import verb
+from rankgate.spark.splitting import part_files, verb
 
 def kill_one():
     "Kill one of this application's executors."
@@ -98,7 +102,7 @@ def kill_one():
         ours = spark.sparkContext.applicationId in words
         if ours and any("CoarseGrainedExecutorBackend" in word for word in words):
             os.kill(int(place.name), signal.SIGKILL)
-            (Path(folder) / "killed").touch()
+            first("killed")
             return
 
 counted = verb.items_of
@@ -109,10 +113,31 @@ def half_way(*words):
     return counted(*words)
 
 verb.items_of = half_way
-found = split(f"{folder}/log.parquet", "global", validation=True, threshold=3.0, partitions=8)
+found = split(f"{folder}/log.parquet", "global", validation=True, threshold=3.0, partitions=4)
+
+def open_files(batches, work):
+    "Batches; one of the tasks loses its executor when all of its files are open."
+    yield from batches
+    if first("lost", json.dumps(os.listdir(work))):
+        kill_own()
+        time.sleep(60)  # the worker is killed too
+
+class Deadly(part_files._Writing):
+    "Write parts: an executor is killed in the middle, a worker ends before it says what it wrote."
+
+    def _written(self, batches):
+        made = super()._written(open_files(batches, self.folder))
+        if happened("lost") and first("ended"):
+            os._exit(3)
+        return made
+
+plainly = part_files._Writing
+part_files._Writing = Deadly
 found.write(f"{folder}/parts", to="parquet")
-killed = os.path.exists(f"{folder}/killed")
-print(json.dumps({"killed": killed, "summary": found.summary.to_dict()}))
+part_files._Writing = plainly
+found.write(f"{folder}/again", to="parquet")
+print(json.dumps({"happened": [each for each in ("killed", "lost", "ended") if happened(each)],
+                  "summary": found.summary.to_dict()}))
 spark.stop()
 """
 
@@ -132,10 +157,16 @@ def carried_out(program, master, folder):
     command = [sys.executable, "-c", OPENED + program, master, str(folder)]
     own = {**os.environ, "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=400, env=own
+        command, capture_output=True, text=True, check=False, timeout=900, env=own
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def files_in(folder):
+    """The files below a folder, hidden ones too, with their bytes."""
+    every = sorted(each for each in folder.rglob("*") if each.is_file())
+    return {str(each.relative_to(folder)): each.read_bytes() for each in every}
 
 
 @pytest.mark.parametrize("order", ["moved", "in place"])
@@ -162,9 +193,9 @@ def test_lost_retried_and_speculative_tasks_change_no_value(master, tmp_path, or
     assert found["counts"]["queries"] == here.counts.queries
 
 
-def test_a_split_survives_the_loss_of_an_executor(master, tmp_path):
+def test_a_split_survives_the_loss_of_executors(master, tmp_path):
     rng = np.random.default_rng(12)
-    rows = 20_000
+    rows = 8_000
     log = pl.DataFrame(
         {
             "user": [f"u{user}" for user in rng.integers(0, 900, rows)],
@@ -175,7 +206,11 @@ def test_a_split_survives_the_loss_of_an_executor(master, tmp_path):
     )
     log.write_parquet(tmp_path / "log.parquet")
     found = carried_out(SPLIT, master, tmp_path)
-    assert found["killed"]
+    assert found["happened"] == ["killed", "lost", "ended"]
+    assert json.loads((tmp_path / "lost").read_text())  # files that a lost attempt began
+    parts, again = (files_in(tmp_path / name) for name in ("parts", "again"))
+    assert parts == again
+    assert not [name for name in parts if ".writing" in name]
     here = split_by(
         tmp_path / "log.parquet",
         SplitPlan("global", validation=True),
