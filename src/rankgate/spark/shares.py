@@ -16,7 +16,7 @@ import polars as pl
 
 from rankgate.spark.cells import QUERY, probed, refuse_longest, refuse_other_hash
 from rankgate.spark.shipping import numbers_in
-from rankgate.spark.spans import Spans, spans_of
+from rankgate.spark.spans import Spans
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -135,11 +135,13 @@ def shares_of(spark: SparkSession, tables: Mapping[int, Pieces], cores: int) -> 
     Raises:
         InputError: a damaged file; a column that is missing or holds what it should not.
     """
-    queries = _queries(tables)
-    if queries is None:
+    if not any(each.rows for each in tables.values()):
         return None
     spans = _laid_out(tables, cores)
-    found = spans.here() if queries <= _HERE else spans.by(spark, cores)
+    first = _first(spans)
+    if first is None:
+        return None
+    found = spans.here(first) if _queries(spans, first) <= _HERE else spans.by(spark, cores)
     if found is None:
         return None
     places, listed = found
@@ -169,16 +171,24 @@ def _laid_out(tables: Mapping[int, Pieces], cores: int) -> Spans:
     return Spans(tuple(pieces), tables, tuple(groups), later)
 
 
-def _queries(tables: Mapping[int, Pieces]) -> float | None:
-    """About how many queries all tables have, by the first piece of each; None as `shares_of`."""
+def _first(spans: Spans) -> dict[int, pl.DataFrame] | None:
+    """The spans of the first piece of each table, by its number; None as `shares_of`."""
+    found = {}
+    tables = [table for table, _ in spans.pieces]
+    for number in map(tables.index, dict.fromkeys(tables)):
+        found[number] = spans.of(number)
+        if found[number]["stretches"].sum() > _APART * len(found[number]):
+            return None
+    return found
+
+
+def _queries(spans: Spans, first: Mapping[int, pl.DataFrame]) -> float:
+    """About how many queries all tables have, by the first piece of each."""
     found = 0.0
-    for table in tables.values():
-        for piece in table.every[:1]:
-            first = spans_of(piece, table)
-            if first["stretches"].sum() > _APART * len(first):
-                return None
-            found += len(first) / piece.rows * table.rows
-    return found or None
+    for number, own in first.items():
+        table, piece = spans.pieces[number]
+        found += len(own) / piece.rows * spans.tables[table].rows
+    return found
 
 
 def _part(whose: tuple[int, Piece], place: Mapping[str, int]) -> Part:

@@ -63,8 +63,11 @@ class Spans:
     groups: tuple[int, ...]
     later: int
 
-    def here(self) -> tuple[pl.DataFrame, pl.DataFrame] | None:
+    def here(self, known: Mapping[int, pl.DataFrame]) -> tuple[pl.DataFrame, pl.DataFrame] | None:
         """The places of all shares, and the queries that are listed for them.
+
+        Args:
+            known: the spans of some pieces, by their numbers; other pieces are read.
 
         Returns:
             For each ``share`` and ``piece``: its ``group``, ``begin``, ``end`` and the ``rows`` of
@@ -75,7 +78,10 @@ class Spans:
         Raises:
             InputError: as of `spans_of`.
         """
-        return self.shared([self.of(number) for number in range(len(self.pieces))])
+        numbers = range(len(self.pieces))
+        return self.shared(
+            [known[number] if number in known else self.of(number) for number in numbers]
+        )
 
     def by(self, spark: SparkSession, cores: int) -> tuple[pl.DataFrame, pl.DataFrame] | None:
         """As `here`, by executors; only places of shares come back. None also for errors of files.
@@ -99,9 +105,9 @@ class Spans:
         return self._worth(merged(places), listed)
 
     def of(self, number: int) -> pl.DataFrame:
-        """The spans of a piece."""
+        """The spans of a piece, with its number and its ``group``."""
         table, piece = self.pieces[number]
-        found = spans_of(piece, self.tables[table]).drop("stretches")
+        found = spans_of(piece, self.tables[table])
         at = pl.lit(number, pl.Int32).alias("piece")
         return found.with_columns(at, pl.lit(self.groups[number], pl.Int32).alias("group"))
 
@@ -155,7 +161,11 @@ class Looking:
         """
         refuse_other_hash(self.probe)
         for number in numbers_in(batches):
-            found = self.spans.of(number).with_columns(key=pl.col("query") % self.parts)
+            found = (
+                self.spans.of(number)
+                .drop("stretches")
+                .with_columns(key=pl.col("query") % self.parts)
+            )
             apart = found.partition_by("key", as_dict=True, include_key=False)
             yield {
                 "key": [key for (key,) in apart],
