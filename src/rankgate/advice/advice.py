@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from rankgate.advice.carried_metrics import Carrying  # noqa: TC001 - from_dict reads it
 from rankgate.advice.facts import Answers, DataFacts
+from rankgate.frozen import dataclass
 from rankgate.present.resolve import resolved
 from rankgate.present.result import Notice, Result
 

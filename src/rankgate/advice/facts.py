@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels

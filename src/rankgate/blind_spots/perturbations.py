@@ -7,9 +7,10 @@ A list is rows of ``query_id``, ``rank``, ``doc_id``, ``grade`` (null where unju
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import polars as pl
+
+from rankgate.frozen import dataclass
 
 NOBODY = "\x1f"
 """How the ids of documents begin that no judgments know."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +21,7 @@ from rankgate.comparison.table_audit import (
 )
 from rankgate.declare import Count, Range
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.metrics.names import parse
 from rankgate.stats.granularity import (
     discounted_gap,

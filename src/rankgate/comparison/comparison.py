@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Self, overload
 
 import polars as pl
@@ -13,6 +13,7 @@ from rankgate.comparison.practical import EQUIVALENCE, RELATIVE
 from rankgate.comparison.systems import Many
 from rankgate.data.group_sums import GroupSums
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.present.codec import decoded, encoded, frame
 from rankgate.present.result import Notice, Result
 

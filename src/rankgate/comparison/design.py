@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.comparison.design_tables import PREDICTIONS, REPRESENTED
 from rankgate.comparison.paired import figures
+from rankgate.frozen import dataclass
 from rankgate.stats.represented import (
     Population,
     conformal_reach,

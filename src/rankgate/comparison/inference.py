@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Literal
 
 from rankgate.declare import Range, fields_of
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 Method = Literal["t", "randomization", "wilcoxon", "sign", "bootstrap"]
 Interval = Literal["t", "bca", "percentile", "basic", "studentised", "simultaneous"]

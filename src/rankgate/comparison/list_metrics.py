@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -18,6 +18,7 @@ from rankgate.evaluation.lists.catalogue import catalogue_notice, unjudged_users
 from rankgate.evaluation.lists.resampled import redrawn
 from rankgate.evaluation.lists.top import TopLists
 from rankgate.evaluation.lists.unusual import odd_lists
+from rankgate.frozen import dataclass
 from rankgate.present.frames import frame
 from rankgate.scoring.catalogue import places
 from rankgate.scoring.lists import measured_lists

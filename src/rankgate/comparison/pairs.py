@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from rankgate.data.comparison import ScoredRun
 from rankgate.data.logs.candidates import warned
 from rankgate.errors import UsageError
 from rankgate.evaluation.lists.catalogue import zero_grades_notice
+from rankgate.frozen import dataclass
 from rankgate.present.frames import frame
 from rankgate.scoring.chosen import refuse_mixed
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)")
 _COMMANDS = re.compile(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.present.codec import fields_of
 
 FRIEDMAN: dict[str, Any] = {

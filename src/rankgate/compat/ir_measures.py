@@ -8,7 +8,6 @@ rankgate is a measure too. What differs is in docs/guides/moving/ir_measures.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +18,7 @@ from rankgate.data import read_qrels, read_run
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.evaluation.trec.columns import NICKNAMES
+from rankgate.frozen import dataclass
 from rankgate.metrics.names import parse, parse_all
 from rankgate.metrics.subtopics import FACET_METRICS
 

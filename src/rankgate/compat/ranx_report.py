@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankgate.frozen import dataclass
 from rankgate.present.document import Table, document
 from rankgate.present.forms.documents import latex
 from rankgate.present.grid import Grid

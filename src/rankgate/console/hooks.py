@@ -7,10 +7,11 @@ hook by name; ``cli`` says in the context of click what is after the name.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import click
+
+from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +22,7 @@ from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.utf8 import BOM, decoded
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 SCORES = {
     "query_id": pl.String,

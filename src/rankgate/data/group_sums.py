@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 from zlib import crc32
 
 import numpy as np
+
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Self
+
+from rankgate.frozen import dataclass
 
 STATES = "states of queries"
 """The loss of the data next to a run; a writer of files can put it next to the new one."""

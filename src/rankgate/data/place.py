@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True)

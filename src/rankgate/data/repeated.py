@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 JUDGMENTS = "judgments"
 """The facet of judgments that say none."""

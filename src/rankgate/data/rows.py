@@ -7,10 +7,11 @@ rows with duplicates, empty ids and numbers that cannot be read.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
+
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.place import Place

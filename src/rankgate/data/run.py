@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
@@ -16,6 +16,7 @@ from rankgate.data.place import Place
 from rankgate.data.streams.prefetch import ahead
 from rankgate.data.stretches import starts_of, starts_together
 from rankgate.errors import DuplicateError, InputError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

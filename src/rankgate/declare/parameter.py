@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal
+
+from rankgate.frozen import dataclass
 
 Kind = Literal[
     "any",

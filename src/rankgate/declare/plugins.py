@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rankgate.declare.plugin_files import run
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

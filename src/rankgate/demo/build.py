@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +11,7 @@ from rankgate.demo import engines
 from rankgate.demo.harvest import harvest
 from rankgate.demo.judgments import judgments, movies, queries
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 INDEX = "docs.sqlite"
 QRELS = "qrels.txt"

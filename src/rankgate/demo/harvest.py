@@ -8,11 +8,11 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import ModuleType, NoneType
 
 from rankgate.demo.modules import MODULES
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 _PLAIN = {str, bytes, bool, int, float, NoneType}
 _PUBLIC = re.compile(r"[^\W_]\w*")

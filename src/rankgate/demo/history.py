@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from rankgate.data.read import read_qrels, read_run
 from rankgate.demo.judgments import judgments, queries
 from rankgate.demo.past import FIRST, STRICT, Night, nights
 from rankgate.evaluation.evaluate import evaluate
+from rankgate.frozen import dataclass
 from rankgate.gating.gate import gate
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ guide to ranking metrics (S. Srivastava, "Beyond Accuracy", 2025).
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
 from importlib.resources import files
+
+from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True)

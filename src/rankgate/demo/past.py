@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 from rankgate.demo.engines import NEW, OLD, Engine
+from rankgate.frozen import dataclass
 
 FIRST = datetime(2026, 3, 2, 6, tzinfo=UTC)
 """The first night."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from rankgate.declare import Declared, Parameter, Registry, fields_of
 from rankgate.declare.signature import documented
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.engines.engine import Engine

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from rankgate.engines.engine import Answer, Facts, Query
 from rankgate.engines.snapshots.take import configuration_of
+from rankgate.frozen import dataclass
 from rankgate.present.result import Notice, Result
 
 if TYPE_CHECKING:

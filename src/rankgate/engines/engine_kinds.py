@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import polars as pl
@@ -10,6 +9,7 @@ import polars as pl
 from rankgate.declare import fields_of
 from rankgate.engines.catalogue import ENGINES, EngineKind
 from rankgate.engines.pace import Pace
+from rankgate.frozen import dataclass
 from rankgate.present.result import Result
 
 

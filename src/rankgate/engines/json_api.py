@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,6 +12,7 @@ from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING, Path, at
 from rankgate.engines.requests.transport import Response, Transport
+from rankgate.frozen import dataclass
 
 _NO_ERROR: tuple[Any, ...] = (MISSING, None, "", [], {}, False)
 _SHOWN = 200

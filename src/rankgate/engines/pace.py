@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from rankgate.declare import Range
+from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
 from rankgate.evaluation.convention import EVERY, default_of
+from rankgate.frozen import dataclass
 from rankgate.metrics.catalogue import by_name
 from rankgate.present.result import Result
 from rankgate.scoring import CONVENTIONS, Convention

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 EVERY = "every system"
 """The name under which earlier lists are those of every system."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.metrics.catalogue import by_name
 from rankgate.present.result import Notice, Result
 from rankgate.scoring import Convention, convention

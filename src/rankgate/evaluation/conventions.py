@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 import polars as pl
 
 from rankgate.evaluation.convention import ConventionDetails
+from rankgate.frozen import dataclass
 from rankgate.present.result import Result
 from rankgate.scoring import CONVENTIONS, Convention, convention
 from rankgate.scoring.presets import of_plugins

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.score import score
 

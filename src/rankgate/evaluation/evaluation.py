@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
@@ -19,6 +19,7 @@ from rankgate.evaluation.lists.catalogue import (
 )
 from rankgate.evaluation.slices import SCHEMA as SLICES
 from rankgate.evaluation.states import unanswered
+from rankgate.frozen import dataclass
 from rankgate.present.frames import frame
 from rankgate.present.numbers import known
 from rankgate.present.result import Notice, Result

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.evaluation.metric import MetricDetails
+from rankgate.frozen import dataclass
 from rankgate.metrics.catalogue import CATALOGUE
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.names import known, of_plugins

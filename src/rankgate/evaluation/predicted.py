@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.data import read_qrels, read_run
 from rankgate.data.column_map import mapped
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from rankgate.data.dataframes import polars_frame
 from rankgate.data.formats.tags import table_of, tags_from
 from rankgate.data.streams.source import source
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from rankgate.data.formats.tags import tags_of
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics, is_of_lists, known_metrics
 from rankgate.evaluation.sequences.asked import in_tasks, refuse_with_tasks
+from rankgate.frozen import dataclass
 from rankgate.metrics.declare import NO_MEANS
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.alignment.judgments import JudgmentIndex

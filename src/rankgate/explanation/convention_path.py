@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.scores import Scores
 from rankgate.errors import RankgateError
+from rankgate.frozen import dataclass
 from rankgate.present.numbers import known
 from rankgate.scoring.convention import Alignment
 from rankgate.scoring.differences import Choices, written

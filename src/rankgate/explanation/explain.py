@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from rankgate.explanation.explanation import ExplainedRow, Explanation, Other
 from rankgate.explanation.ideal import ideal_rows
 from rankgate.explanation.ranking import QueryRanking, ranking
 from rankgate.explanation.steps import Contributions, contributions
+from rankgate.frozen import dataclass
 from rankgate.present.numbers import known
 from rankgate.scoring import CONVENTIONS, Convention
 from rankgate.scoring.alignment.judgments import JudgmentIndex

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.present.result import Result
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 from rankgate.data.duplicates import pairs_of
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Batch
+from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.align import align, condensed, nothing
 from rankgate.scoring.alignment.blocks import blocks
 from rankgate.scoring.alignment.judgments import JudgmentIndex

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import polars as pl
 
 from rankgate.explanation.convention_path import Step  # noqa: TC001 - read by its type
+from rankgate.frozen import dataclass
 from rankgate.present.result import Result
 
 

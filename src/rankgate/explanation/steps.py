@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankgate.explanation.explanation import Sum
+from rankgate.frozen import dataclass
 from rankgate.metrics.judged import PAD, Judged
 from rankgate.present.numbers import known
 

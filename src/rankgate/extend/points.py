@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from rankgate.frozen import dataclass
 from rankgate.present.resolve import resolved
 
 

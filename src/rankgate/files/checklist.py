@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rankgate.files.checks import CHECKS, Needs, Severity
+from rankgate.frozen import dataclass
 from rankgate.present.result import Result
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankgate.files.checks.subject import PAIR, RawRun
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels

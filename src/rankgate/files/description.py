@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import polars as pl
 
 from rankgate.data.notes import Note  # noqa: TC001 - read by its type
 from rankgate.files.described import Judgments, RatingSummary, RunSummary  # noqa: TC001 - as above
+from rankgate.frozen import dataclass
 from rankgate.present.result import Result
 
 

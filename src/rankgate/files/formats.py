@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import polars as pl
 
 from rankgate.data.formats import registry
 from rankgate.files.format import FormatDetails
+from rankgate.frozen import dataclass
 from rankgate.present.result import Result
 
 _LISTED = ("name", "title", "holds", "writes", "suffixes")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import polars as pl
 
 from rankgate.files.anchors import NO_TEXT, STATUSES
 from rankgate.files.checks.declare import counted
+from rankgate.frozen import dataclass
 from rankgate.present.result import Notice, Result
 
 DECISIONS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.column_map import label_of, mapped
@@ -13,6 +13,7 @@ from rankgate.files.checks import CHECKS, SEVERITIES
 from rankgate.files.checks.opening import part_of, subject
 from rankgate.files.checks.subject import Both, RawQueries
 from rankgate.files.validation import Looked, Problem, Validation
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import ColumnsLike, FileLike

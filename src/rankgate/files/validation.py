@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 import polars as pl
 
 from rankgate.files.checks import SEVERITIES, Severity
+from rankgate.frozen import dataclass
 from rankgate.present.codec import fields_of
 from rankgate.present.result import Result
 

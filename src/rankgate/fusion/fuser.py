@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rankgate.data.run import SCHEMA
+from rankgate.frozen import dataclass
 from rankgate.fusion.layout import RankedRun, block, stretches
 from rankgate.scoring.alignment.order import order, ranks
 

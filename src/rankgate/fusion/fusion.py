@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, ClassVar, Self
 
 import polars as pl
 
-# the codec reads the types of fields when it restores a result
 from rankgate.data import Run
+
+# the codec reads the types of fields when it restores a result
+from rankgate.frozen import dataclass
 from rankgate.fusion.fuser import Setting
 from rankgate.fusion.learning import TrainedFold
 from rankgate.present.codec import encoded

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rankgate.data.duplicates import pairs_of
+from rankgate.frozen import dataclass
 from rankgate.fusion.candidates import Candidates, FusionBlock
 from rankgate.scoring.alignment.order import order, ranks
 

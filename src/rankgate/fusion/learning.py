@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.fusion.fuser import Fused, Setting
 
 if TYPE_CHECKING:

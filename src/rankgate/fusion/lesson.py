@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from rankgate.data import read_qrels
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.declare import Declared, Parameter, parameters_of
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankgate.data.duplicates import pairs_of
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.fusion.layout import RankedRun

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from rankgate.comparison.whole import Drawn
+from rankgate.frozen import dataclass
 from rankgate.gating.intervals import LEAST, at_look, ends, flat, statuses, too_few
 from rankgate.gating.needed_queries import more_queries
 from rankgate.stats.bounded import unseen_share

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self
+
+from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from rankgate.frozen import dataclass
 from rankgate.online.experiments.estimate import Method, estimate
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from rankgate.frozen import dataclass
 from rankgate.gating.settings import BUDGET, EARLIER, EXPERIMENT, RAMP, STAGES
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from rankgate.frozen import dataclass
 from rankgate.gating.rules import RULES
 from rankgate.gating.settings import (
     BUDGET,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from rankgate.declare.toml import Toml
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.gating.launch import read_launch
 from rankgate.gating.rule import Rule
 from rankgate.gating.rules import RULES

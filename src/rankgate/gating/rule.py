@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.declare import Declared
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

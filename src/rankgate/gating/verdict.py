@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
 import polars as pl
 
 from rankgate.comparison.comparison import Comparison
+from rankgate.frozen import dataclass
 from rankgate.gating.flip_rate import FlipRate
 from rankgate.gating.rule import Outcome, Rule, Status
 from rankgate.present.result import Notice, Result

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
+
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.ratings import Ratings

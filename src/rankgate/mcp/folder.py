@@ -5,12 +5,12 @@ from __future__ import annotations
 import glob
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 from rankgate.data.formats import registry
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ knows; ``FORMAT:PATH`` names one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +18,7 @@ from rankgate.evaluation.conventions import conventions
 from rankgate.evaluation.metric import metric_details
 from rankgate.evaluation.metrics import metrics
 from rankgate.files.formats import formats
+from rankgate.frozen import dataclass
 from rankgate.gating.policies import policy_keys
 from rankgate.mcp.answers import answer_of
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.declare import Declared, Parameter, parameters_of
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.metrics.views import RANKING, View
 
 if TYPE_CHECKING:

@@ -8,10 +8,12 @@ the lists.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rankgate.frozen import dataclass
 
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.int32]

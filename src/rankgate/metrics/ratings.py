@@ -6,12 +6,13 @@ Kernels on two arrays of the same shape; `rankgate.rating_accuracy` pairs the ro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rankgate.frozen import dataclass
 
 Floats = NDArray[np.float64]
 

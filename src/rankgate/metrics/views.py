@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

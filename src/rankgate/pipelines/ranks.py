@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from rankgate.comparison import compared as parts
 from rankgate.evaluation.scored_system import Scorer
+from rankgate.frozen import dataclass
 from rankgate.pipelines.stage_lists import MOST_GRADES
 from rankgate.present.result import Result
 from rankgate.scoring.run_names import systems_apart

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.engines.engine import Answer, Connection, Engine, Query
@@ -11,6 +11,7 @@ from rankgate.engines.failure import Failure
 from rankgate.engines.hits import answer
 from rankgate.engines.kinds.command import Command, Process
 from rankgate.engines.kinds.python import rows_of
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.errors import InputError

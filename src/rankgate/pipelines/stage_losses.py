@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+
+from rankgate.frozen import dataclass
 
 RETRIEVAL, CUT, ORDER = "retrieval", "cut", "order"
 """Why something is lost: it is not among the candidates that retrieval leaves; a reranker takes it

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, ClassVar, Self
 
 import polars as pl
 
 from rankgate.comparison.comparison import METRICS as FIGURES
+from rankgate.frozen import dataclass
 from rankgate.pipelines.latency import LATENCY
 from rankgate.pipelines.stage_lists import MIX, MOVES
 from rankgate.pipelines.stage_losses import LOSSES, Bottleneck

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from rankgate.engines.pace import Pace
 from rankgate.engines.snapshots.outcome import SUFFIX
 from rankgate.engines.snapshots.take import snapshot
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.fusion.catalogue import METHODS
 from rankgate.fusion.fuse import fuse
 from rankgate.pipelines.pipeline_file import EngineStage, FuseStage, RerankStage

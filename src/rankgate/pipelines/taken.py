@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import polars as pl
 
 from rankgate.data import Run
 from rankgate.engines.snapshots.writing import DOCUMENTS
+from rankgate.frozen import dataclass
 from rankgate.pipelines.rerank import Candidates
 
 if TYPE_CHECKING:

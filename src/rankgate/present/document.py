@@ -8,8 +8,10 @@ already rounded for people; files for programs are the result's ``to_dict``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
+
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.present.grid import Grid

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from rankgate.frozen import dataclass
 
 SOFT = "\N{SOFT HYPHEN}"
 """Placed before a newline in a head where a word is broken that has no hyphen."""

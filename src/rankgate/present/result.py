@@ -17,11 +17,12 @@ Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.present.codec import decoded, fields_of
 from rankgate.present.resolve import resolved
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 
 from rankgate.data import read_qrels, read_run
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.metrics.ratings import RATING_METRICS, RatingMetric
 from rankgate.present.frames import frame
 from rankgate.present.result import Notice, Result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
@@ -12,6 +11,7 @@ from rankgate.declare import Count
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import chosen_metrics
+from rankgate.frozen import dataclass
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.subtopics import FACET_METRICS

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rankgate.evaluation.lists.resampled import redrawn
+from rankgate.frozen import dataclass
 from rankgate.metrics.lists.declare import lists_apart
 from rankgate.present.frames import frame
 from rankgate.recommenders.dominance import dominators

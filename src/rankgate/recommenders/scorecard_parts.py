@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.lists.restricted import restricted
 from rankgate.recommenders.scorecard_figures import FIGURES, Card, figures

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 
 from rankgate.data.memory.ids import places
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.metrics.lists.listed import NONE
 from rankgate.metrics.lists.popularity import tail_of
 

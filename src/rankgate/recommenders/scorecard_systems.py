@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from rankgate.evaluation.lists.builder import ListBuilder
 from rankgate.evaluation.lists.parts import relevant_among
 from rankgate.evaluation.rankings import named_runs
 from rankgate.evaluation.training import restrict_run
+from rankgate.frozen import dataclass
 from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.views import SUBTOPICS
 from rankgate.recommenders.scorecard_figures import Card

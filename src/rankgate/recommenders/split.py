@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -13,6 +12,7 @@ from rankgate.data.logs.candidates import WARNING
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import SplitPlan
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.present.codec import encoded
 from rankgate.present.resolve import resolved
 from rankgate.present.result import Notice, Result

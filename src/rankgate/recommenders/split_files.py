@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import polars as pl
 
 from rankgate.data.streams.target import replacing
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.recommenders.split import Fold, Split

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.data.logs.relevance import truth
 from rankgate.data.logs.splits import masks_of
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.logs.interactions import Interactions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from rankgate.data.logs.reading import opened
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.sorted_users import ROWS, stretched
 from rankgate.data.logs.splits import SplitPlan
+from rankgate.frozen import dataclass
 from rankgate.recommenders.split import FoldCount, Split, warnings_of
 from rankgate.recommenders.split_files import FoldTables, folder_for, saved
 from rankgate.recommenders.split_parts import masks, nothing_judged, parts, refuse_unknown_kinds

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluation import Evaluation
+from rankgate.frozen import dataclass
 from rankgate.present.result import Result
 from rankgate.recommenders.dominance import dominators
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import polars as pl
 
 from rankgate.errors import RankgateError
 from rankgate.evaluation.evaluate import evaluate
+from rankgate.frozen import dataclass
 from rankgate.records.figures.figures import interval
 from rankgate.scoring.chosen import chosen_convention
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from rankgate.frozen import dataclass
 
 _REVISIONS = ("GITHUB_SHA", "CI_COMMIT_SHA", "BITBUCKET_COMMIT", "CIRCLE_SHA1", "GIT_COMMIT",
               "BUILDKITE_COMMIT", "BUILD_SOURCEVERSION", "TRAVIS_COMMIT")  # fmt: skip

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.present.result import Notice, Result
 
 RECORDS = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankgate.data.qrels import Qrels
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:

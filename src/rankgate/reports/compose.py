@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankgate.frozen import dataclass
 from rankgate.present.document import Code, Document, Section, Table, solid
 from rankgate.present.forms import as_json
 from rankgate.present.forms import documents as forms

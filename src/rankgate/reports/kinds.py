@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.present.resolve import resolved
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from rankgate.evaluation.evaluate import evaluate
 from rankgate.evaluation.scored_system import DEPTH as HOLES
 from rankgate.explanation.explain import explain
 from rankgate.explanation.reconcile import reconcile
+from rankgate.frozen import dataclass
 from rankgate.judging.admission.admit import admit
 from rankgate.judging.agreement.agree import agree
 from rankgate.metrics.names import DEFAULT_METRICS

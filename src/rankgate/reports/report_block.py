@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.declare import Declared, Registry
 from rankgate.errors import RankgateError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.present.document import Block, Section, solid
 
 if TYPE_CHECKING:

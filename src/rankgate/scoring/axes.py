@@ -8,11 +8,12 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, get_type_hints
 
 from rankgate.declare import Parameter, Range
 from rankgate.declare.signature import documented, parameter
+from rankgate.frozen import dataclass
 from rankgate.scoring.convention import WORDS, Alignment, Convention
 
 KINDS = (

@@ -23,12 +23,13 @@ query that the run lacks, or that returned nothing, has nothing to complete.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.block import Block
 from rankgate.scoring.alignment.completion import Completed
 from rankgate.scoring.job import Job

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rankgate.data.memory.ids import places
+from rankgate.frozen import dataclass
 from rankgate.metrics.lists import NONE, Listed
 
 if TYPE_CHECKING:

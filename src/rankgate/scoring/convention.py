@@ -10,10 +10,12 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
+
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.run import Duplicates

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from rankgate.frozen import dataclass
 from rankgate.scoring.axes import axes
 from rankgate.scoring.convention import Convention
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgate.data.scores import Counts
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.metrics.views import RANKING
 
 if TYPE_CHECKING:

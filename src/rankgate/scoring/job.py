@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from rankgate.frozen import dataclass
 from rankgate.metrics.views import RANKING
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankgate.errors import FunctionError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.metrics.judged import count
 from rankgate.metrics.views import RANKING, SUBTOPICS
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.memory.ids import places
+from rankgate.frozen import dataclass
 from rankgate.metrics.lists.accumulate import part_of
 from rankgate.metrics.lists.listed import Sums
 from rankgate.scoring.mean import NOTHING_RETRIEVED

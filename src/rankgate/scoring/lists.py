@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankgate.data.memory.ids import Growing
+from rankgate.frozen import dataclass
 from rankgate.metrics.lists import NONE, Listed
 from rankgate.scoring.alignment.first import first
 from rankgate.scoring.alignment.met import Met

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankgate.data.memory.arrays import pieces_of
+from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.block import Block
 from rankgate.scoring.alignment.sheets import aligned_blocks
 

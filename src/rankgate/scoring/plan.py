@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.scores import MeanParts, Scores
+from rankgate.frozen import dataclass
 from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.views import LISTS, RANKING, SEQUENCES
 from rankgate.scoring.alignment.block import Block, Origin, Way

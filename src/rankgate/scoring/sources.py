@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.run import ScatteredError
+from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.align import align, nothing
 from rankgate.scoring.alignment.block import Block
 from rankgate.scoring.alignment.mapping import align_mapping

@@ -7,7 +7,6 @@ import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
@@ -15,6 +14,7 @@ import polars as pl
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, refuse_holes, without_empty
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.spark.cells import value_of
 from rankgate.spark.partition import JUDGED, located, rows_in

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -13,6 +13,7 @@ from rankgate.data import read_run
 from rankgate.data.logs.items import read_described
 from rankgate.errors import UsageError
 from rankgate.evaluation.lists.inputs import Tables
+from rankgate.frozen import dataclass
 from rankgate.recommenders.scorecard_slices import (
     ACTIVITY,
     HISTORY,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.metrics.lists import LIST_METRICS
 from rankgate.metrics.names import parse
 from rankgate.metrics.subtopics import FACET_METRICS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.evaluation import Evaluation
 from rankgate.evaluation.slices import SCHEMA as SLICES
 from rankgate.evaluation.slices import in_order
+from rankgate.frozen import dataclass
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.spark.executed import measured
 from rankgate.spark.prepared import prepare

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rankgate.errors import RankgateError
+from rankgate.frozen import dataclass
 from rankgate.spark.failures import translated
 from rankgate.spark.places import refuse_placed
 from rankgate.spark.shipping import mapped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, field
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Self
@@ -16,6 +16,7 @@ import polars as pl
 from rankgate.data.scores import REASONS
 from rankgate.errors import UsageError
 from rankgate.evaluation.batch_totals import merged
+from rankgate.frozen import dataclass
 from rankgate.metrics.exact import ExactMean
 from rankgate.spark.totals import Moments
 

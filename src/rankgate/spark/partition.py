@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from rankgate.data.qrels import OPTIONAL, Qrels, refuse_holes, without_empty
 from rankgate.data.run import Run
 from rankgate.errors import DuplicateError, InputError
 from rankgate.evaluation.evaluate import with_subtopics
+from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.plan import Measurement, Plan
 from rankgate.scoring.sources import RunSource, measured, with_empty

@@ -6,7 +6,7 @@ Spark would read them in the JVM and hand them over row by row, which costs more
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import polars as pl
 from rankgate.data.columns import renamed, shaped
 from rankgate.data.formats.tables.arrow import collected, scanned
 from rankgate.data.streams.source import InputFile
+from rankgate.frozen import dataclass
 from rankgate.spark.cells import ORDER, QUERY
 from rankgate.spark.shipping import numbers_in
 

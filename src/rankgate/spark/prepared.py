@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import known_metrics
 from rankgate.evaluation.sequences.asked import refuse_tasks
+from rankgate.frozen import dataclass
 from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.metrics.views import LISTS, SUBTOPICS
 from rankgate.scoring.chosen import chosen_convention

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.spark.cells import QUERY, probed, refuse_longest, refuse_other_hash
 from rankgate.spark.shipping import numbers_in
 from rankgate.spark.spans import Spans

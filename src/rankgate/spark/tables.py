@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from rankgate.data.column_map import ColumnMap
 from rankgate.data.columns import ALIASES, named
 from rankgate.data.qrels import OPTIONAL
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.spark.cells import ORDER
 from rankgate.spark.failures import translated
 from rankgate.spark.files import (

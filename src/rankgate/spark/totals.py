@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, field
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Self
@@ -15,6 +15,7 @@ import numpy as np
 from rankgate.data.group_sums import GroupSums, hashed
 from rankgate.data.scores import Counts
 from rankgate.evaluation.batch_totals import COUNTED, merged
+from rankgate.frozen import dataclass
 from rankgate.metrics.exact import ExactMean
 from rankgate.scoring.mean import of_parts, terms
 

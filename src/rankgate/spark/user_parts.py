@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.recommenders.scorecard_slices import ACTIVITY, split_values
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ Shapes: T evaluations, n queries; a series without values per query has T means.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgate.frozen import dataclass
 from rankgate.stats.paired import columns
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ how well this many queries put systems in order (Brennan 2001; Urbano, Marrero a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
+from rankgate.frozen import dataclass
 from rankgate.stats.systems import anova
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ Shapes: n queries, S systems; a matrix (n, S) of one metric's values, all finite
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.stats.paired import Floats

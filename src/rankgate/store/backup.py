@@ -12,7 +12,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ import sqlalchemy as sa
 
 from rankgate.data.streams.target import replacing
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.store import versions
 from rankgate.store.address import address, file_of, shown
 from rankgate.store.database import WRITES, engine_of

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.store.database import failure
 from rankgate.store.material.content import content_hash
 from rankgate.store.rating.ratings import WITHDRAWN

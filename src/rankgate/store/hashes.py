@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from rankgate.frozen import dataclass
 from rankgate.store.leases import PREFIX
 from rankgate.store.rows import PIECE
 

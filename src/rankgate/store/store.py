@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Self
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.store import versions
 from rankgate.store.address import address, file_of, shown
 from rankgate.store.database import WRITES, engine_of, failure

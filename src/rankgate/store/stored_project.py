@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from rankgate.data.streams.closing import Closing
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.kept import judgments, results, runs
 from rankgate.store.material import projects
 from rankgate.store.models.counted import counted

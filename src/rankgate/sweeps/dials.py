@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rankgate.declare import Range, fields_of
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.declare.toml import Toml

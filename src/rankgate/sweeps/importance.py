@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankgate.frozen import dataclass
 from rankgate.sweeps.dials import shown
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Self
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 from rankgate.data.streams.journal import Journal
 from rankgate.engines.requests.workers import Workers
 from rankgate.errors import RankgateError
+from rankgate.frozen import dataclass
 from rankgate.sweeps.dials import words
 from rankgate.sweeps.setup import JOURNAL, SetupError
 from rankgate.sweeps.targets.target import Stopped, Taken, digest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -15,6 +15,7 @@ from rankgate.engines.snapshots.queries import queries_of
 from rankgate.engines.snapshots.take import configuration_of
 from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import Scorer
+from rankgate.frozen import dataclass
 from rankgate.sweeps.dials import Dial, Point, grid, read_dials, same
 from rankgate.sweeps.settings import Fuse, Program, Settings, Step
 from rankgate.sweeps.setup import Setup

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Literal
 
 from rankgate.declare import Range
+from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.sweeps.settings import Step
 from rankgate.sweeps.steps import carry_out, names_in, with_values
 

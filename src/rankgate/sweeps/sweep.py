@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.present.result import Notice, Result
 
 # the codec reads the types of fields when it restores a result

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.stats.interval import guarded_interval
 from rankgate.sweeps.sweep import Value
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from rankgate.data.repeated import Repeated
 from rankgate.declare import Range
 from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import Scorer
+from rankgate.frozen import dataclass
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.frames import frame
 from rankgate.stats.facets import facets as components

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from rankgate.data import read_run
 from rankgate.errors import UsageError
 from rankgate.evaluation.ceilings import cutoff_of
 from rankgate.evaluation.scored_system import Scorer
+from rankgate.frozen import dataclass
 from rankgate.present.result import Result
 from rankgate.unjudged.flip_trials import KEYS, shown, trials
 from rankgate.unjudged.hole_model import modelled

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgate.frozen import dataclass
 from rankgate.scoring.bounds import best_grade
 from rankgate.unjudged.hole_figures import corners, sets_of_grades
 from rankgate.unjudged.hole_model import modelled

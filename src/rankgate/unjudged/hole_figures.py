@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rankgate.comparison.values import values_of
+from rankgate.frozen import dataclass
 from rankgate.present.frames import frame
 from rankgate.scoring.bounds import best_grade
 

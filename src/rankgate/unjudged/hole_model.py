@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.unjudged.relevance_model import fitted
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from rankgate.comparison.values import values_of
 from rankgate.declare import Count, Cutoff, Range
 from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import DEPTH, Scorer
+from rankgate.frozen import dataclass
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.result import Result
 from rankgate.scoring.run_names import refuse_baseline_again, systems_apart

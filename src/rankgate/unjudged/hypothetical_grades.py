@@ -7,7 +7,6 @@ both short lists; all of them are scored in one go.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ import polars as pl
 
 from rankgate.data import read_run
 from rankgate.data.qrels import Qrels
+from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.score import score
 

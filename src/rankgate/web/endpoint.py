@@ -7,7 +7,6 @@ import json
 import logging
 import secrets
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlencode
@@ -17,6 +16,7 @@ from starlette.formparsers import FormParser, MultiPartException, MultiPartParse
 from starlette.responses import Response
 
 from rankgate.errors import RankgateError
+from rankgate.frozen import dataclass
 from rankgate.present.forms import as_csv
 from rankgate.web import access
 from rankgate.web.asked import Asked, Upload, Who

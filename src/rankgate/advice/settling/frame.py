@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,7 @@ from rankgate.advice.settling.settlement import SAMPLE
 from rankgate.errors import UsageError
 from rankgate.evaluation.drawn_documents import effects
 from rankgate.evaluation.sample import documents_drawn
+from rankgate.frozen import dataclass
 from rankgate.stats.inclusion import inclusion, permanent_numbers
 from rankgate.stats.two_stage import Spending
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankgate.frozen import dataclass
 from rankgate.stats.interval import student_quantile
 from rankgate.stats.two_stage import Spending, predictions_wanted, spend
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True)

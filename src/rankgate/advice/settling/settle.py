@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
@@ -20,6 +20,7 @@ from rankgate.data import read_qrels, read_run
 from rankgate.declare import Range
 from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import DEPTH, Scorer
+from rankgate.frozen import dataclass
 from rankgate.stats.two_stage import Spending, worth_of_predictions
 
 if TYPE_CHECKING:

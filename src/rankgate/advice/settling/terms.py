@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgate.frozen import dataclass
 from rankgate.stats.interval import student_quantile
 
 if TYPE_CHECKING:

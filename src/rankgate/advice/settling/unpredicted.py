@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankgate.advice.settling.frame import in_order
 from rankgate.data import Qrels
+from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.alignment.tops import tops
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ import polars as pl
 from rankgate.comparison.designed import of_both
 from rankgate.comparison.values import values_of
 from rankgate.evaluation.sample import Sample
+from rankgate.frozen import dataclass
 from rankgate.stats.interval import guarded_interval
 from rankgate.stats.two_stage import TwoStage
 

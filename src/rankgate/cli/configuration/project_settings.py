@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rankgate.cli.configuration.settings import DEFAULTS, Settings, settings
+from rankgate.frozen import dataclass
 from rankgate.present.document import PlainRows, Table
 from rankgate.present.document import document as made
 from rankgate.present.grid import Grid, printable

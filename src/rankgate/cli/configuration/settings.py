@@ -7,9 +7,11 @@ command takes as ``@NAME``. Both are next to the policy, whose hash does not cov
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import click

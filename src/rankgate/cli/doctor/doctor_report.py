@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from rankgate.frozen import dataclass
 from rankgate.present.document import Document as Made
 from rankgate.present.document import PlainRows, Section, Table
 from rankgate.present.grid import Grid, printable

@@ -8,11 +8,11 @@ and look at diversity and fairness too. See docs/team-sizes.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.cli.doctor.doctor_report import DoctorFinding
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.gating.policy import Policy

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import ClassVar, Literal
 
 from rankgate.declare.plugins import API_VERSION, Loaded, files_in_use, loaded
 from rankgate.extend.points import EXTENSION_POINTS, ExtensionPoint
+from rankgate.frozen import dataclass
 from rankgate.present.result import Notice, Result
 
 Status = Literal["works", "incompatible", "fails", "adds nothing"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 
 from rankgate.cli.start import sample
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 _POLICY = "the policy: what a candidate must show; also what commands take by default"
 _CI = "the same gate for every pull request, on GitHub"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rankgate.cli.start.kinds import KINDS, kind
+from rankgate.frozen import dataclass
 from rankgate.present.document import Code, PlainRows, Table
 from rankgate.present.document import document as made
 from rankgate.present.grid import Grid

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rankgate.comparison.documents import comparison
 from rankgate.comparison.documents.heads import significant
 from rankgate.data.comparison import GIVEN
+from rankgate.frozen import dataclass
 from rankgate.present.document import (
     Bar,
     Bars,

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from rankgate.comparison.scores.grouped import GroupedRun, grouped_runs
@@ -15,6 +15,7 @@ from rankgate.data.text.json_text import parsed
 from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.utf8 import BOM, decoded
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.comparison.scores.metric_names import MetricNames

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -12,6 +12,7 @@ from rankgate.comparison.comparison import METRICS, SCHEMAS, Comparison
 from rankgate.data.group_sums import GroupSums
 from rankgate.data.text.json_text import parsed
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.scoring.chosen import refuse_mixed
 
 if TYPE_CHECKING:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.metrics.names import parse_all
 
 if TYPE_CHECKING:

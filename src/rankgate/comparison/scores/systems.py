@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from rankgate.data.formats.tags import tags_of
 from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.scored_system import DEPTH
+from rankgate.frozen import dataclass
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.chosen import chosen_convention
 from rankgate.scoring.run_names import refuse_baseline_again

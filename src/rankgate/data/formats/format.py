@@ -9,10 +9,10 @@ nothing that the format holds. A function's own docstring says only what goes be
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.data.notes import Loss, Note
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.contents import FileContents

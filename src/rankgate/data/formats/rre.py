@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -20,6 +20,7 @@ from rankgate.data.text.json_keys import matching
 from rankgate.data.text.json_reader import an_object, each, whole_object
 from rankgate.data.text.json_text import document, identifier, kind, whole
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from rankgate.data.logs.clock import instants
 from rankgate.data.place import Place
 from rankgate.data.qrels import refuse_holes
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import Array, Frame, Source

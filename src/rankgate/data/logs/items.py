@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +17,7 @@ from rankgate.data.streams.part_files import PartRows, is_folder, part_files
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text import json_text, records
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import TableLike

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from rankgate.data.streams.part_files import PartRows, is_folder, part_files
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.logs.clock import Unit

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import polars as pl
 from rankgate.data.logs.interactions import KIND, Interactions, by_user, checked, completed, ordered
 from rankgate.data.streams.prefetch import ahead
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.logs.clock import Unit

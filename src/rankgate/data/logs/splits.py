@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from rankgate.data.stretches import starts_of
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

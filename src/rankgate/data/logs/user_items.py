@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from rankgate.data.memory.ids import Growing, places, present, rising
 from rankgate.data.streams.prefetch import ahead
 from rankgate.data.stretches import starts_of
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

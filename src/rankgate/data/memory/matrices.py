@@ -7,7 +7,7 @@ or `Padded`. Rows and items are found by their ids, and these are numbers unless
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from rankgate.data.memory.devices import home, library
 from rankgate.data.memory.ids import NOWHERE, Ids, rising
 from rankgate.errors import DuplicateError, InputError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,11 +11,12 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, cast
 
 from rankgate.errors import InputError, MissingExtraError, UsageError
+from rankgate.frozen import dataclass
 
 CHUNK = 16 << 20
 """Bytes parsed at one time, and the longest line; more would be fresh memory for each piece."""

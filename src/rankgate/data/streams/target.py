@@ -8,11 +8,11 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from rankgate.errors import MissingExtraError, UsageError
+from rankgate.frozen import dataclass
 
 _GZIP, _ZSTD = frozenset({".gz"}), frozenset({".zst", ".zstd"})
 _LEVEL = 6  # of gzip; 9 takes twice as long for a few per cent

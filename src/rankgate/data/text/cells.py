@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.data.streams.source import source
 from rankgate.errors import InputError, MissingExtraError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

@@ -12,7 +12,7 @@ import math
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from inspect import signature
 from itertools import chain, islice
@@ -26,6 +26,7 @@ from rankgate.data.streams.prefetch import in_order
 from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.utf8 import BOM, NOT_UTF8
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -13,6 +12,7 @@ from rankgate.data.place import Place
 from rankgate.data.text import records
 from rankgate.data.text.formulas import NUMBER
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

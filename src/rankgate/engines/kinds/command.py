@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from rankgate.engines.engine import Answer, Connection, Engine, Query
@@ -17,6 +17,7 @@ from rankgate.engines.json_api import Shape
 from rankgate.engines.paths import parsed
 from rankgate.engines.requests.template import filled, names
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 _LARGEST = 64 << 20  # bytes of an answer
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import quote
 
@@ -17,6 +17,7 @@ from rankgate.engines.requests.secrets import Secrets, resolved_table
 from rankgate.engines.requests.template import filled, names
 from rankgate.engines.requests.transport import Transport
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -18,6 +18,7 @@ from rankgate.engines.requests.secrets import Secrets, resolved_table
 from rankgate.engines.requests.template import filled, names
 from rankgate.engines.requests.transport import Transport
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from rankgate.engines.hits import answer
 from rankgate.engines.paths import MISSING
 from rankgate.engines.requests.secrets import Secrets
 from rankgate.errors import MissingExtraError, UsageError
+from rankgate.frozen import dataclass
 
 _CONNECT = 10  # seconds
 _CANCELLED, _BUSY = "57014", ("08", "40", "53", "57")  # classes of SQLSTATE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

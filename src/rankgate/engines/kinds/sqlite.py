@@ -6,7 +6,7 @@ import re
 import sqlite3
 import time
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -18,6 +18,7 @@ from rankgate.engines.hits import answer
 from rankgate.engines.paths import MISSING
 from rankgate.engines.requests.template import filled, names
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r":(\w+)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +16,7 @@ from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING
 from rankgate.engines.requests.template import filled, names
 from rankgate.errors import MissingExtraError, UsageError
+from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

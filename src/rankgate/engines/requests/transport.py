@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from rankgate.engines.failure import Failure
 from rankgate.errors import MissingExtraError, UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import urllib3

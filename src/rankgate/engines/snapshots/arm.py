@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -12,6 +12,7 @@ from rankgate.engines.engine import Facts
 from rankgate.engines.snapshots.outcome import SUFFIX, Outcomes
 from rankgate.engines.snapshots.snapshot import Snapshot
 from rankgate.engines.snapshots.writing import Target, gathered
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.engines.configuration import Configuration

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import polars as pl
 
 from rankgate.engines.snapshots.snapshot import Snapshot
+from rankgate.frozen import dataclass
 from rankgate.present.result import Notice, Result
 
 LATENCY = {

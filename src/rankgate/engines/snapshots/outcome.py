@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, Self
@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 from rankgate.data.streams.journal import Journal
 from rankgate.engines.engine import Facts, Query
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 
 State = Literal["ok", "zero", "failed", "not_run"]
 SUFFIX = ".partial.jsonl"

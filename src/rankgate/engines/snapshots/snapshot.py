@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, ClassVar
 
 import polars as pl
 
-# the codec reads the types of fields when it restores a result
 from rankgate.data import Run
 from rankgate.engines.engine import Facts
+
+# the codec reads the types of fields when it restores a result
+from rankgate.frozen import dataclass
 from rankgate.present.codec import encoded
 from rankgate.present.result import Notice, Result
 

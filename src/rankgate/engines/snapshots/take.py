@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
@@ -23,6 +23,7 @@ from rankgate.engines.snapshots.queries import queries_of
 from rankgate.engines.snapshots.snapshot import Snapshot
 from rankgate.engines.snapshots.writing import Target
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from rankgate.data.write import write_run
 from rankgate.engines.snapshots.outcome import SUFFIX, Outcome, Outcomes
 from rankgate.engines.snapshots.snapshot import QUERIES, Lists, Snapshot
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from rankgate.data.streams.source import source
 from rankgate.errors import InputError
 from rankgate.evaluation.cwl.names import DEFAULTS, CwlMetric, named
+from rankgate.frozen import dataclass
 from rankgate.metrics.browsing.browsed import Browsed, Going, expected
 from rankgate.metrics.browsing.declare import chances
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.metrics.browsing import adaptive, fixed, nearly
 
 if TYPE_CHECKING:

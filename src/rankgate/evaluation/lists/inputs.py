@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankgate.data.logs.items import read_candidates, read_described
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.scoring.catalogue import grouped, numbers, one_hot
 
 if TYPE_CHECKING:

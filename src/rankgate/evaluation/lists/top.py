@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.metrics.lists import NONE
 from rankgate.scoring.catalogue import by_row, places, rows_at
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rankgate.evaluation.sequences.asked import SEQUENCE
+from rankgate.frozen import dataclass
 from rankgate.metrics.sequences.sequence import NOTHING, Sequences
 
 if TYPE_CHECKING:

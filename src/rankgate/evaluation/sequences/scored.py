@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from rankgate.evaluation.sequences.asked import SEQUENCE
 from rankgate.evaluation.sequences.build import TaskRows
 from rankgate.evaluation.sequences.passages import Passages
 from rankgate.evaluation.sequences.tasks import Tasks
+from rankgate.frozen import dataclass
 from rankgate.metrics.names import parse
 from rankgate.metrics.sequences.declare import SequenceMetric
 from rankgate.metrics.sequences.sequence import Sequences, count

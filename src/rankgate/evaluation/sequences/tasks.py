@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from rankgate.data.formats.tags import tags_of
 from rankgate.data.qrels import Qrels
 from rankgate.errors import InputError
 from rankgate.evaluation.sequences.asked import SEQUENCE
+from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 
 if TYPE_CHECKING:

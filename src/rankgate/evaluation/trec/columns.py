@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rankgate.errors import UsageError
 from rankgate.evaluation.trec.relstring import pieces
+from rankgate.frozen import dataclass
 from rankgate.metrics.preferences.ideal import PrefsCompat
 from rankgate.metrics.ranking.interpolated import IPrec
 from rankgate.metrics.trec import CUTS, NAMED

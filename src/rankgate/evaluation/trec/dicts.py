@@ -7,13 +7,13 @@ its own. So the names of the other documents, by far the most, are never looked 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgate.data import read_qrels
 from rankgate.data.rankings import Rankings
+from rankgate.frozen import dataclass
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.alignment.align import condensed
 from rankgate.scoring.alignment.block import Block

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from rankgate.evaluation.trec.preferences import (
 )
 from rankgate.evaluation.trec.relstring import strings
 from rankgate.evaluation.trec.zscores import converted, read_zscores
+from rankgate.frozen import dataclass
 from rankgate.metrics.trec import NAMED
 from rankgate.scoring import CONVENTIONS
 from rankgate.scoring.alignment.judgments import JudgmentIndex

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from rankgate.frozen import dataclass
 
 Severity = Literal["error", "warning", "note"]
 """An error stops rankgate from reading or scoring; a warning moves numbers; a note is good to

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankgate.frozen import dataclass
 from rankgate.fusion.candidates import Candidates
 from rankgate.fusion.method import Method
 from rankgate.fusion.methods.ranks import METHODS as RANKED

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.gating.rule import Status
 from rankgate.gating.verdict import RuleResult
 from rankgate.online.experiments.experiment import Experiment

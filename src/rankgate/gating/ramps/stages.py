@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.gating.settings import STAGES
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from rankgate.frozen import dataclass
 from rankgate.gating.kpi_check import measure_of
 from rankgate.gating.kpi_evidence import KpiEvidence
 from rankgate.gating.rules import RULES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import polars as pl
 from rankgate.data.comparison import LISTS, QUERIES, SCORES, SERVED, ScoredRun
 from rankgate.data.text.json_text import parsed
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 SCHEMA_VERSION = 1
 

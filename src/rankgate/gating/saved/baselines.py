@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
@@ -18,6 +17,7 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
 from rankgate.evaluation.evaluate import rankings_among
 from rankgate.evaluation.scored_system import Scorer
+from rankgate.frozen import dataclass
 from rankgate.gating.policy import default, found, read
 from rankgate.gating.saved import looks
 from rankgate.gating.saved.baseline import Baseline, dumped, is_baseline, loaded

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Self
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.judging.admission.attacked import ATTACKS
 from rankgate.judging.admission.bias import Bias
 from rankgate.judging.admission.demands import Answer, Demand, Demands

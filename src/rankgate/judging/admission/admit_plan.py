@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -13,6 +12,7 @@ from rankgate.data import read_qrels
 from rankgate.data.scales import MOST_GRADES, on_scale, possible_grades, scale_of
 from rankgate.declare import Range
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.judging.admission.admission_plan import AdmissionPlan
 from rankgate.judging.admission.agreement_figures import FIGURES, AgreementFigure, influence
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE, judged_pairs

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
 from rankgate.present.numbers import known
 from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS, jackknife

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rankgate.declare import Count, Range, Share
+from rankgate.frozen import dataclass
 from rankgate.present.numbers import known
 from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS
 

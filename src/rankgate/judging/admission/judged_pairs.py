@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
@@ -11,6 +10,7 @@ import polars as pl
 from rankgate.data.ratings import Ratings
 from rankgate.data.scales import on_scale
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.judging.standing import PAIR
 
 if TYPE_CHECKING:

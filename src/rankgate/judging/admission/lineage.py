@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import polars as pl
 
 from rankgate.declare.toml import Toml
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.judging.admission.judged_pairs import JUDGE
 from rankgate.stats.interval import student_quantile
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.judging.agreement.alarm import Alarm
 from rankgate.judging.agreement.figures import Agreements
 from rankgate.judging.agreement.rater_resampling import RaterResampling

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 
 from rankgate.data import Qrels
 from rankgate.evaluation.scored_system import Scorer
+from rankgate.frozen import dataclass
 from rankgate.judging.standing import PAIR, standing
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.judging.agreement import tables
 from rankgate.judging.agreement.rater_checks import rater_checks
 from rankgate.judging.standing import PAIR

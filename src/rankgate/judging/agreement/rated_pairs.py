@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import polars as pl
 
 from rankgate.data.scales import on_scale, possible_grades
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.judging.standing import PAIR, standing
 from rankgate.stats.agreement.ratings import RatingMatrix, Tallies
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from rankgate.data.read_ratings import read_ratings
 from rankgate.declare import Count
 from rankgate.errors import InputError
 from rankgate.evaluation.scored_system import Scorer
+from rankgate.frozen import dataclass
 from rankgate.judging.agreement.components import RaterComponents, rater_components
 from rankgate.judging.agreement.redrawing import RedrawnGrades
 from rankgate.judging.resolution.apply_rule import resolve

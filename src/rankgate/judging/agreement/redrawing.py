@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.judging.standing import PAIR, standing
 
 if TYPE_CHECKING:

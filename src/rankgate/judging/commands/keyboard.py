@@ -6,9 +6,10 @@ import os
 import re
 import select
 import sys
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
+
+from rankgate.frozen import dataclass
 
 ESCAPE, BACKSPACE, MORE = "\x1b", "\x7f", " "
 _PASTE_ON, _PASTE_OFF = b"\x1b[?2004h", b"\x1b[?2004l"

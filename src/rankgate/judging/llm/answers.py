@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from rankgate.frozen import dataclass
 from rankgate.judging.standing import WITHDRAWN
 
 _SHOWN = 60

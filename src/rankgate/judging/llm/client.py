@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankgate.engines.requests.transport import Broken, Transport
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.judging.llm.answers import all_values
 
 if TYPE_CHECKING:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Condition
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 _MILLION = 1_000_000
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rankgate.declare import Count, Range, fields_of
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.judging.llm.attacks import Attack, attacked
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.llm.prompts import Template

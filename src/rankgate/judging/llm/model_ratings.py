@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
+from rankgate.frozen import dataclass
 from rankgate.present.codec import Named
 from rankgate.present.result import Result
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 _SYSTEM, _USER = "[system]", "[user]"
 _TAG = re.compile(r"</?\s*([a-z][\w.-]*)\s*>", re.IGNORECASE)

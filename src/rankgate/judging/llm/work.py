@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from rankgate.engines.requests.workers import Workers
+from rankgate.frozen import dataclass
 from rankgate.judging.llm.answers import Answer, answer_of
 from rankgate.judging.llm.costs import Usage
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
 from rankgate.declare.toml import Toml
+from rankgate.frozen import dataclass
 from rankgate.judging.llm.client import Client
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.llm.protocols import WIRES

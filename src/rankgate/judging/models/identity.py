@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.judging.llm.judge import PARAMETERS, Judge
 from rankgate.judging.llm.prompts import Template
 from rankgate.judging.llm.protocols import WIRES

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.models.identity import Identity, identity_for, rater_of
 from rankgate.judging.pooling.pool import pool

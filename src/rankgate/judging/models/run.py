@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from rankgate.engines.requests.workers import Workers
 from rankgate.errors import RankgateError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.judging.llm.client import Client
 from rankgate.judging.llm.costs import Budget, Usage
 from rankgate.judging.llm.model_ratings import ModelRatings

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.judging.standing import PAIR
 
 if TYPE_CHECKING:

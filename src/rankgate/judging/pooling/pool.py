@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,6 +12,7 @@ from rankgate.data import read_qrels
 from rankgate.data.formats.tags import tags_from
 from rankgate.declare import Count
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.judging.pooling.candidates import ORDERS, in_order, pooled, shuffled
 from rankgate.judging.pooling.sampling import QuerySampling, queries_drawn, sampled
 from rankgate.judging.pooling.sampling import strata_of as strata_in

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from rankgate.data import read_qrels
 from rankgate.declare import Count
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics
+from rankgate.frozen import dataclass
 from rankgate.judging.pooling.pool import DEPTH
 from rankgate.judging.standing import PAIR
 from rankgate.metrics.names import DEFAULT_METRICS

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.scales import MOST_GRADES, possible_grades
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.judging.standing import WITHDRAWN
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import polars as pl
 
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.judging.standing import PAIR
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import SCALES, scale_of
 from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import chosen_metrics, evaluate
+from rankgate.frozen import dataclass
 from rankgate.judging.resolution.apply_rule import resolve
 from rankgate.judging.resolution.rated import RatedEvaluation, RatedPart
 from rankgate.judging.transformers import TRANSFORMERS

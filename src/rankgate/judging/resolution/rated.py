@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from rankgate.evaluation.evaluation import Evaluation
+from rankgate.frozen import dataclass
 from rankgate.present.result import Notice, Result
 
 

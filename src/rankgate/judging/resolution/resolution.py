@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import polars as pl
@@ -11,6 +10,7 @@ import polars as pl
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.present.codec import encoded, frame
 from rankgate.present.result import Notice, Result
 

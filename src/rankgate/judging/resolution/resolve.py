@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import scale_of
 from rankgate.declare import Count
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.judging.pooling.drawing import as_drawn
 from rankgate.judging.rating.pool_tasks import pool_of
 from rankgate.judging.resolution.apply_rule import resolve as resolved

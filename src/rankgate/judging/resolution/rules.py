@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 
 from rankgate.declare import Declared, Parameter, Range, Registry, parameters_of
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.judging.standing import PAIR
 from rankgate.stats.agreement.dawid_skene import dawid_skene
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -13,6 +12,7 @@ from rankgate.data.scales import scale_of
 from rankgate.data.streams.journal import Journal
 from rankgate.data.text import cells
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.judging.rating.pool_tasks import pool_of
 from rankgate.judging.sheets.rows import filled
 from rankgate.present.codec import decoded, encoded, frame

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -16,6 +15,7 @@ from rankgate.data.ratings import SCHEMA, Ratings
 from rankgate.data.scales import scale_of
 from rankgate.data.text.formulas import guarded, unguarded
 from rankgate.errors import DuplicateError, InputError
+from rankgate.frozen import dataclass
 from rankgate.judging.rating.tasks import check_of
 
 if TYPE_CHECKING:

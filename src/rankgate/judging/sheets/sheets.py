@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -15,6 +14,7 @@ from rankgate.data.streams.target import replacing
 from rankgate.data.text import cells
 from rankgate.declare import Count, Share
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.judging.rating.pool_tasks import pool_of, tasks
 from rankgate.judging.rating.session import grades_of
 from rankgate.judging.sheets.assignment import assigned, doubled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from rankgate.data.ratings import Ratings
 from rankgate.data.read import contents_of
 from rankgate.errors import InputError, UsageError
 from rankgate.files.conversion import Conversion
+from rankgate.frozen import dataclass
 from rankgate.judging.transformers import transformer_of
 from rankgate.store import imports
 from rankgate.store.kept import extras, judgments, runs

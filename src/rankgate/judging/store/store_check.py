@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.present.result import Result
 from rankgate.store.check import check as found_in
 from rankgate.store.check import clean

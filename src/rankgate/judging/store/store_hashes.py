@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.present.result import Result
 from rankgate.store.backup import backup, restore
 from rankgate.store.check import check

@@ -5,13 +5,13 @@ Shapes: T queries, N ranks down to the horizon.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.metrics.judged import Floats, Judged, total
 
 Measure = Literal["EU", "ETU", "EC", "ETC", "ED"]

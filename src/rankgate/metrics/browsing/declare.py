@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, cast
 
 import numpy as np
 
 from rankgate.declare import OnlyWith, Range
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.metrics.browsing.browsed import Browsed, Case, Going, Measure, expected, met
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.judged import Floats, Judged

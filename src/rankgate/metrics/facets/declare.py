@@ -1,7 +1,6 @@
 """Declare a metric of subtopics."""
 
-from dataclasses import dataclass
-
+from rankgate.frozen import dataclass
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.views import SUBTOPICS, View
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankgate.frozen import dataclass
 from rankgate.metrics.judged import PAD, Counts, Flags, Floats, Ranks
 
 Grades = NDArray[np.float32]

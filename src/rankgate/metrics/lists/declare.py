@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
 
 from rankgate.declare import Parameter, Range, parameters_of
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.lists.listed import Floats, Listed, Sums, blocks
 from rankgate.metrics.views import LISTS, View

@@ -6,7 +6,7 @@ Shapes: T lists, K places, I items of the catalogue, F features, G categories or
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import TypeAlias
@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rankgate.frozen import dataclass
 from rankgate.metrics.judged import total
 
 Codes: TypeAlias = NDArray[np.int64]

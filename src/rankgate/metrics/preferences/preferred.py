@@ -7,12 +7,12 @@ for i over j is fulfilled where i < j and i is retrieved. Shapes: n judged docum
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.metrics.views import View
 
 if TYPE_CHECKING:

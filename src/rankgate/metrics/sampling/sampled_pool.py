@@ -5,13 +5,13 @@ Shapes: P documents of the pool of a query, judged or (negative grade) not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.metrics.judged import Counts, Flags, Floats

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 from rankgate.declare import Parameter, Range
+from rankgate.frozen import dataclass
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.views import SEQUENCES, View
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,6 +14,7 @@ from rankgate.data.qrels import Qrels
 from rankgate.data.streams.target import replacing
 from rankgate.data.write import format_for
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.present.result import Notice, Result
 
 JUDGMENTS = {

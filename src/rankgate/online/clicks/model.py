@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgate.declare import Declared
+from rankgate.frozen import dataclass
 from rankgate.online.clicks.estimates import Estimates, bounded
 
 if TYPE_CHECKING:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgate.frozen import dataclass
 from rankgate.online.clicks.catalogue import MODELS
 from rankgate.online.clicks.harvest import position_bias
 from rankgate.online.clicks.model import Settings

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from rankgate.declare.toml import Toml
+from rankgate.frozen import dataclass
 from rankgate.online.events.table import ACTIONS, KINDS, UBI_ACTIONS
 
 FIELDS = (

@@ -6,11 +6,11 @@ import hashlib
 import hmac
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from rankgate.declare import Range
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.online.database import quoted
 
 KEY = "RANKGATE_HASH_KEY"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.online.experiments.estimate import Method, estimate
 from rankgate.online.experiments.experiment import (
     AGAINST_ITSELF,

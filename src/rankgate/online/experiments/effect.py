@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from rankgate.frozen import dataclass
 from rankgate.stats.experiments.always_valid import half_width, p_value
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.online.experiments.effect import Effect, always_valid, simple
 from rankgate.online.experiments.means import Relative, compared
 from rankgate.online.experiments.moments import moments

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.online.indicators.catalogue import KPIS
 from rankgate.online.indicators.kpi import Kpi
 

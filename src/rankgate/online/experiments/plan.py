@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +12,7 @@ import polars as pl
 
 from rankgate.declare import Count, Range, Share
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.online.database import MEMORY, database
 from rankgate.online.events.opened import open_events
 from rankgate.online.experiments.experiment_plan import (

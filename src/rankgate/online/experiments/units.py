@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.online.experiments.measure import Measure
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from rankgate.declare import Declared
+from rankgate.frozen import dataclass
 
 Severity = Literal["block", "annotate"]
 Subject = Literal[

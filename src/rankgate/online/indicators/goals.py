@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import and_, eq, ge, gt, le, lt, or_
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

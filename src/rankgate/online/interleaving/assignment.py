@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 Credits = tuple[tuple[float, ...], ...]
 """By slot, what a click there gives each system."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rankgate.data.streams.source import source
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.online.interleaving.assignment import Assignment
 
 if TYPE_CHECKING:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 from typing import Literal
 
 from rankgate.declare import Declared
+from rankgate.frozen import dataclass
 from rankgate.online.interleaving.assignment import Assignment, Credits
 
 Lists = Sequence[Sequence[str]]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, ClassVar
 
+from rankgate.frozen import dataclass
 from rankgate.online.interleaving.assignment import Assignment
 from rankgate.present.codec import encoded
 from rankgate.present.document import Document, Warnings

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgate.frozen import dataclass
 from rankgate.stats.interval import t_interval
 from rankgate.stats.paired import sign, student
 

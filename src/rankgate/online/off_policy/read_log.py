@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import polars as pl
 
 from rankgate.data.logs.items import read_frame
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.online.off_policy.bandit_log import BanditLog
 
 if TYPE_CHECKING:

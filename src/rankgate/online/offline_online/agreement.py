@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ import polars as pl
 
 from rankgate.declare import Count, Range
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.online.offline_online.observations import Observations, of_experiments, of_log
 from rankgate.online.offline_online.online_agreement import BEST, PAIRS, UNITS, OnlineAgreement
 from rankgate.online.offline_online.prediction import (

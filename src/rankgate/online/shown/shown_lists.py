@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.data import Run
+from rankgate.frozen import dataclass
 from rankgate.present.codec import encoded
 from rankgate.present.result import Notice, Result
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.online.simulation.simulation import RANKS
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +14,7 @@ from rankgate.data import read_qrels, read_run
 from rankgate.data.streams.target import replacing
 from rankgate.declare import Count, Range
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.online.clicks.cascade import of_chain
 from rankgate.online.clicks.catalogue import MODELS
 from rankgate.online.clicks.chain import Chain

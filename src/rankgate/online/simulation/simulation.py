@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, ClassVar
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.present.codec import encoded
 from rankgate.present.result import Notice, Result
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.online.indicators import tables
 from rankgate.online.indicators.built import KpiTables
 from rankgate.online.indicators.catalogue import KPIS, has_events

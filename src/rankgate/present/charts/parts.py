@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rankgate.frozen import dataclass
 from rankgate.present.charts.backend import altair
 from rankgate.present.charts.style import GREY, INK, SYSTEMS, colour
 from rankgate.present.charts.words import shorts, spread

@@ -6,11 +6,11 @@ import json
 import re
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from rankgate.frozen import dataclass
 from rankgate.present.charts.backend import converter
 from rankgate.present.charts.style import THEMES, config, on_dark, swaps
 from rankgate.present.charts.words import short

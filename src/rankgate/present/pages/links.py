@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rankgate.frozen import dataclass
 from rankgate.present.document import Chart, Folded, Opened, Table
 from rankgate.present.forms.documents import lists
 

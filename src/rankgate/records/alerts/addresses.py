@@ -5,9 +5,9 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
-from dataclasses import dataclass
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 ALLOWED = "RANKGATE_WEBHOOK_NETWORKS"
 """The environment variable with networks that webhooks may reach, such as ``10.0.0.0/8``."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.present.result import Result
 from rankgate.records.alerts.kind import Watched
 from rankgate.records.alerts.kinds import ALERTS

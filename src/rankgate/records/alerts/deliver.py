@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from rankgate.errors import RankgateError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.records.alerts import mail, webhook
 from rankgate.records.alerts.message import Message
 from rankgate.records.alerts.rules import read_rules

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rankgate.declare import Declared
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

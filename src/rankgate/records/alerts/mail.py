@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import smtplib
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import field
 from email.message import EmailMessage
 from email.utils import make_msgid
 from typing import TYPE_CHECKING, Literal, cast
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.records.alerts.message import Message

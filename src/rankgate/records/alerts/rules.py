@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from rankgate.declare import Parameter
 from rankgate.declare.toml import Toml
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.gating.rule import Rule
 from rankgate.gating.settings import COMMON
 from rankgate.records.alerts.kinds import ALERTS

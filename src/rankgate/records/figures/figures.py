@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.digest import digest
+from rankgate.frozen import dataclass
 from rankgate.store.records.new_record import Value
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +20,7 @@ from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.data.streams.target import replacing
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.kept.parquet import packed, unpacked
 from rankgate.store.records.annotations import Annotation
 from rankgate.store.records.series import Point

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,6 +12,7 @@ from rankgate.data.place import Place as Origin
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.kept.parquet import packed
 from rankgate.store.records.annotations import Annotation
 from rankgate.store.records.series import Point

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.kept import judgments, runs
 from rankgate.store.people.audit import COMMAND_LINE
 from rankgate.store.records import annotations as noted

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.declare import Parameter, Range
 from rankgate.declare.toml import Toml
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.records.schedule.clock import trigger
 from rankgate.records.schedule.kinds import JOBS
 from rankgate.store.people import audit

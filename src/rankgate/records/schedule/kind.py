@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.declare import Declared
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.declare import Parameter

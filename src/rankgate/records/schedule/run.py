@@ -10,12 +10,12 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from rankgate.errors import RankgateError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.records.alerts.alert_check import check_alerts
 from rankgate.records.schedule.kinds import JOBS
 from rankgate.store.address import VARIABLE

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from rankgate.frozen import dataclass
 from rankgate.metrics.views import RANKING, SAMPLED_POOLS, SUBTOPICS
 from rankgate.scoring.alignment.blocks import blocks
 

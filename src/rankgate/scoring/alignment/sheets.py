@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from rankgate.data.memory.devices import Best, best
 from rankgate.data.memory.ids import NOWHERE, rising
 from rankgate.data.memory.matrices import Dense, Padded, Sparse, pairs_of
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.align import Aligned, align, limited
 from rankgate.scoring.alignment.first import first
 from rankgate.scoring.alignment.met import Met

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from rankgate.data.logs.candidates import sample
 from rankgate.data.logs.interactions import SCHEMA, Interactions
 from rankgate.data.logs.splits import WAYS, masks_between, masks_without_one
 from rankgate.data.place import Place
+from rankgate.frozen import dataclass
 from rankgate.recommenders.leaks import LeakCount
 from rankgate.recommenders.split_parts import FoldParts, Masks, masks, parts
 from rankgate.spark.splitting.tables import (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.frozen import dataclass
 from rankgate.spark.splitting.tables import (
     ITEMS,
     TEST,

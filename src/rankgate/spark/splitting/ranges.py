@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -17,6 +16,7 @@ from rankgate.data.formats.tables.arrow import collected, scanned
 from rankgate.data.logs.columns import mapped as named
 from rankgate.data.streams.source import InputFile
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.spark.cells import value_of
 from rankgate.spark.pieces import TASK_BYTES
 from rankgate.spark.shipping import mapped, numbers_in

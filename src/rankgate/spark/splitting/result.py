@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rankgate.frozen import dataclass
 from rankgate.present.resolve import resolved
 
 if TYPE_CHECKING:

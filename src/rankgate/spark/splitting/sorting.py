@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from rankgate.data.logs.interactions import SCHEMA, checked, completed, ordered
 from rankgate.data.place import Place
 from rankgate.data.stretches import starts_of
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.recommenders.split_parts import refuse_unknown_kinds
 from rankgate.spark.cells import ORDER, Cells
 from rankgate.spark.splitting.order import TimeOrder

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rankgate.errors import InputError, RankgateError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.spark.cells import value_of
 from rankgate.spark.failures import translated
 from rankgate.spark.places import places_where

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rankgate.frozen import dataclass
 from rankgate.stats.ranks.order import levels
 
 if TYPE_CHECKING:

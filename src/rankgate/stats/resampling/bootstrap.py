@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rankgate.frozen import dataclass
 from rankgate.stats.interval import FEW, Intervals, cautions, weighted
 from rankgate.stats.paired import columns
 

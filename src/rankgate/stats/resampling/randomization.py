@@ -7,11 +7,11 @@ sign (Fisher 1935; Smucker, Allan and Carterette, CIKM 2007).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgate.frozen import dataclass
 from rankgate.stats.paired import columns
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,6 +14,7 @@ import sqlalchemy as sa
 
 from rankgate.data.streams.target import replacing
 from rankgate.errors import InputError, MissingExtraError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.address import file_of
 from rankgate.store.tables import results
 

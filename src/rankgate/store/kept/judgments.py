@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import sqlalchemy as sa
 
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, Scale
+from rankgate.frozen import dataclass
 from rankgate.store.kept.blobs import Blobs, keep
 from rankgate.store.kept.parquet import packed, unpacked
 from rankgate.store.rows import all_of, named, new_id, now, taken, unknown

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.store.kept.blobs import Blobs, keep
 from rankgate.store.rows import new_id, now, numbered, value_of
 from rankgate.store.tables.results import results

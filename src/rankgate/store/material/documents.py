@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 from rankgate.store.material.content import content_hash
 from rankgate.store.material.queries import strings
 from rankgate.store.rows import PIECE, insert, now, value_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import sqlalchemy as sa
 from rankgate.data.qrels import Scale
 from rankgate.data.scales import possible_grades
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.rows import new_id, now, numbered, taken, value_of
 from rankgate.store.tables.facts import ratings
 from rankgate.store.tables.material import guidelines, scale_grades

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import sqlalchemy as sa
 
+from rankgate.frozen import dataclass
 from rankgate.store.rows import PIECE, insert, unknown, value_of
 from rankgate.store.tables.material import queries
 

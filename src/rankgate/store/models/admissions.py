@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from rankgate.frozen import dataclass
 from rankgate.store.rows import new_id, now, value_of
 from rankgate.store.tables.facts import ratings
 from rankgate.store.tables.models import admissions

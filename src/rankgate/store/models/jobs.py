@@ -6,13 +6,13 @@ import os
 import socket
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.rows import PIECE, insert, new_id, now, numbered, value_of
 from rankgate.store.tables.models import job_tasks, model_answers, model_jobs
 from rankgate.store.tables.work import assignments

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.rows import insert, new_id, now, unknown, value_of
 from rankgate.store.tables.facts import raters
 from rankgate.store.tables.people import users

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from rankgate.frozen import dataclass
 from rankgate.store.people.secrets import new_secret, secret_hash
 from rankgate.store.rows import new_id, now, value_of
 from rankgate.store.tables.people import sessions, sign_ins, users

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.people.secrets import new_secret, secret_hash
 from rankgate.store.rows import new_id, now, unknown, value_of
 from rankgate.store.tables.people import tokens, users

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.rows import insert, new_id, now, taken, unknown, value_of
 from rankgate.store.tables.facts import raters
 from rankgate.store.tables.people import ROLES, roles, sessions, tokens, users

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.material import documents, queries
 from rankgate.store.rows import PIECE, insert, new_id, now, taken, unknown, value_of
 from rankgate.store.tables.work import KINDS, STRATEGIES, batches, tasks

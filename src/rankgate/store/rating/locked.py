@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from rankgate.frozen import dataclass
 from rankgate.store.rows import unknown, value_of
 from rankgate.store.tables.material import guidelines
 from rankgate.store.tables.work import batches, tasks

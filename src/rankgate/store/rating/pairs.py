@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import sqlalchemy as sa
 
+from rankgate.frozen import dataclass
 from rankgate.store.rating import next_task, ratings
 from rankgate.store.tables.facts import raters
 from rankgate.store.tables.material import documents, queries

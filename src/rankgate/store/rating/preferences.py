@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -10,6 +9,7 @@ import polars as pl
 import sqlalchemy as sa
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.rating.next_task import LEASE
 from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.rating.settling import settle

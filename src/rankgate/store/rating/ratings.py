@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from rankgate.data.place import Place
 from rankgate.data.ratings import Ratings
 from rankgate.errors import InputError, UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.material import projects
 from rankgate.store.rating.locked import LockedTask, lock
 from rankgate.store.rating.next_task import LEASE

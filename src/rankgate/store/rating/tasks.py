@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from rankgate.frozen import dataclass
 from rankgate.store.kept import runs
 from rankgate.store.material import documents
 from rankgate.store.material.documents import Document

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -10,6 +9,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.rows import new_id, now, unknown, value_of
 from rankgate.store.tables.records import SUBJECTS, comments
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from rankgate.frozen import dataclass
 from rankgate.store.rows import insert, now, numbered, value_of
 from rankgate.store.tables.watching import scheduled_jobs
 from rankgate.store.tables.watching import scheduled_runs as runs

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from rankgate.frozen import dataclass
 from rankgate.store.rows import all_of, insert, named, now, numbered, unknown, value_of
 from rankgate.store.tables.watching import scheduled_jobs as jobs
 

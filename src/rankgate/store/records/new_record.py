@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True)

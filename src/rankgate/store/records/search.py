@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from rankgate.frozen import dataclass
 from rankgate.store.records.records import Record
 from rankgate.store.rows import unknown, value_of
 from rankgate.store.tables.records import records

@@ -6,9 +6,11 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data import Run

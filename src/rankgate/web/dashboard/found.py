@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from rankgate.errors import RankgateError
+from rankgate.frozen import dataclass
 from rankgate.reports.kinds_of_results import result_class
 from rankgate.store.records import records
 from rankgate.web.dashboard.latest import Latest

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from rankgate.frozen import dataclass
 
 _LETTER = 7.0
 """The width of a letter of 12 px, more than the mean of usual sans-serif fonts."""

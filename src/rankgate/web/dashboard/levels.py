@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from rankgate.frozen import dataclass
 from rankgate.records.follow import reasons
 
 if TYPE_CHECKING:

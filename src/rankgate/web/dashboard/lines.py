@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from rankgate.frozen import dataclass
 from rankgate.web.dashboard.levels import Level, level
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,6 +12,7 @@ from rankgate.comparison.documents.comparison import moved
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.explanation.explain import explain
+from rankgate.frozen import dataclass
 from rankgate.gating.verdict import Verdict
 from rankgate.present.document import ListedDocument, ListPair
 from rankgate.present.pages.parts import side_by_side

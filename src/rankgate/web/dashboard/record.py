@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rankgate.comparison.comparison import Comparisons
 from rankgate.errors import MissingExtraError, RankgateError
+from rankgate.frozen import dataclass
 from rankgate.gating.verdict import Verdict
 from rankgate.present.document import Document, PlainRows, Section
 from rankgate.present.document import Table as DocumentTable

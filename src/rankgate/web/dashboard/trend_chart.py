@@ -6,10 +6,10 @@ Every point leads to its record. Colours are attributes, which the style of page
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from rankgate.frozen import dataclass
 from rankgate.present.charts.style import DIM, GREY, INK, LINE, RED, colour
 from rankgate.present.pages.bars import marks
 from rankgate.present.pages.parts import safe

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from rankgate.declare.toml import Toml
 from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
 from rankgate.store.tables.people import ROLES
 
 _CODE = "invalid-oidc-settings"

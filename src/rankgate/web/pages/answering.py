@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from rankgate.frozen import dataclass
 from rankgate.store.rating import locked, preferences, ratings
 from rankgate.web.pages.task_view import swapped
 from rankgate.web.replies import Done, Refused, not_found

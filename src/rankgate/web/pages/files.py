@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.contents import WORDS
 from rankgate.data.formats import registry
 from rankgate.errors import InputError, UsageError
 from rankgate.files.convert import convert
+from rankgate.frozen import dataclass
 from rankgate.judging.store.incoming import bring, read_incoming
 from rankgate.judging.store.transfer import contents_in
 from rankgate.judging.transformers import TRANSFORMERS, Transformer

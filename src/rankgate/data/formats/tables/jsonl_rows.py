@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from rankgate.data.streams.prefetch import in_order
 from rankgate.data.text import json_text
 from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.formats.tables.schemas import TableSchema

@@ -7,10 +7,10 @@ headers are in Thrift's compact protocol.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import IO, Any
 
 from rankgate.errors import InputError
+from rankgate.frozen import dataclass
 
 UNPACKED = 1 << 30
 """Bytes of one column's pages in one row group, unpacked, at most."""

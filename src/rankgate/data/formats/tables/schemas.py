@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -23,6 +22,7 @@ from rankgate.data.ratings import Ratings
 from rankgate.data.run import SCHEMA as RUN
 from rankgate.data.text.times import moment
 from rankgate.errors import DuplicateError, InputError, UsageError
+from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.place import Place
