@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -10,6 +11,8 @@ import pytest
 resource = pytest.importorskip("resource")
 
 START = "from rankgate.__main__ import main; main()"
+# each thread addresses memory too, and a machine may have a hundred cores
+FEW = {**os.environ, "POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep RLIMIT_AS")
@@ -21,6 +24,7 @@ def test_a_limit_of_memory(tmp_path, megabytes):
     ended = subprocess.run(
         [sys.executable, "-c", START, "eval", "q", "r", "-m", "AP"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
+        env=FEW if megabytes == 8000 else None,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )  # fmt: skip
     if megabytes == 8000:
@@ -37,7 +41,7 @@ def test_a_wrong_option_says_the_same_under_a_limit(tmp_path):
     ended = [
         subprocess.run(
             [sys.executable, "-c", START, "eval", "--nothing"],
-            cwd=tmp_path, capture_output=True, text=True, check=False, preexec_fn=limited,
+            cwd=tmp_path, capture_output=True, text=True, check=False, preexec_fn=limited, env=FEW,
         )
         for limited in (
             None,

@@ -14,6 +14,8 @@ from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet
 
+from support.waiting import PATIENCE
+
 SECRET = "a secret of the client: %/ü"  # noqa: S105 - of tests
 
 
@@ -132,4 +134,4 @@ def provided():
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(PATIENCE)
