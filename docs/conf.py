@@ -20,7 +20,7 @@ from furo.navigation import get_navigation_tree  # noqa: E402
 
 import rankgate  # noqa: E402, F401 - autodoc documents what is installed
 
-gc.set_threshold(100_000)  # pages are many objects and little garbage; a third of the time
+gc.set_threshold(100_000)  # pages are many objects and little garbage: a fifth of the time
 
 # a11y-pygments, which furo brings, lets every library print what it does
 logging.getLogger("alembic").setLevel(logging.WARNING)

@@ -18,7 +18,7 @@ from rankgate.stats.ranks.order import tau
 from rankgate.unjudged.holes import holes
 from support.wording import raises
 
-STEP = 50  # judgments that are revealed at a time
+STEP = 100  # judgments that are revealed at a time
 DEEPEST = 100  # no metric and no pool here looks further down
 A = {"1": {"a": 3.0, "b": 2.0, "c": 1.0}, "2": {"m": 1.0}}
 B = {"1": {"b": 3.0, "d": 2.0, "a": 1.0}}
