@@ -9,6 +9,7 @@ import pytest
 from rankgate.data.logs import user_items
 from rankgate.data.logs.reading import read_interactions
 from rankgate.data.logs.user_items import read_meetings
+from rankgate.data.memory import ids
 from rankgate.errors import InputError
 from support.wording import raises
 
@@ -29,6 +30,22 @@ def test_each_pair_is_reported_once_whatever_the_pieces(monkeypatch, size):
         assert (np.diff(result.owner) >= 0).all()
         assert result.people == len({user for user, _ in PAIRS})
         assert set(result.shown) == {item for _, item in PAIRS}
+        users = [*map(str, range(42)), "x"]  # some are not in the log
+        asked = pl.DataFrame({"user": users}).join(
+            pl.DataFrame({"item": [f"i{item}" for item in range(32)]}), how="cross"
+        )
+        had = result.has(asked["user"], asked["item"])
+        assert had.tolist() == [pair in PAIRS for pair in asked.rows()]
+
+
+@pytest.mark.parametrize("block", [1 << 20, 3, 1])
+def test_numbers_are_sorted_in_place_and_each_is_kept_once(block, monkeypatch):
+    monkeypatch.setattr(ids, "_BLOCK", block)
+    for drawn in (DRAWN.integers(0, 20, 50), DRAWN.integers(0, 3, 7), np.zeros(0, np.int64)):
+        known = np.unique(drawn)
+        assert ids.rising(known.copy()).tolist() == known.tolist()
+        assert ids.rising(drawn.copy()).tolist() == known.tolist()
+        assert ids.present(drawn).tolist() == known.tolist()
 
 
 def test_a_hole_in_a_later_piece_is_reported_with_its_line(monkeypatch, tmp_path):

@@ -78,8 +78,7 @@ def _correctable(label: str, metric: Metric) -> bool:
 def _ranks(systems: Systems) -> list[NDArray[np.float64] | None]:
     """The rank of each user's relevant item in every run, ``(T,)``; None where one has none."""
     assert systems.catalogue.relevant is not None
-    relevant = np.count_nonzero(systems.catalogue.relevant >= 0, axis=1)
-    if (relevant[systems.judged] != 1).any():
+    if (systems.catalogue.relevant.lengths[systems.judged] != 1).any():
         return [None] * len(systems.runs)
     items: list[NDArray[np.float64] | None] = []
     for values in systems.values_of("RR", RR):

@@ -11,7 +11,6 @@ import polars as pl
 from rankgate.data.memory.ids import places
 from rankgate.errors import UsageError
 from rankgate.frozen import dataclass
-from rankgate.metrics.lists.listed import NONE
 from rankgate.metrics.lists.popularity import tail_of
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def active(users: pl.Series, train: Meetings) -> pl.Series:
         users: ids, each once.
         train: who met which item.
     """
-    had = np.append(np.bincount(train.owner, minlength=len(train.users)), 0)
+    had = np.append(train.lengths, 0)
     words = np.full(len(users), "", object)
     for word, mask in _groups(had[places(users, train.users)]).items():
         words[mask] = word
@@ -104,7 +103,7 @@ def active(users: pl.Series, train: Meetings) -> pl.Series:
 
 def _activity(catalogue: Catalogue) -> list[Segment]:
     assert catalogue.history is not None
-    groups = _groups(np.count_nonzero(catalogue.history != NONE, axis=1)).items()
+    groups = _groups(catalogue.history.lengths).items()
     return [Segment(ACTIVITY, "users", value, mask) for value, mask in groups if mask.any()]
 
 

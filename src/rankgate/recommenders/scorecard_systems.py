@@ -49,7 +49,7 @@ class Systems:
     """Systems over the same users and items.
 
     Attributes:
-        judgments: what is relevant to whom.
+        index: what is relevant to whom, laid out for scoring.
         topics: the same by subtopic: as judged, or by the categories of items.
         runs: of every system, with the items only that may be in lists.
         lists: of every system, the first of each list.
@@ -62,7 +62,7 @@ class Systems:
         zeros: judgments of grade 0 that the convention's defaults count as relevant.
     """
 
-    judgments: Qrels
+    index: JudgmentIndex
     topics: Qrels
     runs: tuple[Run, ...]
     lists: tuple[Listed, ...]
@@ -91,21 +91,20 @@ class Systems:
         rankings, of_lists = lists_apart(metrics)
         builder = ListBuilder.of(of_lists, how, context, history=True)
         topics = read_qrels(qrels, subtopics=True)
-        judgments = topics.by_document()
+        index = JudgmentIndex.of(topics.by_document())
         items = builder.tables.items
         if items and context.category and not topics.by_subtopic:
-            topics = by_category(judgments, items.ids, items.words(context.category))
+            topics = by_category(index.qrels, items.ids, items.words(context.category))
         systems = named_runs(runs)
         if not systems:
             raise UsageError("no run to measure; give at least one.", code="missing-input")
         context.refuse_strange([run.name for run in systems])
-        index = JudgmentIndex.of(judgments)
         tops = [builder.top(index, run) for run in systems]
         ranked = [builder.ranked(run) for run in systems]
         catalogue = builder.joint_catalogue(index, tops)
         jobs = [Job.of(label, metric, how) for label, metric in rankings.items()]
         return cls(
-            judgments,
+            index,
             topics,
             tuple(ranked),
             tuple(
@@ -119,6 +118,11 @@ class Systems:
             builder.tables.mark or mark_in(topics.name),
             zeros_relevant(jobs, index),
         )
+
+    @property
+    def judgments(self) -> Qrels:
+        """What is relevant to whom, as a table."""
+        return self.index.qrels
 
     @property
     def how(self) -> Convention:
@@ -145,7 +149,7 @@ class Systems:
         for run, listed in zip(self.runs, self.lists, strict=True):
             if on_progress:
                 on_progress(run.name)
-            items.append(self._card(run, listed, metrics, self.judgments))
+            items.append(self._card(run, listed, metrics, self.index))
         return items
 
     @property
@@ -171,8 +175,9 @@ class Systems:
             ids = self.catalogue.items.filter(pl.Series(part.mask))
             some = relevant_among(self.judgments, ids)
         accuracy, _ = lists_apart(metrics)
+        index = None if some is None else JudgmentIndex.of(some)
         return [
-            self._card(run, listed, accuracy, some)
+            self._card(run, listed, accuracy, index)
             for run, listed in zip(runs, self.lists, strict=True)
         ]
 
@@ -185,18 +190,18 @@ class Systems:
 
     def values_of(self, label: str, metric: Metric) -> list[Floats]:
         """The values of one metric of accuracy of every system."""
-        return [self._accuracy(run, {label: metric}, self.judgments)[label][1] for run in self.runs]
+        return [self._accuracy(run, {label: metric}, self.index)[label][1] for run in self.runs]
 
     def _marked(self, label: str) -> str:
         return f"{label} {self.mark}" if self.mark else label
 
     def _card(
-        self, run: Run, listed: Listed, metrics: Mapping[str, Metric], judged: Qrels | None
+        self, run: Run, listed: Listed, metrics: Mapping[str, Metric], index: JudgmentIndex | None
     ) -> Card:
         """One system's values, under marked labels."""
         accuracy, lists = lists_apart(metrics)
         measured = measured_lists(lists, listed)
-        own = self._accuracy(run, accuracy, judged)
+        own = self._accuracy(run, accuracy, index)
         means = measured.numbers | {label: mean for label, (mean, _) in own.items()}
         values = measured.values | {label: found for label, (_, found) in own.items()}
         return Card(
@@ -207,14 +212,13 @@ class Systems:
         )
 
     def _accuracy(
-        self, run: Run, metrics: Mapping[str, Metric], judged: Qrels | None
+        self, run: Run, metrics: Mapping[str, Metric], index: JudgmentIndex | None
     ) -> dict[str, tuple[float, Floats]]:
         """The mean of each metric and the value of each user, NaN if there is none."""
         users = len(self.catalogue.queries)
         found = {label: (np.nan, np.full(users, np.nan)) for label in metrics}
-        if not metrics or judged is None:
+        if not metrics or index is None:
             return found
-        index = JudgmentIndex.of(judged)
         if any(metric.view == SUBTOPICS for metric in metrics.values()):
             index = with_subtopics(index, self.topics)
         scores = score(index, run, list(metrics.items()), self.how)

@@ -9,7 +9,7 @@ from rankgate.data.logs.candidates import WARNING
 from rankgate.evaluation.lists.catalogue import catalogue_notice, zero_grades_notice
 from rankgate.evaluation.lists.unusual import are, odd_lists
 from rankgate.metrics.lists.declare import lists_apart
-from rankgate.metrics.lists.listed import NONE, among
+from rankgate.metrics.lists.listed import shared
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,13 +36,13 @@ def warnings_of(systems: Systems, metrics: Mapping[str, Metric]) -> tuple[str, .
 def _of_judgments(systems: Systems) -> Iterator[str]:
     relevant, history = systems.catalogue.relevant, systems.catalogue.history
     assert relevant is not None
-    without = int((relevant[systems.judged] == NONE).all(axis=1).sum())
+    without = int((relevant.lengths[systems.judged] == 0).sum())
     if without:
         yield (
             f"{are(without, 'user')} without a relevant item: accuracy counts them as the "
             "convention says, metrics of lists as any other user."
         )
-    again = 0 if history is None else int(among(relevant, history).sum())
+    again = 0 if history is None else shared(relevant, history)
     if again:
         yield (
             f"{are(again, 'relevant item')} in their user's training too: the split leaks and "

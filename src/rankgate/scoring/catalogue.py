@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.data.memory.ids import places
 from rankgate.frozen import dataclass
 from rankgate.metrics.lists import NONE, Listed
+from rankgate.metrics.lists.ragged import Ragged, padded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,8 +51,8 @@ class Catalogue:
     features: Floats | None = None
     categories: Floats | None = None
     groups: Codes | None = None
-    relevant: Codes | None = None
-    history: Codes | None = None
+    relevant: Ragged | None = None
+    history: Ragged | None = None
     baseline: Codes | None = None
     judged: Flags | None = None
 
@@ -84,11 +85,8 @@ class Catalogue:
         result = replace(self, seen=seen, people=train.people)
         if not history:
             return result
-        code, owner = place[train.item], train.owner
-        if not known.all():
-            owner, code = owner[code != NONE], code[code != NONE]
-        by_user = by_row(owner, code, len(train.users))
-        return replace(result, history=rows_at(by_user, places(self.queries, train.users)))
+        had = Ragged.of(train.item, train.starts).mapped(place)
+        return replace(result, history=had.at(places(self.queries, train.users)))
 
     def with_items(self, ids: pl.Series) -> Catalogue:
         """The same with more items, of which nothing else is known; no users yet.
@@ -133,18 +131,14 @@ class Catalogue:
 
 
 def by_row(owner: NDArray[Any], codes: NDArray[Any], T: int) -> Codes:
-    """Codes by row, padded behind, ``(T, ·)``, in 32 bits: histories of many users are large.
+    """Codes by row, padded behind, ``(T, ·)``, in 32 bits.
 
     Args:
         owner: ``(n,)``, the row of each, rising.
         codes: ``(n,)``.
         T: rows.
     """
-    lengths = counted(owner, T)
-    width = max(1, int(lengths.max(initial=0)))
-    out: NDArray[Any] = np.full((T, width), NONE, np.int32)
-    out[np.arange(width) < lengths[:, None]] = codes
-    return out
+    return padded(codes, counted(owner, T))
 
 
 def counted(codes: NDArray[Any], size: int) -> Codes:

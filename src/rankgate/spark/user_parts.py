@@ -89,8 +89,7 @@ def by_activity(work: Prepared, train: Meetings) -> UserSlice:
         work: judgments and runs, whose users there are.
         train: training.
     """
-    had = np.bincount(train.owner, minlength=len(train.users))
-    counts = pl.DataFrame({"query_id": train.users, "had": had})
+    counts = pl.DataFrame({"query_id": train.users, "had": train.lengths})
     median = _median(work, counts)
     place = (pl.col("had") > median).cast(pl.Int32) + 1
     table = counts.filter(pl.col("had") > 0).select("query_id", place.alias("place"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,8 @@ import polars as pl
 
 from rankgate.data.logs.interactions import Interactions, checked
 from rankgate.data.logs.reading import opened
-from rankgate.data.memory.ids import Growing, places, present, rising
+from rankgate.data.memory.growing import GrowingArray
+from rankgate.data.memory.ids import NOWHERE, Growing, places, present, rising
 from rankgate.data.streams.prefetch import ahead
 from rankgate.data.stretches import starts_of
 from rankgate.errors import InputError
@@ -34,25 +34,37 @@ class Meetings:
     Attributes:
         users: ``(U,)`` ids, each once.
         items: ``(I,)`` ids, each once.
-        owner: ``(n,)``, the place of each pair's user, rising.
-        item: ``(n,)``, of its item; no pair appears twice.
+        starts: ``(U + 1,)``, where the pairs of each user begin.
+        item: ``(n,)``, the place of each pair's item, user after user, rising for each; no pair
+            appears twice.
     """
 
     users: pl.Series
     items: pl.Series
-    owner: NDArray[np.int32]
+    starts: NDArray[np.int64]
     item: NDArray[np.int32]
 
     @classmethod
     def of(cls, users: pl.Series, items: pl.Series, keys: NDArray[np.int64]) -> Meetings:
-        """From what `packed` makes of every meeting, in any order."""
+        """From what `packed` makes of every meeting, in any order; the keys are sorted in place."""
         each = rising(keys)
-        return cls(users, items, (each >> _BITS).astype(np.int32), each.astype(np.int32))
+        starts = np.searchsorted(each, np.arange(len(users) + 1) << _BITS)
+        return cls(users, items, starts, each.astype(np.int32))
 
-    @cached_property
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many items each user met, ``(U,)``."""
+        return np.diff(self.starts)
+
+    @property
+    def owner(self) -> NDArray[np.int32]:
+        """The place of each pair's user, ``(n,)``, rising."""
+        return np.repeat(np.arange(len(self.users), dtype=np.int32), self.lengths)
+
+    @property
     def people(self) -> int:
         """How many users met anything."""
-        return len(present(self.owner))
+        return int(np.count_nonzero(self.lengths))
 
     @property
     def shown(self) -> pl.Series:
@@ -67,15 +79,28 @@ class Meetings:
 
     def has(self, users: pl.Series, items: pl.Series) -> NDArray[np.bool_]:
         """Which pairs of a user and an item met, looked up piece by piece."""
-        keys = packed(self.owner.astype(np.int64), self.item.astype(np.int64))
         found = np.zeros(len(users), np.bool_)
-        for begin in range(0, len(users) if len(keys) else 0, _PIECE):
+        for begin in range(0, len(users) if len(self.item) else 0, _PIECE):
             some = slice(begin, begin + _PIECE)
             owner, item = places(users[some], self.users), places(items[some], self.items)
-            asked = packed(owner, item)
-            at = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-            found[some] = (keys[at] == asked) & (owner >= 0) & (item >= 0)
+            found[some] = (owner != NOWHERE) & (item != NOWHERE) & self._met(owner, item)
         return found
+
+    def _met(self, owner: NDArray[np.int64], item: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each user met an item: the middle of what is left is compared, again and again.
+
+        Args:
+            owner: ``(m,)``, places of users; `NOWHERE` looks anywhere.
+            item: ``(m,)``, places of items.
+        """
+        low, end = self.starts[owner], self.starts[owner + 1]
+        high, last = end, len(self.item) - 1
+        for _ in range(int(self.lengths.max(initial=0)).bit_length()):
+            middle = np.minimum((low + high) // 2, last)
+            less = (self.item[middle] < item) & (low < high)
+            low, high = np.where(less, middle + 1, low), np.where(less, high, middle)
+        met: NDArray[np.bool_] = (low < end) & (self.item[np.minimum(low, last)] == item)
+        return met
 
 
 def read_meetings(log: LogLike) -> Meetings:
@@ -84,16 +109,13 @@ def read_meetings(log: LogLike) -> Meetings:
     Raises:
         InputError: as ``read_interactions``, but for times.
     """
-    users, items = Growing(), Growing()
-    parts = []
+    users, items, keys = Growing(), Growing(), GrowingArray(np.int64)
     for rows in _rows(log):
         starts = starts_of(rows["query_id"])  # rows of a user mostly are together
         heads = users.codes(rows["query_id"].gather(starts))
         owner = np.repeat(heads, np.diff(starts, append=len(rows)))
-        parts.append(rising(packed(owner, items.codes(rows["doc_id"]))))
-    keys = np.concatenate(parts)
-    parts.clear()
-    return Meetings.of(users.ids, items.ids, keys)
+        keys.add(rising(packed(owner, items.codes(rows["doc_id"]))))
+    return Meetings.of(users.ids, items.ids, keys.values)
 
 
 def packed(owner: NDArray[np.int64], item: NDArray[np.int64]) -> NDArray[np.int64]:

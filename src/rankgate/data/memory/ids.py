@@ -20,6 +20,7 @@ NOWHERE = -1
 """The place of an id that is not among others."""
 
 _MANY = 8  # times as many ids as places
+_BLOCK = 1 << 20  # numbers that are looked at together, so that no copy of all is made
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,18 +124,29 @@ def present(codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     >>> present(np.array([3, 1, 3])).tolist()
     [1, 3]
     """
-    return np.flatnonzero(np.bincount(codes.ravel()))
+    flat = codes.ravel()
+    there = np.zeros(int(flat.max(initial=-1)) + 1, np.bool_)
+    for begin in range(0, len(flat), _BLOCK):
+        there[flat[begin : begin + _BLOCK]] = True
+    return np.flatnonzero(there)
 
 
 def rising(keys: NDArray[Any]) -> NDArray[Any]:
-    """Each of some numbers once, rising; those that rise already are not sorted.
+    """Each of some numbers once, rising; those that do not rise are sorted in their own memory.
 
     >>> rising(np.array([3, 1, 3])).tolist()
     [1, 3]
     """
-    step = keys[1:] > keys[:-1]
-    if step.all():
+    starts = range(0, len(keys), _BLOCK)
+    windows = (keys[at : at + _BLOCK + 1] for at in starts)
+    if all((each[1:] > each[:-1]).all() for each in windows):
         return keys
-    ordered = np.sort(keys)
-    found: NDArray[Any] = ordered[np.append(True, ordered[1:] != ordered[:-1])]
-    return found
+    keys.sort()
+    end, last = 0, None
+    for at in starts:
+        part = keys[at : at + _BLOCK]
+        fresh = np.append(last is None or part[0] != last, part[1:] != part[:-1])
+        last, once = part[-1], part[fresh]
+        keys[end : end + len(once)] = once
+        end += len(once)
+    return keys[:end]

@@ -29,7 +29,7 @@ from rankgate.evaluation.training import Train, restrict_run
 from rankgate.metrics.judged import PAD
 from rankgate.metrics.lists import NEEDS, NONE
 from rankgate.scoring.alignment.sheets import tops_by_number
-from rankgate.scoring.catalogue import Catalogue, places, rows_at
+from rankgate.scoring.catalogue import Catalogue, places
 from rankgate.scoring.list_values import ListBlock
 from rankgate.scoring.lists import firsts
 
@@ -148,7 +148,7 @@ class ListBuilder:
         found: dict[str, Any] = {"relevant": relevant(judged, catalogue.items)}
         if len(users) > len(judged.query_ids):
             row = places(users, judged.query_ids)
-            found = {"relevant": rows_at(found["relevant"], row), "judged": row != NONE}
+            found = {"relevant": found["relevant"].at(row), "judged": row != NONE}
         wanted = {need for metric in self.metrics.values() for need in metric.wanted}
         if self.train is not None and (self.history or "history" in wanted):
             found["history"] = catalogue.learned(self.train.met).history

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.data.memory.growing import GrowingArray
 from rankgate.data.memory.ids import present
 from rankgate.data.memory.matrices import MatrixInput, Padded
-from rankgate.scoring.catalogue import by_row, places
+from rankgate.metrics.lists.ragged import Ragged
+from rankgate.scoring.catalogue import places
 
 if TYPE_CHECKING:
     from rankgate.evaluation.lists.top import TopLists
-    from rankgate.metrics.lists.listed import Codes
     from rankgate.scoring.alignment.judgments import JudgmentIndex
+
+_PIECE = 1 << 22  # judgments whose items are looked up together
 
 
 def everyone(judged: JudgmentIndex, tops: Sequence[TopLists]) -> pl.Series:
@@ -41,12 +44,16 @@ def names_all_items(source: MatrixInput) -> bool:
     return source.items.given is not None and source.vocabulary is None
 
 
-def relevant(judged: JudgmentIndex, items: pl.Series) -> Codes:
-    """The places in a catalogue of what has a grade of 1 or more, ``(T, ·)``."""
-    valid = judged.grades >= 1
-    owner = np.repeat(np.arange(len(judged.query_ids)), np.diff(judged.offsets))[valid]
-    if isinstance(judged.given, MatrixInput):
-        place = places(judged.numbers.ids.names, items)[judged.numbers.items[valid]]
-    else:
-        place = places(judged.doc_ids.filter(pl.Series(valid)), items)
-    return by_row(owner, place, len(judged.query_ids))
+def relevant(judged: JudgmentIndex, items: pl.Series) -> Ragged:
+    """The places in a catalogue of what has a grade of 1 or more, a row for each query."""
+    matrix = isinstance(judged.given, MatrixInput)
+    names = places(judged.numbers.ids.names, items) if matrix else None
+    codes = GrowingArray(np.int32)
+    for begin in range(0, len(judged.grades), _PIECE):
+        which = begin + np.flatnonzero(judged.grades[begin : begin + _PIECE] >= 1)
+        if names is None:
+            codes.add(places(judged.documents(which), items))
+        else:
+            codes.add(names[judged.numbers.items[which]])
+    before = np.append(0, np.cumsum(judged.grades >= 1))
+    return Ragged.of(codes.values, before[judged.offsets])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,22 +85,26 @@ def _weighted(
 
 def _sums(listed: Listed, weights: Floats, looked: Floats | None) -> list[Sums]:
     """What `Listed.sums` gives under each of many weightings of the users, ``(T, B)``."""
-    owner, place = np.nonzero(listed.shown)
-    codes = listed.items[owner, place]
-    first = firsts_of(listed.items)
-    root = 1 / np.sqrt(np.maximum(first.sum(axis=-1), 1))
-    once = first[owner, place].astype(np.float64)
-    repeated = not once.all()
-    worths = [np.ones(len(codes)), root[owner] * once]
-    worths += [] if looked is None else [looked[place]]
-    worths += [once] if repeated else []
+    shown, first = listed.shown, firsts_of(listed.items)
+    codes, lengths = listed.items[shown], np.count_nonzero(shown, axis=-1)
+    repeated = not np.array_equal(first, shown)
+
+    def worths() -> Iterator[Floats]:
+        once = first[shown]
+        yield np.ones(len(codes))
+        yield np.repeat(1 / np.sqrt(np.maximum(first.sum(axis=-1), 1)), lengths) * once
+        if looked is not None:
+            yield np.broadcast_to(looked, shown.shape)[shown]
+        if repeated:
+            yield once.astype(np.float64)
+
     counts, scaled, *rest = (
-        np.ascontiguousarray(added(codes, owner, worth, weights, listed.catalogue).T)
-        for worth in worths
+        np.ascontiguousarray(added(codes, lengths, worth, weights, listed.catalogue).T)
+        for worth in worths()
     )
     distinct = rest.pop() if repeated else counts
     exposure = rest[0][:, None] if rest else [None] * weights.shape[1]
-    full = weights[listed.lengths > 0]
+    full = weights[lengths > 0]
     totals = (weights.sum(axis=0), full.sum(axis=0), (full**2).sum(axis=0))
     every, filled, squares = (each.tolist() for each in totals)
     return [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.metrics.lists.listed import among
+from rankgate.metrics.lists.listed import shared
 
 if TYPE_CHECKING:
     from rankgate.metrics.lists.listed import Listed
@@ -26,7 +26,7 @@ def odd_lists(catalogue: Catalogue, listed: Listed) -> Iterator[str]:
         if fresh:
             yield f"{are(fresh, 'item')} shown and not in training."
     if listed.history is not None:
-        again = int(among(listed.items, listed.history).sum())
+        again = shared(listed.items, listed.history)
         if again:
             what = "1 place shows" if again == 1 else f"{again:,} places show"
             yield f"{what} what the user had in training."

@@ -43,7 +43,7 @@ def miscalibration(
     array([0.3113])
     """
     assert listed.categories is not None
-    assert listed.history is not None
+    assert isinstance(listed.history, np.ndarray)
     ranks = np.arange(1, listed.items.shape[1] + 1)
     worth = 1 / np.log2(ranks + 1.0) if weight == "log2" else np.ones(len(ranks))
     q = np.einsum("tkg,k->tg", taken(listed.categories, listed.items), worth)

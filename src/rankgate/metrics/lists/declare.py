@@ -11,7 +11,7 @@ from rankgate.declare import Parameter, Range, parameters_of
 from rankgate.errors import UsageError
 from rankgate.frozen import dataclass
 from rankgate.metrics.declare import Metric
-from rankgate.metrics.lists.listed import Floats, Listed, Sums, blocks
+from rankgate.metrics.lists.listed import Floats, Listed, Sums
 from rankgate.metrics.views import LISTS, View
 
 Need = Literal["seen", "relevant", "history", "baseline", "earlier", "features", "similarities",
@@ -162,7 +162,7 @@ class ListMetric(Metric):
         self.refuse_lacking(listed)
         own = self._own()
         cut = listed.first(self.cutoff)
-        found = np.concatenate([self.kernel(cut.rows(block), **own) for block in blocks(cut)])
+        found = np.concatenate([self.kernel(part, **own) for part in cut.parts(self.wanted)])
         if self.of_judged_users and listed.judged is not None:
             found[~listed.judged] = 0 if self.merge == "ratio" else np.nan
         return found

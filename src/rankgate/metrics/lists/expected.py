@@ -55,7 +55,7 @@ def expected_exposure_relevance(
 
 def _expected(listed: Listed, weight: Weight, patience: float) -> tuple[Floats, Floats, Floats]:
     """Σ ε², Σ ε · ε*, Σ ε*² of each list; NaN for an empty one."""
-    assert listed.relevant is not None
+    assert isinstance(listed.relevant, np.ndarray)
     items, exposed = _exposed(listed, weight, patience)
     hit = among(items, listed.relevant)
     wanted = np.count_nonzero(listed.relevant != NONE, axis=-1)

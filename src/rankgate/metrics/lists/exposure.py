@@ -95,7 +95,7 @@ def exposure_terms(
 
 def merit_terms(listed: Listed, *, weight: Weight = "log2", patience: Patience = 0.5) -> Floats:
     """The exposure of each group, and its relevant items, for each user, ``(T, 2G)``."""
-    assert listed.relevant is not None
+    assert isinstance(listed.relevant, np.ndarray)
     worth = weights(listed.items.shape[1], weight, patience)
     exposed = _per_group(listed, np.broadcast_to(worth, listed.items.shape))
     wanted = _summed(listed, listed.relevant, np.ones(listed.relevant.shape))
@@ -106,7 +106,7 @@ def opportunity_terms(
     listed: Listed, *, weight: Weight = "log2", patience: Patience = 0.5
 ) -> Floats:
     """The exposure of each group's relevant items, and their number, for each user, ``(T, 2G)``."""
-    assert listed.relevant is not None
+    assert isinstance(listed.relevant, np.ndarray)
     worth = weights(listed.items.shape[1], weight, patience)
     hit = among(listed.items, listed.relevant)
     exposed = _per_group(listed, worth * hit)

@@ -5,17 +5,23 @@ Shapes: T lists, K places, I items of the catalogue, F features, G categories or
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankgate.frozen import dataclass
 from rankgate.metrics.judged import total
+from rankgate.metrics.lists.ragged import NONE, Ragged, narrow
+
+__all__ = [
+    "NONE", "Codes", "Flags", "Floats", "Listed", "Sums", "among", "blocks", "firsts_of",
+    "mean_of", "over", "shared", "taken", "totals", "unit",
+]  # fmt: skip
 
 Codes: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
@@ -25,8 +31,6 @@ _BLOCK = 1 << 20  # numbers of a block; a few such fit the cache
 _TABLES = 8  # a block has so many times the items of the catalogue, which cost once a block
 _FEW = 16  # places of lists that are compared with one another
 _HALF, _WHOLE = 2.0**26, 2.0**53
-NONE = -1
-"""The code of a place that holds nothing."""
 _BY_USER = ("relevant", "history", "baseline", "earlier", "before", "drawn", "judged")
 """The fields of `Listed` with a row for each user."""
 
@@ -40,8 +44,9 @@ class Listed:
         catalogue: I, the number of items that could have been shown.
         seen: ``(I,)``, how many people each item was known to before; None if nobody says so.
         people: how many people those are of.
-        relevant: ``(T, ·)``, the items that are relevant to each user, in any order.
-        history: ``(T, ·)``, the items that each user had before.
+        relevant: ``(T, ·)``, the items that are relevant to each user, in any order; kernels get
+            a matrix.
+        history: ``(T, ·)``, the items that each user had before; kernels get a matrix.
         baseline: ``(T, ·)``, what a simple system shows, such as the most popular items.
         earlier: ``(T, ·)``, what the same system showed last time.
         drawn: ``(T, R, ·)``, other rankings that a system which draws them may show just as well.
@@ -59,8 +64,8 @@ class Listed:
     catalogue: int
     seen: Codes | None = None
     people: int = 0
-    relevant: Codes | None = None
-    history: Codes | None = None
+    relevant: Codes | Ragged | None = None
+    history: Codes | Ragged | None = None
     baseline: Codes | None = None
     earlier: Codes | None = None
     features: Floats | None = None
@@ -103,6 +108,23 @@ class Listed:
         """Some of the lists."""
         cut = {name: each[chosen] for name in _BY_USER if (each := getattr(self, name)) is not None}
         return replace(self, items=self.items[chosen], **cut)
+
+    def parts(self, wanted: Iterable[str]) -> Iterator[Listed]:
+        """The same lists in parts of bounded size, with matrices of what is wanted.
+
+        Args:
+            wanted: names of fields.
+        """
+        ragged = {name: each for name in wanted if isinstance(each := getattr(self, name), Ragged)}
+        lengths = np.zeros(len(self.items), np.int64)
+        for each in ragged.values():
+            np.maximum(lengths, each.lengths, out=lengths)
+        for block in blocks(self):
+            for rows in narrow(slice(block.start, min(block.stop, len(lengths))), lengths):
+                matrices: dict[str, Any] = {
+                    name: each[rows].matrix() for name, each in ragged.items()
+                }
+                yield replace(self.rows(rows), **matrices)
 
     def sums(self, weights: Floats | None = None, looked: Floats | None = None) -> Sums:
         """What the lists show together; see `Sums`."""
@@ -284,6 +306,27 @@ def among(items: Codes, others: Codes) -> Flags:
     places = np.minimum(np.searchsorted(wanted, asked), len(wanted) - 1)
     found: Flags = (wanted[places] == asked) & (items != NONE)
     return found
+
+
+def shared(items: Codes | Ragged, others: Codes | Ragged) -> int:
+    """How many items are in the same row of the others too, looked up in parts of the rows.
+
+    Args:
+        items: a row for each user.
+        others: likewise.
+    """
+    lengths = np.maximum(_lengths(items), _lengths(others))
+    parts = narrow(slice(0, len(lengths)), lengths)
+    return sum(int(among(matrix_of(items[rows]), matrix_of(others[rows])).sum()) for rows in parts)
+
+
+def matrix_of(rows: Codes | Ragged) -> Codes:
+    """Rows of codes as a matrix."""
+    return rows.matrix() if isinstance(rows, Ragged) else rows
+
+
+def _lengths(rows: Codes | Ragged) -> Codes:
+    return rows.lengths if isinstance(rows, Ragged) else np.full(len(rows), rows.shape[1])
 
 
 def taken(table: Floats | Codes, codes: Codes) -> Floats:

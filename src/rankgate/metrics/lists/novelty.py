@@ -105,7 +105,7 @@ def _discounted(listed: Listed, worth: Floats, relevance: Relevance, discount: D
     )
     counted = weight
     if relevance == "use":
-        assert listed.relevant is not None
+        assert isinstance(listed.relevant, np.ndarray)
         counted = weight * among(listed.items, listed.relevant)
         wanted = (listed.relevant != NONE).any(axis=-1)
         return np.where(wanted, over(total(counted * worth), total(weight)), np.nan)

@@ -95,7 +95,7 @@ def lift_terms(listed: Listed) -> Floats:
     >>> lift_terms(Listed(np.array([[0]]), 2, seen=np.array([4, 2]), history=np.array([[1]])))
     array([[4., 2.]])
     """
-    assert listed.history is not None
+    assert isinstance(listed.history, np.ndarray)
     seen = _seen(listed)
     mine = mean_of(taken(seen, listed.items), listed.shown)
     before = mean_of(taken(seen, listed.history), listed.history != NONE)
@@ -127,7 +127,7 @@ def popularity_rank(listed: Listed) -> Floats:
 
 def opportunity_terms(listed: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
     """Relevant items that are shown and relevant items, of the head and of the tail, ``(T, 4)``."""
-    assert listed.relevant is not None
+    assert isinstance(listed.relevant, np.ndarray)
     tail = tail_of(_seen(listed), head, share).astype(np.float64)
     hit = among(listed.items, listed.relevant)
     of_tail, wanted = taken(tail, listed.items), listed.relevant != NONE
@@ -143,7 +143,7 @@ def parity_terms(listed: Listed, *, head: Head = "items", share: Share = 0.2) ->
 
     Items that the user had before could not be shown.
     """
-    assert listed.history is not None
+    assert isinstance(listed.history, np.ndarray)
     tail = tail_of(_seen(listed), head, share).astype(np.float64)
     shown_tail = taken(tail, listed.items).sum(axis=-1)
     had_tail = taken(tail, listed.history).sum(axis=-1)

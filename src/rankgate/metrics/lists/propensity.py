@@ -33,7 +33,7 @@ def ips_hits(
     array([4.])
     """
     assert listed.seen is not None
-    assert listed.relevant is not None
+    assert isinstance(listed.relevant, np.ndarray)
     seen = listed.seen.astype(np.float64)
     weight = np.nan_to_num(np.minimum(over(np.full(seen.shape, seen.sum()), seen), cap))
     hits = total(taken(weight, listed.items) * among(listed.items, listed.relevant))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rankgate.metrics.lists.listed import NONE, Codes, Flags, Listed
+from rankgate.metrics.lists.ragged import Ragged
 
 _BLOCK = 1 << 20  # codes that move at one time: histories of many users are large
 
@@ -21,11 +22,13 @@ def restricted(listed: Listed, kept: Flags) -> Listed:
     >>> shown.items.tolist(), shown.catalogue
     ([[1, 0, -1]], 2)
     """
-    codes = np.where(kept, np.cumsum(kept) - 1, NONE)
+    codes = np.where(kept, np.cumsum(kept) - 1, NONE).astype(np.int32)
 
-    def moved(matrix: Codes | None) -> Codes | None:
+    def moved(matrix: Codes | Ragged | None) -> Codes | Ragged | None:
         if matrix is None:
             return None
+        if isinstance(matrix, Ragged):
+            return matrix.mapped(codes)
         found: Codes = np.empty_like(matrix)
         step = max(1, _BLOCK // max(1, matrix[:1].size))
         for begin in range(0, len(matrix), step):

@@ -42,7 +42,7 @@ def serendipity(listed: Listed, *, over: Over = "cutoff", cutoff: Cutoff | None 
     >>> serendipity(shown)
     array([0.5])
     """
-    assert listed.relevant is not None
+    assert isinstance(listed.relevant, np.ndarray)
     assert listed.baseline is not None
     found = among(listed.items, listed.relevant) & ~among(listed.items, listed.baseline)
     whole = listed.lengths
@@ -67,7 +67,7 @@ def unexpectedness(listed: Listed, *, relevance: Relevance = "ignore") -> Floats
     array([0.5])
     """
     assert listed.features is not None
-    assert listed.history is not None
+    assert isinstance(listed.history, np.ndarray)
     known = (listed.features != 0).any(axis=-1).astype(np.float64)
     direction = unit(listed.features)
     had = taken(known, listed.history).sum(axis=-1)
@@ -77,7 +77,7 @@ def unexpectedness(listed: Listed, *, relevance: Relevance = "ignore") -> Floats
     distance = 1 - near
     counted: Flags = taken(known, listed.items) > 0
     if relevance != "ignore":
-        assert listed.relevant is not None
+        assert isinstance(listed.relevant, np.ndarray)
         hit = among(listed.items, listed.relevant)
         if relevance == "only":
             left = 1 - total(np.where(hit & counted, near, 0))
@@ -128,9 +128,9 @@ def temporal_novelty(listed: Listed, *, against: Against = "shown") -> Floats:
     >>> temporal_novelty(shown)
     array([0.5])
     """
-    known = listed.earlier if listed.before is None else listed.before
-    known = listed.history if against == "history" else known
-    assert known is not None
+    shown_before = listed.earlier if listed.before is None else listed.before
+    known = listed.history if against == "history" else shown_before
+    assert isinstance(known, np.ndarray)
     fresh = listed.shown & ~among(listed.items, known)
     new = share(np.count_nonzero(fresh, axis=-1).astype(np.float64), listed.lengths)
     return np.where((known != NONE).any(axis=-1) | (against == "history"), new, np.nan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -26,9 +26,12 @@ if TYPE_CHECKING:
     from rankgate.data.run import Run
 
     Codes = NDArray[np.int64]
+    Rows = NDArray[Any]
     Flags = NDArray[np.bool_]
 
+_PAIR = ["query_id", "doc_id"]
 _LOOKED_AT = 1 << 16  # grades among which all that there are is looked for
+_PIECE = 1 << 20  # judgments of which hashes are made together
 
 _Ranked = TypeVar("_Ranked", bound="Run | MatrixInput")
 
@@ -86,7 +89,7 @@ class JudgmentIndex:
     offsets: Codes
     grades: NDArray[np.float64]
     subtopics: Subtopics | None = None
-    _rows: Codes | None = field(default=None, repr=False)
+    _rows: Rows | None = field(default=None, repr=False)
     _numbers: _Numbers | None = field(default=None, repr=False)
 
     @classmethod
@@ -114,10 +117,12 @@ class JudgmentIndex:
         else:
             query_ids = pl.concat([heads, unjudged]).unique().sort()
             codes = _find(heads, query_ids, *_by_hash(query_ids))
-        owner = np.repeat(codes, np.diff(starts, append=len(table)))
-        grades = table["grade"].to_numpy()
+        lengths = np.diff(starts, append=len(table))
+        offsets, grades = _offsets(codes, len(query_ids), lengths), table["grade"].to_numpy()
         rows = _best_first(starts, codes, grades)
-        return cls(qrels, query_ids, _offsets(owner, len(query_ids)), grades[rows], _rows=rows)
+        if not _counts_up(rows):
+            grades = grades[rows]
+        return cls(qrels, query_ids, offsets, grades, _rows=rows)
 
     @classmethod
     def of_matrix(cls, source: MatrixInput) -> JudgmentIndex:
@@ -134,10 +139,10 @@ class JudgmentIndex:
         by_row[rows] = np.arange(len(rows))
         heads = np.flatnonzero(np.append(True, np.diff(owner)))[: len(owner)]
         by = _best_first(heads, by_row[owner[heads]], grades)
+        offsets = _offsets(by_row[owner], len(rows))
         own = by_row if source.users.given is None else None
         query_ids = source.users.names.gather(rows).alias("query_id")
         numbers = _Numbers(items[by], source.items, own)
-        offsets = _offsets(by_row[owner], len(rows))
         return cls(source, query_ids, offsets, grades[by], _numbers=numbers)
 
     @classmethod
@@ -173,17 +178,21 @@ class JudgmentIndex:
             return run
         return cast("_Ranked", run.of_rows(self.by_subtopic.table))
 
-    @cached_property
+    @property
     def doc_ids(self) -> pl.Series:
-        """The document of each grade."""
+        """The document of each grade; `documents` takes less memory for some of them."""
+        return self.documents(slice(None))
+
+    def documents(self, which: Codes | slice) -> pl.Series:
+        """The documents of some grades."""
         if self._rows is not None:
-            return self.qrels.table["doc_id"].gather(self._rows)
-        return self.numbers.ids.names.gather(self.numbers.items).alias("doc_id")
+            return self.qrels.table["doc_id"].gather(self._rows[which])
+        return self.numbers.ids.names.gather(self.numbers.items[which]).alias("doc_id")
 
     def strings(self, rows: Codes) -> list[str]:
         """The documents of some grades as Python strings."""
         if self._rows is None:
-            return self.doc_ids.gather(rows).to_list()
+            return self.documents(rows).to_list()
         every = self.qrels.documents
         return [every[row] for row in self._rows[rows].tolist()]
 
@@ -191,7 +200,11 @@ class JudgmentIndex:
     def pairs(self) -> NDArray[np.uint64]:
         """A hash of the query and document of each grade."""
         if self._rows is not None:
-            return pairs_of(self.qrels.table)[self._rows]
+            ids, out = self.qrels.table.select(_PAIR), np.empty(len(self._rows), np.uint64)
+            for begin in range(0, len(out), _PIECE):
+                part = slice(begin, begin + _PIECE)
+                out[part] = pairs_of(ids[self._rows[part]])
+            return out
         owner = np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
         return pairs_of(pl.DataFrame([self.query_ids.gather(owner), self.doc_ids]))
 
@@ -200,8 +213,8 @@ class JudgmentIndex:
         """The documents as numbers."""
         if self._numbers is not None:
             return self._numbers
-        names = self.doc_ids.unique()
-        return _Numbers(places(self.doc_ids, names), Ids(len(names), names))
+        names = (doc_ids := self.doc_ids).unique()
+        return _Numbers(places(doc_ids, names), Ids(len(names), names))
 
     @cached_property
     def _hashes(self) -> tuple[NDArray[np.uint64], Codes]:
@@ -240,13 +253,13 @@ class JudgmentIndex:
         return out
 
 
-def _offsets(owner: Codes, T: int) -> Codes:
+def _offsets(owner: Codes, T: int, lengths: Codes | None = None) -> Codes:
     offsets = np.zeros(T + 1, np.int64)
-    np.cumsum(np.bincount(owner, minlength=T), out=offsets[1:])
+    np.cumsum(np.bincount(owner, lengths, T), out=offsets[1:], dtype=np.int64)
     return offsets
 
 
-def _best_first(starts: Codes, heads: Codes, grades: NDArray[np.float64]) -> Codes:
+def _best_first(starts: Codes, heads: Codes, grades: NDArray[np.float64]) -> Rows:
     """Rows by query, the best grade first; those of one grade in the order that they had.
 
     Args:
@@ -262,12 +275,12 @@ def _best_first(starts: Codes, heads: Codes, grades: NDArray[np.float64]) -> Cod
     rows = np.repeat(starts[by] - begins, lengths)
     rows += np.arange(len(rows))
     first = np.flatnonzero(np.append(True, np.diff(heads[by])))
-    return rows[_within(begins[first], grades[rows])]
+    return rows.astype(_row_type(len(rows)))[_within(begins[first], grades[rows])]
 
 
-def _within(starts: Codes, grades: NDArray[np.float64]) -> Codes:
+def _within(starts: Codes, grades: NDArray[np.float64]) -> Rows:
     """The same where each query has one stretch of rows, and these are in order."""
-    levels, out = np.unique(grades[:_LOOKED_AT]), np.empty(len(grades), np.int64)
+    levels, out = np.unique(grades[:_LOOKED_AT]), np.empty(len(grades), _row_type(len(grades)))
     for first, after, begin, end in whole_stretches(starts, len(grades)):
         part, low = grades[begin:end], (end - begin).bit_length()
         query = np.repeat(np.arange(after - first), np.diff(starts[first:after], append=end))
@@ -282,6 +295,17 @@ def _within(starts: Codes, grades: NDArray[np.float64]) -> Codes:
             rows = np.lexsort((-part, query))  # many different grades
         np.add(rows, begin, out=out[begin:end])
     return out
+
+
+def _row_type(count: int) -> type[np.int32 | np.int64]:
+    """Numbers as narrow as places of so many rows may be."""
+    return np.int32 if count < 1 << 31 else np.int64
+
+
+def _counts_up(rows: Rows) -> bool:
+    """Whether rows are those of a table in its own order."""
+    parts = (range(at, min(at + _PIECE, len(rows))) for at in range(0, len(rows), _PIECE))
+    return all(np.array_equal(rows[part.start : part.stop], np.asarray(part)) for part in parts)
 
 
 def _by_hash(query_ids: pl.Series) -> tuple[NDArray[np.uint64], Codes]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rankgate.data.duplicates import any_twice, pairs_of
+from rankgate.data.memory.growing import GrowingArray
 from rankgate.data.run import Batch
 from rankgate.data.streams.prefetch import ahead
 from rankgate.frozen import dataclass
@@ -89,7 +90,11 @@ def meet_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Met:
         InputError, DuplicateError: as ``Run.table``.
     """
     wanted = _Wanted.of(index, np.arange(len(index.query_ids)))
-    scores, owners, pairs = _Growing(np.float64), _Growing(np.int32), _Growing(np.uint64)
+    scores, owners, pairs = (
+        GrowingArray(np.float64),
+        GrowingArray(np.int32),
+        GrowingArray(np.uint64),
+    )
     parts, read = [], 0
     for frame in run.pieces():
         batch = Batch(frame, pairs_of(frame))
@@ -135,19 +140,6 @@ class _Part:
     judgment: Codes
     rows: Codes | slice
     unknown: pl.Series
-
-
-class _Growing:
-    """An array that grows where it is; pieces that are joined would be in memory twice."""
-
-    def __init__(self, dtype: type[np.generic]) -> None:
-        self.values = np.empty(0, dtype)
-
-    def add(self, values: NDArray[Any]) -> None:
-        """Put values at the end."""
-        size = len(self.values)
-        self.values.resize(size + len(values), refcheck=False)  # no other array shares its memory
-        self.values[size:] = values
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +267,7 @@ class _Wanted:
         return rows[real], self.which[places[real]]
 
     def _doc_ids(self, places: Codes | slice) -> pl.Series:
-        return self.index.doc_ids.gather(self.which[places])
+        return self.index.documents(self.which[places])
 
     def _joined(self, mine: _Owned) -> tuple[Codes, Codes]:
         """The same by the strings themselves, where two judgments have one hash."""

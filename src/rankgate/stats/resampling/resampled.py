@@ -16,7 +16,7 @@ GROUPS = 100
 """Groups of units that are left out, one after the other."""
 
 _BLOCK = 1 << 22  # numbers of a block of weights
-_LARGE = 1 << 24  # of those without a group: few blocks, as each one costs a pass over all rows
+_LARGE = 1 << 23  # of those without a group: few blocks, as each one costs a pass over all rows
 
 
 @dataclass(frozen=True)
@@ -127,22 +127,23 @@ def left_out(units: int, seed: int = 0) -> Iterator[Floats]:
         yield np.asarray(own[:, None] != np.arange(begin, min(begin + step, groups)), np.float64)
 
 
-def added(cells: Places, owner: Places, worth: Floats, weights: Floats, size: int) -> Floats:
+def added(cells: Places, lengths: Places, worth: Floats, weights: Floats, size: int) -> Floats:
     """What falls into each cell under many weightings of the owners, ``(size, B)``.
 
     Args:
-        cells: ``(n,)``, the cell of each row.
-        owner: ``(n,)``, whose row it is.
-        worth: ``(n,)``, what it is worth.
+        cells: ``(n,)``, the cell of each row, owner after owner.
+        lengths: ``(T,)``, how many rows each owner has.
+        worth: ``(n,)``, what each row is worth.
         weights: ``(T, B)``, how much each owner counts in each weighting.
         size: how many cells there are.
 
-    >>> cells, owner = np.array([0, 1, 1]), np.array([0, 0, 1])
-    >>> added(cells, owner, np.ones(3), np.array([[1.0, 2.0], [1.0, 0.0]]), 2)
+    >>> cells, lengths = np.array([0, 1, 1]), np.array([2, 1])
+    >>> added(cells, lengths, np.ones(3), np.array([[1.0, 2.0], [1.0, 0.0]]), 2)
     array([[1., 2.],
            [2., 2.]])
     """
-    from scipy.sparse import csr_matrix
+    from scipy.sparse import csc_matrix
 
-    shape = (size, len(weights))
-    return np.asarray(csr_matrix((worth, (cells, owner)), shape) @ weights, np.float64)
+    starts = np.append(0, np.cumsum(lengths))
+    rows = csc_matrix((worth, cells, starts), (size, len(weights)))
+    return np.asarray(rows @ weights, np.float64)
