@@ -19,14 +19,19 @@ RULES = (
 
 @pytest.fixture(scope="module")
 def watched(team):
-    project = team.project("watched")
+    return watch(team, "watched")
+
+
+def watch(team, name):
+    """A project with an alert that fired."""
+    project = team.project(name)
     made = NewRecord({"kind": "evaluation"}, datetime(2026, 3, 2, tzinfo=UTC), system="<b>new",
                      values=(Value("nDCG@10", "<b>new", 0.4),))  # fmt: skip
     with team.store.write() as connection:
         records.add(connection, team.store.blobs, project.id, made)
     manager = team.visitor("manager")
-    assert manager.post("/projects/watched/alerts/rules", rules=RULES).json()["rules"] == 1
-    found = manager.post("/projects/watched/alerts/check").json()
+    assert manager.post(f"/projects/{name}/alerts/rules", rules=RULES).json()["rules"] == 1
+    found = manager.post(f"/projects/{name}/alerts/check").json()
     assert [each["change"] for each in found["states"]] == ["fired"]
     return team
 
@@ -49,17 +54,18 @@ def test_a_viewer_sees_alerts_and_no_channels(watched):
     assert viewer.post(f"/projects/watched/alerts/{number}/acknowledge").status == 403
 
 
-def test_a_manager_acknowledges_by_the_form(watched):
-    manager = watched.visitor("manager")
-    [alert] = manager.get("/projects/watched/alerts.json").json()["alerts"]
-    path = f"/projects/watched/alerts/{alert['id']}"
+def test_a_manager_acknowledges_by_the_form(team):
+    watch(team, "acknowledged")
+    manager = team.visitor("manager")
+    [alert] = manager.get("/projects/acknowledged/alerts.json").json()["alerts"]
+    path = f"/projects/acknowledged/alerts/{alert['id']}"
     [message] = manager.get(f"{path}.json").json()["messages"]
     assert (message["channel"], message["event"], message["state"]) == ("team", "fired", "waiting")
-    assert manager.send(f"{path}/acknowledge", "/projects/watched/alerts").status == 303
-    [after] = manager.get("/projects/watched/alerts.json?state=acknowledged").json()["alerts"]
+    assert manager.send(f"{path}/acknowledge", "/projects/acknowledged/alerts").status == 303
+    [after] = manager.get("/projects/acknowledged/alerts.json?state=acknowledged").json()["alerts"]
     assert (after["acknowledged_by"], after["state"]) == ("manager", "acknowledged")
-    assert manager.get("/projects/watched/alerts.json?state=open").json()["alerts"] == []
-    with watched.store.read() as connection:
+    assert manager.get("/projects/acknowledged/alerts.json?state=open").json()["alerts"] == []
+    with team.store.read() as connection:
         actions = [each.action for each in audit.entries(connection)]
     assert {"alerts.rules", "alert.acknowledge"} <= set(actions)
 

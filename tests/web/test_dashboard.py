@@ -121,13 +121,12 @@ def test_evidence_of_every_rule(viewer, made):
 
 
 def test_a_result_that_is_not_known_still_has_its_figures(team, viewer, made):
-    assert made
+    number = team.project("tomorrow").id
     with team.store.write() as connection:
-        number = users_project(connection)
         result = {"schema_version": 1, "kind": "of_tomorrow", "x": 1}
         at = made["verdict"].evaluated_at
         kept = records.add(connection, team.store.blobs, number, new_record(result, [], None, at))
-    at = f"{SHOP}/records/{kept.record.sha256}"
+    at = f"/projects/tomorrow/records/{kept.record.sha256}"
     assert viewer.get(f"{at}.json").json()["result"] == result
     assert viewer.get(at).status == 200
     assert viewer.get(f"{at}/values").status == 404

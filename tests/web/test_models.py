@@ -1,6 +1,7 @@
 """Models as raters on the pages and in the REST API: start, progress, cancel, admission."""
 
 import json
+from contextlib import contextmanager
 
 import polars as pl
 import pytest
@@ -24,6 +25,19 @@ PROMPT = "{{query}} {{document}} {{grades}}"
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory, quick_passwords):  # noqa: ARG001 - before the server
+    with opened(tmp_path_factory) as found:
+        yield found
+
+
+@pytest.fixture
+def own_place(tmp_path_factory, quick_passwords):  # noqa: ARG001 - before the server
+    """As `place`, without jobs of other tests."""
+    with opened(tmp_path_factory) as found:
+        yield found
+
+
+@contextmanager
+def opened(tmp_path_factory):
     """A server that knows one endpoint; the server of models; its store and address."""
     folder = tmp_path_factory.mktemp("models")
     with model_server() as server, Store.create(str(folder / "judging.db")) as store:
@@ -63,9 +77,9 @@ def start(who, **values):
     return who.post("/projects/shop/models", **given)
 
 
-def test_a_manager_starts_a_job_sees_it_and_admits_the_model(place):
-    server, store, _ = place
-    manager = visitor(place, "manager")
+def test_a_manager_starts_a_job_sees_it_and_admits_the_model(own_place):
+    server, store, _ = own_place
+    manager = visitor(own_place, "manager")
     server.plan["d0"] = [("says", '{"grade": 0, "confidence": 0.1, "reason": "<b>no</b>"}')]
     form = {"batch": "first", "endpoint": "local", "model": "m", "template": PROMPT,
             "confidence": "1", "doubt": "0.5", "distance": "2", "calls": "100"}  # fmt: skip
@@ -83,7 +97,7 @@ def test_a_manager_starts_a_job_sees_it_and_admits_the_model(place):
     assert shown["identity"]["template"]["user"] == PROMPT
     assert {each["doc_id"]: each["confidence"] for each in shown["answers"]}["d0"] == 0.1
     # people rate; the model is far from them on one pair, which goes to the queue
-    rater = visitor(place, "rater")
+    rater = visitor(own_place, "rater")
     while (task := rater.get("/projects/shop/rate.json").json()["task"]) is not None:
         assert rater.post("/projects/shop/ratings", task=task["id"], grade=2).status == 200
     queue = manager.get("/projects/shop/disputes.json").json()["disputes"]
