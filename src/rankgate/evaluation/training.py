@@ -69,10 +69,15 @@ def restrict_run(run: Run, pairs: pl.DataFrame | Meetings | None, *, inside: boo
     """A run with only some pairs, or without them; as it is for None."""
     if pairs is None:
         return run
-    some = pairs.select(_PAIR).unique() if isinstance(pairs, pl.DataFrame) else pairs.frame
+    some = pairs.select(_PAIR).unique() if isinstance(pairs, pl.DataFrame) else None
 
     def pieces() -> Iterator[pl.DataFrame]:
         for frame in run.pieces():
+            if isinstance(pairs, Meetings):
+                met = pairs.has(frame["query_id"], frame["doc_id"])
+                yield frame.filter(pl.Series(met == inside))
+                continue
+            assert some is not None
             way = "semi" if inside else "anti"
             yield frame.join(some, on=_PAIR, how=way, maintain_order="left")  # type: ignore[arg-type]
 
