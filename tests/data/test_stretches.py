@@ -7,7 +7,12 @@ import polars as pl
 import pytest
 
 from rankgate.data.duplicates import hashed_twice
-from rankgate.data.stretches import starts_of, starts_together, whole_stretches
+from rankgate.data.stretches import (
+    sort_stretches,
+    starts_of,
+    starts_together,
+    whole_stretches,
+)
 
 
 @pytest.mark.parametrize("most", [1, 7, 100, 400, 70_000])
@@ -49,3 +54,15 @@ def test_stretches_of_a_value_that_comes_back_are_not_together():
     assert starts_together(together).tolist() == starts_of(together).tolist() == [0, 3]
     assert starts_together(pl.Series(["a", "a", "a", "b", "b", "a"])) is None
     assert starts_together(pl.Series(["a", "b", "c"])) is None
+
+
+@pytest.mark.parametrize("most", [0, 1, 30, 9_000])
+@pytest.mark.parametrize("even", [True, False])
+def test_stretches_are_sorted_in_place(most, even):
+    generator = np.random.default_rng([most, even, 1])
+    lengths = np.full(40, most) if even else generator.integers(0, most + 1, 40)
+    values = np.repeat(np.arange(40, dtype=np.uint64) << np.uint64(32), lengths)
+    values += generator.integers(0, 50, len(values), dtype=np.uint64)
+    wanted = np.sort(values)
+    sort_stretches(values, np.cumsum(lengths) - lengths)
+    assert np.array_equal(values, wanted)

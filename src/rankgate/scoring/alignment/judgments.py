@@ -304,8 +304,10 @@ def _row_type(count: int) -> type[np.int32 | np.int64]:
 
 def _counts_up(rows: Rows) -> bool:
     """Whether rows are those of a table in its own order."""
-    parts = (range(at, min(at + _PIECE, len(rows))) for at in range(0, len(rows), _PIECE))
-    return all(np.array_equal(rows[part.start : part.stop], np.asarray(part)) for part in parts)
+    if len(rows) and rows[-1] != len(rows) - 1:
+        return False
+    parts = ((at, rows[at : at + _PIECE]) for at in range(0, len(rows), _PIECE))
+    return all(np.array_equal(part, np.arange(at, at + len(part))) for at, part in parts)
 
 
 def _by_hash(query_ids: pl.Series) -> tuple[NDArray[np.uint64], Codes]:

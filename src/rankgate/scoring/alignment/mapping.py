@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.data.stretches import sort_stretches
 from rankgate.scoring.alignment.align import Aligned, limited
 from rankgate.scoring.alignment.order import TieRanks, keys, order
 
@@ -38,9 +39,10 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> A
     # Python's own dictionaries find documents faster than any join would hash their names again
     owner, own, judgment = _looked_up(rows, codes, index)
     every = np.repeat(np.arange(len(codes)), lengths)
-    ordered = np.sort(keys(every, scores, len(codes)))
-    twice = bool((ordered[1:] == ordered[:-1]).any())
     starts = np.cumsum(lengths) - lengths
+    ordered = keys(every, scores, len(codes))
+    sort_stretches(ordered, starts)
+    twice = bool((ordered[1:] == ordered[:-1]).any())
     with np.errstate(over="ignore"):
         wanted = keys(owner, own.astype(scores.dtype), len(codes))
     # sorted keys begin with the query, so what is left of a key in it are the scores above

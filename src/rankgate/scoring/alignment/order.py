@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import polars as pl
 
+from rankgate.data.stretches import sort_stretches
 from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -93,7 +94,10 @@ def order(
     # Sorting 64-bit keys is several times faster than sorting rows by two columns, and where no
     # two keys are equal a binary search finds any position: the order of rows is never made.
     ordered = keys(owner, scores, T)
-    ordered.sort()
+    if together:
+        sort_stretches(ordered, starts)
+    else:
+        ordered.sort()
     if not (ordered[1:] == ordered[:-1]).any():
         return SortedRows(starts, size, keys=(owner, scores, ordered))
     rows = _sorted(keys(owner, scores, T), scores)
