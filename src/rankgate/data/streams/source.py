@@ -12,9 +12,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
+from rankgate.data.streams.rooms import Rooms
 from rankgate.errors import InputError, MissingExtraError, UsageError
 from rankgate.frozen import dataclass
 
@@ -126,18 +128,18 @@ class InputFile:
         """
         with self.open() as stream:
             plain = isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
-            whole = self._to_line_end if plain else self._with_line_end
+            whole = partial(self._to_line_end, Rooms()) if plain else self._with_line_end
             at = 0
             while piece := whole(stream, at, size):
                 yield piece
                 at += len(piece)
 
-    def _to_line_end(self, stream: IO[bytes], at: int, size: int) -> bytes:
+    def _to_line_end(self, rooms: Rooms, stream: IO[bytes], at: int, size: int) -> bytes:
         """The next piece of a file; its end is looked up first, so that it is read in one go."""
         stream.seek(at + size)
         end = size + len(self._line(stream, at + size, size))
         stream.seek(at)
-        return self.read(stream, end)
+        return self._checked(lambda: rooms.read(cast("io.BufferedReader", stream), end))
 
     def _with_line_end(self, stream: IO[bytes], at: int, size: int) -> bytes:
         """The next piece of a stream that cannot be looked into."""
