@@ -8,6 +8,7 @@ import pytest
 
 from rankgate.data.duplicates import hashed_twice
 from rankgate.data.stretches import (
+    sort_halves,
     sort_stretches,
     starts_of,
     starts_together,
@@ -65,4 +66,12 @@ def test_stretches_are_sorted_in_place(most, even):
     values += generator.integers(0, 50, len(values), dtype=np.uint64)
     wanted = np.sort(values)
     sort_stretches(values, np.cumsum(lengths) - lengths)
+    assert np.array_equal(values, wanted)
+
+
+@pytest.mark.parametrize("size", [0, 5, 1 << 20, (1 << 20) + 3])
+def test_halves_are_sorted_and_merged(size):
+    values = np.random.default_rng(size).integers(0, 1 << 64, size, dtype=np.uint64)
+    wanted = np.sort(values)
+    sort_halves(values)
     assert np.array_equal(values, wanted)

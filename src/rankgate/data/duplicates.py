@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.stretches import whole_stretches
+from rankgate.data.stretches import sort_halves, whole_stretches
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _neighbours(ordered: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def any_twice(pairs: NDArray[np.uint64]) -> bool:
     """Whether a hash appears twice; they are sorted in place."""
-    pairs.sort()
+    sort_halves(pairs)
     return bool((pairs[1:] == pairs[:-1]).any())
 
 

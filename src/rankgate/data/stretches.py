@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _ROWS = 1 << 15  # that are worked on together: they fit the cache
 _SORTED = 1 << 12  # that are sorted together
+_MANY = 1 << 20  # that are worth a thread
 
 
 def starts_of(column: pl.Series) -> NDArray[np.int64]:
@@ -62,3 +64,16 @@ def sort_stretches(values: NDArray[np.uint64], starts: NDArray[np.int64]) -> Non
         return
     for _, _, begin, end in whole_stretches(starts, len(values), _SORTED):
         values[begin:end].sort()
+
+
+def sort_halves(values: NDArray[np.uint64]) -> None:
+    """Sort values in place; many of them on two cores, as halves that are merged."""
+    if len(values) < _MANY:
+        values.sort()
+        return
+    middle = len(values) // 2
+    with ThreadPoolExecutor(1, "rankgate-sort") as other:
+        first = other.submit(values[:middle].sort)
+        values[middle:].sort()
+        first.result()
+    values.sort(kind="stable")  # a merge, where there are two halves that rise

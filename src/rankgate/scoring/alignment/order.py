@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import polars as pl
 
-from rankgate.data.stretches import sort_stretches
+from rankgate.data.stretches import sort_halves, sort_stretches
 from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def order(
     if together:
         sort_stretches(ordered, starts)
     else:
-        ordered.sort()
+        sort_halves(ordered)
     if not (ordered[1:] == ordered[:-1]).any():
         return SortedRows(starts, size, keys=(owner, scores, ordered))
     rows = _sorted(keys(owner, scores, T), scores)
