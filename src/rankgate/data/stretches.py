@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def whole_stretches(
         first = after
 
 
-def sort_stretches(values: NDArray[np.uint64], starts: NDArray[np.int64]) -> None:
+def sort_stretches(values: NDArray[Any], starts: NDArray[np.int64]) -> None:
     """Sort values in place that rise from each stretch to the next.
 
     Short stretches are sorted in a fifth to a twentieth of the time that all values together take.

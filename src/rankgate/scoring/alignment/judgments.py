@@ -16,7 +16,7 @@ from rankgate.data.memory.ids import NOWHERE, Ids, places
 from rankgate.data.memory.matrices import MatrixInput, is_source, source_of
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
-from rankgate.data.stretches import starts_of, whole_stretches
+from rankgate.data.stretches import sort_stretches, starts_of, whole_stretches
 from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ def _within(starts: Codes, grades: NDArray[np.float64]) -> Rows:
             # query, grade and row in one number: sorting such is several times faster
             keys = (query * len(levels) - place) << low
             keys += np.arange(len(part))
-            keys.sort()
+            sort_stretches(keys, starts[first:after] - begin)
             rows = keys & ((1 << low) - 1)
         else:
             rows = np.lexsort((-part, query))  # many different grades
