@@ -1,4 +1,4 @@
-"""Pieces of a file are right, whoever has earlier ones."""
+"""Pieces of a file are right, also while earlier pieces are still in use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rankgate.data.streams.source import source
 
 
 @pytest.mark.parametrize("kept", [0, 3, 100])
-def test_pieces_that_somebody_has_do_not_change(kept):
+def test_pieces_in_use_do_not_change(kept):
     generator = np.random.default_rng(kept)
     content = generator.bytes(100_000)
     stream, rooms, at, pieces = io.BufferedReader(io.BytesIO(content)), Rooms(), 0, []

@@ -210,11 +210,11 @@ def test_a_killed_writer_leaves_the_old_file(tmp_path):
         "convert(Run('r', pieces), sys.argv[1])"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(target)])
-    aside = tmp_path / f".a.csv.{process.pid}"
-    until(lambda: aside.exists() and aside.stat().st_size)
+    unfinished = tmp_path / f".a.csv.{process.pid}"
+    until(lambda: unfinished.exists() and unfinished.stat().st_size)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert aside.stat().st_size > 0
+    assert unfinished.stat().st_size > 0
     assert target.read_text() == "old"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.stretches import sort_halves, whole_stretches
+from rankgate.data.stretches import common_length, sort_halves, whole_stretches
 from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
@@ -50,9 +50,8 @@ def hashed_twice(
     """
     if starts is None:
         return _neighbours(np.sort(pairs))
-    lengths = np.diff(starts, append=len(pairs))
-    if len(lengths) and lengths[0] <= _SHORT and not np.ptp(lengths):  # sorted in registers
-        return _neighbours(np.sort(pairs.reshape(-1, lengths[0]), axis=1).ravel())
+    if 0 < (length := common_length(starts, len(pairs))) <= _SHORT:  # sorted in registers
+        return _neighbours(np.sort(pairs.reshape(-1, length), axis=1).ravel())
     parts = (pairs[begin:end] for _, _, begin, end in whole_stretches(starts, len(pairs)))
     found = [_met(part) if len(part) <= _MOST else _neighbours(np.sort(part)) for part in parts]
     return np.concatenate(found) if found else pairs[:0]

@@ -53,14 +53,19 @@ def whole_stretches(
         first = after
 
 
+def common_length(starts: NDArray[np.int64], size: int) -> int:
+    """How many rows each stretch has; 0 where they differ."""
+    lengths = np.diff(starts, append=size)
+    return int(lengths[0]) if len(lengths) and not np.ptp(lengths) else 0
+
+
 def sort_stretches(values: NDArray[Any], starts: NDArray[np.int64]) -> None:
     """Sort values in place that rise from each stretch to the next.
 
     Short stretches are sorted in a fifth to a twentieth of the time that all values together take.
     """
-    lengths = np.diff(starts, append=len(values))
-    if len(lengths) and lengths[0] and not np.ptp(lengths):
-        values.reshape(-1, lengths[0]).sort(axis=1)
+    if length := common_length(starts, len(values)):
+        values.reshape(-1, length).sort(axis=1)
         return
     for _, _, begin, end in whole_stretches(starts, len(values), _SORTED):
         values[begin:end].sort()

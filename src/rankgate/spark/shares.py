@@ -54,8 +54,8 @@ class Share:
     Attributes:
         parts: where their rows are.
         listed: hashes of queries.
-        excluded: if true, the share has all queries of its own parts except the listed ones; if
-            false, it has only the listed ones.
+        excluded: whether the listed queries are left out: the share then has all other queries of
+            its own parts, and otherwise only the listed ones.
     """
 
     parts: tuple[Part, ...]

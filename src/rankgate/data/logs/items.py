@@ -13,7 +13,7 @@ from rankgate.data.duplicates import refuse_repeated
 from rankgate.data.formats.tables import arrow
 from rankgate.data.logs.columns import ALIASES, mapped
 from rankgate.data.place import Place
-from rankgate.data.streams.part_files import PartRows, is_folder, part_files
+from rankgate.data.streams.part_files import PartRows, is_folder, part_files, refuse_other_columns
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text import json_text, records
 from rankgate.errors import InputError, UsageError
@@ -149,12 +149,10 @@ def _in_parts(folder: InputFile) -> tuple[pl.DataFrame, Place]:
     where = PartRows(folder.label)
     parts = part_files(folder)
     tables = [_read(part) for part in parts]
-    names = {*tables[0][0].columns}
     for part, (rows, _) in zip(parts, tables, strict=True):
-        if {*rows.columns} != names and part.head(1) != b"{":
-            other = ", ".join(sorted({*rows.columns} ^ names))
-            problem = f"not the columns of the first file of the folder: {other} is in one of them."
-            raise InputError(problem, source=part.label, code="columns-differ")
+        first = tables[0][0].columns
+        if rows.columns != first and part.head(1) != b"{":
+            refuse_other_columns(rows.columns, first, part)
     frames = where.together((place, [rows]) for rows, place in tables)
     return pl.concat([tables[0][0].clear(), *frames], how="diagonal_relaxed"), where.place
 

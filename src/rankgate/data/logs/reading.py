@@ -17,7 +17,7 @@ from rankgate.data.logs.columns import mapped
 from rankgate.data.logs.interactions import Interactions, interactions_of
 from rankgate.data.memory.matrices import is_source, pairs_of, source_of
 from rankgate.data.place import Place
-from rankgate.data.streams.part_files import PartRows, is_folder, part_files
+from rankgate.data.streams.part_files import PartRows, is_folder, part_files, refuse_other_columns
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError, UsageError
@@ -188,10 +188,7 @@ def _alike(piece: pl.DataFrame, first: dict[str, pl.DataType], part: InputFile) 
         first |= {
             name: pl.String() if dtype == pl.Null else dtype for name, dtype in piece.schema.items()
         }
-    if {*piece.columns} != {*first}:
-        names = ", ".join(sorted({*piece.columns} ^ {*first}))
-        problem = f"not the columns of the first file of the folder: {names} is in one of them."
-        raise InputError(problem, source=part.label, code="columns-differ")
+    refuse_other_columns(piece.columns, first, part)
     try:
         return piece.select(pl.col(name).cast(dtype) for name, dtype in first.items())
     except pl.exceptions.PolarsError as error:

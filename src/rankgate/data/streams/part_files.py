@@ -11,7 +11,7 @@ from rankgate.errors import InputError
 from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     import polars as pl
 
@@ -64,6 +64,18 @@ def part_files(folder: InputFile) -> tuple[InputFile, ...]:
     if sum(each.stat().st_size for each in shown) > folder.most:
         raise folder.too_large()
     return tuple(part for part in parts if not _is_empty(part)) or tuple(parts[:1])
+
+
+def refuse_other_columns(columns: Collection[str], first: Collection[str], part: InputFile) -> None:
+    """Check that a part file has the columns of the first one.
+
+    Raises:
+        InputError: it has others.
+    """
+    names = ", ".join(sorted({*columns} ^ {*first}))
+    if names:
+        problem = f"not the columns of the first file of the folder: {names} is in one of them."
+        raise InputError(problem, source=part.label, code="columns-differ")
 
 
 def _is_empty(part: InputFile) -> bool:

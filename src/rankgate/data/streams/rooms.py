@@ -9,10 +9,10 @@ _ROOMS = 5  # one piece is read, two are parsed, two wait
 
 
 class Rooms:
-    """Reads pieces into memory of earlier ones that nobody has any more.
+    """Reads pieces into the memory of earlier pieces that are no longer in use.
 
-    Fresh memory for every piece would make reading take half as long again. A piece that somebody
-    still has when its memory is needed stays as it is: `io.BytesIO` copies what it shares.
+    Fresh memory for every piece would make reading take half as long again. A piece that is
+    still in use when its memory is needed does not change: `io.BytesIO` copies what it shares.
     """
 
     def __init__(self) -> None:
