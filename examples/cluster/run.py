@@ -62,6 +62,8 @@ def main() -> int:
     parser.add_argument("--master", default="local[*]")
     parser.add_argument("--folder", type=Path)
     asked = parser.parse_args()
+    if asked.folder:
+        asked.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         qrels, run = make(Path(folder), asked.rows)
         settings = {"spark.driver.memory": "2g", "spark.local.dir": folder}
