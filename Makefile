@@ -5,31 +5,55 @@ BIN := .venv/bin
 CORES := -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)') --dist worksteal
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# empty: Python may keep compiled modules, without which each command that a test starts takes four times as long
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test setup check engines lowest spark tensors explore mutate wording format docs bench oracle validity fuzz fuzz-api \
-    dist matrix types neighbours footprint changelog clean
+.PHONY: demo test test-changed setup check lint mypy imports coverage engines lowest spark tensors explore mutate \
+    wording format docs bench oracle validity fuzz fuzz-api dist matrix extras types neighbours footprint changelog clean
 
-demo: setup            ## the main job on real input: search Python's own documentation
+demo: .venv/.demo      ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
 
 test: .venv/.dev       ## everything, on all cores
 	$(BIN)/python -m pytest -q $(CORES)
 
+test-changed: .venv/.dev  ## the tests that a change since the revision SINCE (HEAD) can touch
+	@tests=$$($(BIN)/python tests/changed.py $(SINCE)) && \
+	    if [ -n "$$tests" ]; then $(BIN)/python -m pytest -q $(CORES) $$tests; else echo "no test can see the change"; fi
+
 setup: .venv/.run      ## leaves .venv/bin/rankgate
 
-check: .venv/.dev      ## format, lint, types, floors, and the quick tests
-	$(BIN)/ruff format --check src tests bench validity fuzz docs release
-	$(BIN)/ruff check src tests bench validity fuzz docs release
-	$(BIN)/mypy
+check: lint mypy imports .venv/.dev  ## format, lint, types, order of imports, and the quick tests
+	$(BIN)/python -m pytest -q $(CORES) $(QUICK)
+
+QUICK := -m "not slow and not large" \
+    tests/laws tests/golden tests/metrics tests/scoring tests/stats tests/data src
+CODE := src tests bench validity fuzz docs release .ci
+
+lint: .venv/.dev
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+
+mypy: .venv/.dev
+	$(BIN)/mypy -n auto
+
+imports: .venv/.dev
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q $(CORES) -m "not slow and not large" tests/laws tests/golden tests/metrics tests/scoring tests/stats tests/data src
+
+coverage: .venv/.dev   ## the quick tests, and how much of the code they run; RAISE=1 raises the lower bounds
+	rm -f build/coverage/data*
+	$(BIN)/python -m coverage run -m pytest -q $(CORES) $(QUICK)
+	$(BIN)/python -m coverage combine -q
+	$(BIN)/python -m coverage json -q
+	$(BIN)/python .ci/coverage_bounds.py $(if $(RAISE),--raise)
 
 lowest: build/lowest/.ready  ## quick tests with the lowest versions that pyproject.toml declares
 	build/lowest/bin/python -m pytest -q $(CORES) -p no:cacheprovider -m "not slow and not large and not manual" $(LOWEST)
 
 LOWEST := tests/data tests/scoring tests/stats tests/cli/test_output_names.py \
     tests/reports/test_plot_command.py tests/evaluation/test_pandas_alone.py \
-    tests/engines/test_databases.py tests/engines/test_http.py tests/store tests/web
+    tests/engines/test_databases.py tests/engines/test_http.py tests/store tests/web \
+    --ignore=tests/web/test_openapi.py
 
 engines: build/engines/opensearch/.ready  ## OpenSearch, for the tests that ask a real node; needs Maven
 
@@ -57,8 +81,8 @@ wording: .venv/.dev    ## write the messages of errors that tests saw into tests
 	-RANKGATE_WORDING=write $(BIN)/python -m pytest -q $(CORES) -m wording tests
 
 format: .venv/.dev     ## put code into the form that check wants
-	$(BIN)/ruff format src tests bench validity fuzz docs release
-	$(BIN)/ruff check --fix src tests bench validity fuzz docs release
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
 
 docs: .venv/.dev       ## the manual, into build/manual/index.html; nothing is fetched
 	$(BIN)/python -m sphinx -q -a -j auto -W --keep-going -b html -d build/doctrees docs build/manual
@@ -100,12 +124,15 @@ dist: .venv/.dev       ## wheel and sdist, the same bytes every time, tried in a
 matrix: dist           ## the wheel on every Python that is here, newest and lowest dependencies; ONLY=3.12
 	$(BIN)/python release/matrix.py $(ONLY)
 
+extras: .venv/.dev     ## the wheel alone and with each extra: every example of every command's help; ONLY=serve
+	$(BIN)/python release/extras.py $(ONLY)
+
 types: dist            ## do mypy and pyright see the types of the wheel?
 	rm -rf build/types
 	$(PYTHON) -m venv build/types
 	PIP_CONSTRAINT= build/types/bin/python -m pip install -q mypy pyright dist/*.whl
-	cd build/types && cp ../../release/program.py . && . bin/activate && \
-	    mypy --strict --warn-unused-ignores program.py && pyright program.py
+	cd build/types && cp ../../tests/typing/public.py . && . bin/activate && \
+	    mypy --strict --warn-unused-ignores public.py && pyright public.py
 
 neighbours:            ## programs that work with PyTerrier, BEIR, LightGBM, XGBoost, MLflow
 	$(PYTHON) -m venv build/neighbours
@@ -132,13 +159,18 @@ clean:                 ## remove what the targets made
 	$(PYTHON) -m venv .venv
 	touch $@
 
-.venv/.run: .venv/.python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install -q -e '.[serve,online,ab]'
+.venv/.demo: .venv/.python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install -q --no-compile -e '.[serve]'  # the demo imports a fifth of it
 	touch $@
+
+.venv/.run: .venv/.python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install -q -e '.[serve,online]'
+	touch .venv/.demo $@
 
 .venv/.dev: .venv/.run
 	$(BIN)/python -m pip install -q -e '.[dev]'
 	-$(BIN)/python -m pip install -q --no-deps axe-playwright-python  # for its axe-core
+	-$(BIN)/python -m compileall -qq -j 0 .venv/lib/python*/site-packages  # left out for the demo
 	touch $@
 
 build/lowest/.ready: pyproject.toml .ci/lowest.py

@@ -11,9 +11,9 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TOOLS = ("hypothesis", "jsonschema", "pytest", "pytest-xdist", "statsmodels")
-LEFT_OUT = {"dev", "docs", "spark"}
-"""Extras for developers; and PySpark, 400 MB for tests that are not among these."""
+TOOLS = ("hatchling", "hypothesis", "jsonschema", "pytest", "pytest-xdist", "statsmodels")
+LEFT_OUT = {"all", "dev", "docs", "spark"}
+"""Extras for developers, and of others; and PySpark, 400 MB for tests that are not among these."""
 
 
 def lowest(project: dict) -> list[str]:

@@ -47,7 +47,7 @@ WRITTEN: dict[str, tuple[bytes, ...]] = {
         (
             b'{"user_input": "a?", "retrieved_contexts": ["x", "y"], "reference_contexts": ["x"], '
             b'"response": "b"}\n{"user_input": "c?", "retrieved_context_ids": [1], '
-            b'"retrieved_contexts": ["z"]}\n'
+            b'"retrieved_contexts": ["z"], "reference_context_ids": [1]}\n'
         ),
     ),
     "nuggets": (
@@ -99,6 +99,8 @@ WRITTEN: dict[str, tuple[bytes, ...]] = {
     ),
 }
 """Written by hand, with what readers must bear: marks, quotes, blanks, comments, nulls."""
+
+WRITTEN["ragas-normalized"] = WRITTEN["ragas"]
 
 
 def seeds() -> dict[str, list[bytes]]:

@@ -30,7 +30,7 @@ TESTS = (
     "tests/laws", "tests/golden", "tests/metrics", "tests/scoring", "tests/stats", "tests/data",
     "tests/evaluation", "tests/comparison", "tests/gating", "tests/cli", "tests/store",
 )  # fmt: skip
-SELECTED = "not slow and not large and not manual and not browser and not wording"
+SELECTED = "not slow and not large and not manual and not chromium and not wording"
 
 
 def main() -> int:

@@ -94,7 +94,7 @@ def _missing(python: Path, folder: Path) -> None:
     (folder / "events.ndjson").write_text("{}\n")
     for extra, command in (
         ("plots", ("plot", "deltas", "qrels.txt", "old.run", "new.run", "-o", "a.png")),
-        ("store", ("store", "init", "--store", "sqlite:///a.db")),
+        ("serve", ("store", "init", "--store", "sqlite:///a.db")),
         ("online", ("online", "kpi", "events.ndjson")),
         ("serve", ("serve", "--store", "sqlite:///a.db")),
     ):

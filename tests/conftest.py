@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from support.command import run, small, start  # noqa: F401 - fixtures of all folders
+from support.isolation import unchanged_process  # noqa: F401 - around every test
+from support.needs import SHARED, mark, print_skipped, register
 from support.opensearch import opensearch  # noqa: F401 - as above
 from support.postgresql import postgresql_server  # noqa: F401 - one server for all folders
+from support.selection import order, save_skipped, select
 from support.spark import spark_session  # noqa: F401 - one for all modules
 from support.stores import new_database, new_file, new_store, url  # noqa: F401 - as above
 from support.wording import pytest_sessionfinish, pytest_testnodedown  # noqa: F401 - hooks
@@ -27,13 +30,17 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 settings.load_profile(PROFILE)
 
 
-MARKED = {"browser": "browser", "docs": "manual"}
+MARKED = {"docs": "manual"}
 """All tests of these folders have the marker."""
 WORDING = {"raises", "refused", "assert_refused", "assert_warned", "assert_wording"}
 """Tests of modules with one of these compare messages."""
 
 
-def pytest_collection_modifyitems(items):
+def pytest_configure(config):
+    register(config)
+
+
+def pytest_collection_modifyitems(config, items):
     for item in items:
         marker = MARKED.get(item.path.parent.name)
         if marker:
@@ -42,6 +49,23 @@ def pytest_collection_modifyitems(items):
             item.add_marker("wording")
         if "shared" in getattr(item, "fixturenames", ()):
             item.add_marker("large")
+        mark(item)
+    select(config, items)
+    order(items)
+
+
+def pytest_terminal_summary(terminalreporter):
+    if skipped := terminalreporter.stats.get("skipped"):
+        print_skipped(terminalreporter, skipped)
+        save_skipped(skipped)
+
+
+def pytest_collection_finish():
+    gc.freeze()  # the tests themselves, which no later search for garbage needs to look at
+
+
+def pytest_unconfigure():
+    gc.unfreeze()
 
 
 @pytest.fixture
@@ -52,8 +76,5 @@ def thorough():
 
 @pytest.fixture(scope="session")
 def shared():
-    """The real data that is not part of the project; its tests skip where it does not."""
-    place = Path(__file__).resolve().parents[2] / "shared" / "data"
-    if not place.is_dir():
-        pytest.skip(f"the real data is not at {place}")
-    return place
+    """The folder of the data of other projects."""
+    return SHARED

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("scoring", "metrics")
-QUICK = "not slow and not browser and not manual"
+QUICK = "not slow and not chromium and not manual"
 NEAR = ("tests/metrics", "tests/laws", "tests/scoring", "tests/golden")
 FIRST = 2  # tests of a file that are tried before all others
 LONGEST = 900  # seconds; a change that makes a loop endless is noticed, too

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
 
 import pytest
 
+from rankgate.extras import EXTRAS
+
 COMMANDS = {
     "plots": ["plot deltas qrels.txt old.run new.run -o a.png"],
-    "store": [
+    "serve": [
         "store init --store sqlite:///a.db",
         "store project list --store https://localhost:1",
+        "serve --store sqlite:///a.db",
     ],
-    "serve": ["serve --store sqlite:///a.db"],
     "online": ["online kpi events.ndjson"],
-    "client": ["pool a.run --store https://localhost:1 --project p -o pool.csv"],
 }
 PACKAGES = (
     "altair", "vl_convert", "sqlalchemy", "alembic", "argon2", "starlette", "uvicorn", "jinja2",
@@ -23,6 +28,41 @@ PACKAGES = (
 )  # fmt: skip
 WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({PACKAGES!r})); "
 START = "from rankgate.__main__ import main; sys.exit(main())"
+
+
+PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+COMBINED = {"all", "dev", "docs"}
+"""Extras that name others."""
+
+
+def same(package):
+    """The name of a package as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", package).lower()
+
+
+def packages_of(extra):
+    lines = PROJECT["optional-dependencies"][extra]
+    return {same(re.match(r"[\w.-]+", line)[0]) for line in lines}
+
+
+def test_there_are_at_most_eight_extras_and_all():
+    extras = PROJECT["optional-dependencies"].keys() - {"dev", "all"}
+    assert len(extras) <= 8
+    (everything,) = PROJECT["optional-dependencies"]["all"]
+    assert set(re.findall(r"\w+", everything)) == {"rankgate", *extras - {"docs"}}
+
+
+def test_a_package_of_the_base_is_in_no_extra():
+    base = {same(re.match(r"[\w.-]+", line)[0]) for line in PROJECT["dependencies"]}
+    assert not any(base & packages_of(extra) for extra in PROJECT["optional-dependencies"])
+
+
+def test_every_module_of_an_extra_is_a_package_of_it():
+    distributions = packages_distributions()
+    for module, extra in EXTRAS.items():
+        if module in distributions:  # PySpark is not in every environment of tests
+            assert packages_of(extra) & set(map(same, distributions[module])), module
+    assert set(EXTRAS.values()) == PROJECT["optional-dependencies"].keys() - COMBINED
 
 
 @pytest.mark.parametrize(

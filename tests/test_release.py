@@ -6,16 +6,16 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib import import_module
 from pathlib import Path
 
 import pytest
+import yaml
 
 import rankgate
+from support.programs import tool
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-yaml = pytest.importorskip("yaml")
 
 
 def loaded(path):
@@ -67,11 +67,7 @@ def test_versions_agree():
 
 
 def test_the_versions_of_python_that_are_tried_are_those_of_the_package():
-    sys.path.insert(0, str(ROOT / "release"))
-    try:
-        tried = import_module("interpreters").VERSIONS
-    finally:
-        sys.path.remove(str(ROOT / "release"))
+    tried = tool("release/interpreters.py").VERSIONS
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     said = {each.rsplit(" ", 1)[1] for each in project["classifiers"] if ":: Python :: 3." in each}
     matrix = loaded(ROOT / ".github" / "workflows" / "test.yml")["jobs"]["versions"]["strategy"]

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-pytest.importorskip("xdist")
-
 CONFTEST = """
 from pathlib import Path
 from support import wording

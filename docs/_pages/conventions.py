@@ -51,7 +51,7 @@ def _page(facts: ConventionDetails) -> str:
         MADE,
         f"# {facts.name}\n",
         f"{prose(facts.title)}.\n",
-        table(("", ""), [("hash", code(facts.hash)), ("source", prose(facts.source))]),
+        table(("", ""), _about(facts)),
         _other(facts),
         "## What it chooses on every axis\n",
         table(("axis", "choice", "what it decides"), map(_choice, facts.choices)),
@@ -74,6 +74,11 @@ def _page(facts: ConventionDetails) -> str:
         ]
     parts.append(f"On the terminal: `rankgate conventions show {facts.name}`.\n")
     return "\n".join(part for part in parts if part)
+
+
+def _about(facts: ConventionDetails) -> list[tuple[str, str]]:
+    versions = [("checked against", prose(facts.versions))] if facts.versions else []
+    return [("hash", code(facts.hash)), ("source", prose(facts.source)), *versions]
 
 
 def _other(facts: ConventionDetails) -> str:

@@ -159,7 +159,8 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
     ]
     head = ("parameters", "nothing relevant", "empty list", "conventions")
     return (
-        "## What each convention makes of it\n\nParameters that it binds, and the value of a query "
-        "without a relevant document or with an empty list. Ties, missing queries and all else "
-        "are [side by side](../side-by-side.md).\n\n" + table(head, rows)
+        "## What each convention makes of it\n\nParameters that it binds, and what a query counts "
+        "without a relevant document or with an empty list, if the metric has no value there. Ties, "
+        "missing queries and all else are [side by side](../side-by-side.md).\n\n"
+        + table(head, rows)
     )

@@ -9,13 +9,13 @@ functions take them, and its classes may be derived from them.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, NoReturn
 
-__all__ = ["dataclass"]
+__all__ = ["ByContent", "dataclass", "same_content"]
 
 _SHARED = {"frozen", "eq", "repr", "init", "kw_only"}  # other options, as slots, have own methods
 
@@ -25,6 +25,8 @@ def _quick(given: type | None = None, /, **options: bool) -> Any:  # noqa: ANN40
 
     def made(cls: type) -> type:
         derived = any(map(dataclasses.is_dataclass, cls.__mro__[1:]))
+        if issubclass(cls, ByContent):
+            options["eq"] = False
         if derived or not options.get("frozen") or not _SHARED.issuperset(options):
             return dataclasses.dataclass(**options)(cls)
         return _with_shared(cls, **options)
@@ -75,6 +77,70 @@ def _equal(self: Any, other: Any) -> Any:  # noqa: ANN401
 
 def _hash(self: Any) -> int:  # noqa: ANN401
     return hash(_compared(self.__class__)(self))
+
+
+class ByContent:
+    """A base of frozen classes whose objects are equal where tables and arrays in them are."""
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return same_content(self, other)
+
+    def __hash__(self) -> int:
+        return _content_hash(self)
+
+
+def same_content(one: Any, other: Any) -> bool:  # noqa: ANN401 - anything that a field holds
+    """True if two values hold the same; undefined numbers are the same.
+
+    >>> same_content({"a": (float("nan"), [1])}, {"a": (float("nan"), [1])})
+    True
+    """
+    left, right = _items(one), _items(other)
+    if left and right:
+        return left[0] == right[0] and all(map(same_content, left[1], right[1]))
+    if _is_table(one) or _is_table(other):
+        return _same_tables(one, other)
+    return bool(one == other) or bool(one != one and other != other)  # noqa: PLR0124 - NaN
+
+
+def _items(value: Any) -> tuple[Any, list[Any]] | None:  # noqa: ANN401
+    """The kind and the items of what holds several values; None for any other."""
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value) if field.compare]
+        return value.__class__, [getattr(value, name) for name in names]
+    if isinstance(value, Mapping):
+        keys = sorted(value, key=repr)
+        return tuple(keys), [value[key] for key in keys]
+    return (len(value), list(value)) if isinstance(value, tuple | list) else None
+
+
+def _is_table(value: object) -> bool:
+    """True of frames, columns and arrays, whose == compares item by item."""
+    return hasattr(value, "equals") or hasattr(value, "__array__")
+
+
+def _same_tables(one: Any, other: Any) -> bool:  # noqa: ANN401
+    if type(one) is not type(other):
+        return False
+    if hasattr(one, "equals"):
+        return bool(one.equals(other))
+    import numpy as np
+
+    return np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f")
+
+
+def _content_hash(value: Any) -> int:  # noqa: ANN401
+    """A hash that equal contents have in common; of tables only their shape counts."""
+    if items := _items(value):
+        return hash((items[0], *map(_content_hash, items[1])))
+    if _is_table(value):
+        return hash(value.shape)
+    try:
+        return hash(value) if value == value else 0  # noqa: PLR0124 - NaN
+    except TypeError:  # a set, or a user's own value
+        return 0
 
 
 @recursive_repr()

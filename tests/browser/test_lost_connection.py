@@ -15,6 +15,8 @@ from support.waiting import free_port
 
 pytestmark = pytest.mark.slow
 TASK = "document.getElementById('rating')?.dataset.task"
+QUEUE = "Object.entries(localStorage).flatMap(([, items]) => JSON.parse(items)).length"
+"""Ratings that wait in the browser."""
 STATE = "document.getElementById('state').textContent"
 
 
@@ -51,8 +53,8 @@ def opened(chromium, address, secret):
 
 
 def pressed(chromium, key):
-    """A key, after the moment in which pasted text would come."""
-    chromium.ask("new Promise((done) => setTimeout(done, 300))")
+    """A key, after the moment in which the page takes none."""
+    chromium.advance(300)
     chromium.press(key)
 
 
@@ -117,11 +119,12 @@ def test_pasted_text_rates_nothing_and_help_is_there(chromium, place):
     with started(file, first=False) as (_, address, _):
         now = opened(chromium, address, secret)
         before = len(kept(file))
-        chromium.ask("new Promise((done) => setTimeout(done, 300))")
+        chromium.advance(300)
         keys = "[...'order 10032 of 2021']"
         chromium.ask(f"{keys}.forEach((key) => document.body.dispatchEvent("
                      "new KeyboardEvent('keydown', {key, bubbles: true})))")  # fmt: skip
-        chromium.ask("new Promise((done) => setTimeout(done, 500))")
+        chromium.run_timers(100)
+        assert chromium.ask(QUEUE) == 0
         assert chromium.ask(TASK) == now
         assert len(kept(file)) == before
         pressed(chromium, "?")

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from rankgate.reports.printed import printed
+from support.needs import SHARED
 from support.pages import HARM, NAMES, covid, demo, hostile
 
 pytestmark = pytest.mark.slow
@@ -22,12 +23,12 @@ def pages(tmp_path_factory, chromium):  # noqa: ARG001 - nothing is made where n
 
 
 @pytest.fixture
-def page(request, pages, chromium):
-    """The page of a name; those of real data skip where it is not."""
+def page(pages, chromium):
+    """Opens the page of a name."""
 
     def opened(name, **how):
         if name in {"covid", "folder"} and not (pages / f"{name}.html").exists():
-            covid(pages, request.getfixturevalue("shared"))
+            covid(pages, SHARED)
         chromium.open(pages / f"{name}.html", **how)
         return chromium
 
@@ -73,8 +74,8 @@ def test_no_request_could_leave(page, name):
         made = f"Object.assign(document.createElement('{tag}'), {{{what}: '{value}'}})"
         opened.ask(f"document.body.append({made})")
     opened.ask("fetch('http://192.0.2.1/').catch(() => 0)")
-    opened.ask("new Promise((done) => setTimeout(done, 100))")
-    assert set(opened.ask("kept")) >= {"img-src", "connect-src", "frame-src", "script-src-elem"}
+    for directive in ("img-src", "connect-src", "frame-src", "script-src-elem"):
+        opened.until(f"kept.includes('{directive}')")
     assert opened.ask("window.ran === undefined")
 
 
@@ -150,8 +151,7 @@ def test_a_bar_opens_its_query(page, name):
     opened.ask(
         "document.querySelector('.plot a').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
     )
-    opened.ask("new Promise((done) => setTimeout(done, 100))")
-    assert target in opened.ask(OPEN)
+    opened.until(f"{OPEN}.includes('{target}')")
     assert opened.ask(f"document.getElementById('{target}').checkVisibility()")
 
 

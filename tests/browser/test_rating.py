@@ -128,6 +128,7 @@ def test_a_team_judges(chromium, screen, server, files):
         chromium.ask("document.querySelector('article [name=grade][value=\"2\"]').click()")
     chromium.until("document.querySelectorAll('article').length === 0")
     resolved(chromium, screen, address, count)
+    the_command_line_uses_what_the_team_judged(folder)
 
 
 def set_up(mia, folder):
@@ -173,20 +174,19 @@ def rate_all(chromium, screen, address, given, count, *, pictures):
     kind = "document.getElementById('rating')?.dataset.kind"
     while (now := chromium.ask(task)) and chromium.ask(kind) == "rating":
         seen.append(now)
-        chromium.ask("new Promise((done) => setTimeout(done, 300))")
+        chromium.advance(300)
         if len(seen) == 2:
             chromium.press("m")
             chromium.until("document.activeElement.id === 'comment'")
             chromium.send("Input.insertText", text="only by its name")
             chromium.press("Escape")
-            chromium.ask("new Promise((done) => setTimeout(done, 150))")
         chromium.press(given)
         chromium.until(f"{task} !== '{now}'")
         if len(seen) == 1:
-            chromium.ask("new Promise((done) => setTimeout(done, 300))")
+            chromium.advance(300)
             chromium.press("u")
             chromium.until(f"{task} === '{now}'")
-            chromium.ask("new Promise((done) => setTimeout(done, 300))")
+            chromium.advance(300)
             chromium.press(given)
             chromium.until(f"{task} !== '{now}'")
     assert len(set(seen)) == count
@@ -200,7 +200,7 @@ def compare_one(chromium, screen, address):
     screen("compare", url)
     assert chromium.ask("document.getElementById('rating').dataset.kind") == "lists"
     assert chromium.ask("document.querySelectorAll('.two .listed').length") == 2
-    chromium.ask("new Promise((done) => setTimeout(done, 300))")
+    chromium.advance(300)
     chromium.press("ArrowLeft")
     chromium.until("document.getElementById('over')")
     screen("over", url)
@@ -219,9 +219,8 @@ def resolved(chromium, screen, address, count):
     assert "nDCG@10" in chromium.ask(WORDS)
 
 
-def test_the_command_line_uses_what_the_team_judged(server, files):
-    del server
-    store = ["--store", str(files[0] / "judging.db"), "--project", "docs"]
+def the_command_line_uses_what_the_team_judged(folder):
+    store = ["--store", str(folder / "judging.db"), "--project", "docs"]
     words = [sys.executable, "-m", "rankgate", "eval", "march", "old", "new", *store]
     done = subprocess.run([*words, "-m", "nDCG@10"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -47,7 +47,7 @@ def test_an_extra_that_is_missing_says_how_to_get_it(run, tmp_path, monkeypatch)
     assert code == 0
     online = found["extras", "online"]
     assert (online["status"], online["mend"]) == ("missing", 'pip install "rankgate[online]"')
-    assert found["extras", "xlsx"]["status"] == "works"
+    assert found["extras", "plots"]["status"] == "works"
 
 
 def test_each_size_has_what_smaller_ones_have(run, tmp_path):

@@ -132,7 +132,6 @@ def test_markdown_means_what_it_says(word, plain):
 
 
 def test_a_picture_is_well_formed(run, tmp_path, files):
-    pytest.importorskip("altair")
     out = tmp_path / "p.svg"
     other = tmp_path / "a\x01b.csv"
     other.write_text(files[1].read_text().replace("a,2", "a,0"))

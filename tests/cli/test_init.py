@@ -17,8 +17,6 @@ COMMANDS = re.compile(r"^ {7}(rankgate .*)$", re.MULTILINE)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_five_commands_of_the_readme_end_with_a_pass(run, tmp_path, monkeypatch, kind):
-    if kind == "online":
-        pytest.importorskip("duckdb", reason="the extra online is not installed")
     monkeypatch.chdir(tmp_path)
     first, *others = KINDS[kind].commands
     assert run("init", "--kind", kind).code == 0

@@ -8,16 +8,17 @@ import sys
 
 import pytest
 
-resource = pytest.importorskip("resource")
+pytestmark = pytest.mark.linux
 
 START = "from rankgate.__main__ import main; main()"
 # each thread addresses memory too, and a machine may have a hundred cores
 FEW = {**os.environ, "POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep RLIMIT_AS")
 @pytest.mark.parametrize("megabytes", [200, 300, 600, 8000])
 def test_a_limit_of_memory(tmp_path, megabytes):
+    import resource
+
     (tmp_path / "q").write_text("1 0 a 1\n")
     (tmp_path / "r").write_text("1 Q0 a 1 2 x\n")
     limit = megabytes << 20
@@ -38,6 +39,8 @@ def test_a_limit_of_memory(tmp_path, megabytes):
 
 
 def test_a_wrong_option_says_the_same_under_a_limit(tmp_path):
+    import resource
+
     ended = [
         subprocess.run(
             [sys.executable, "-c", START, "eval", "--nothing"],

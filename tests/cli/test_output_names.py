@@ -165,7 +165,6 @@ def test_other_files_keep_to_their_suffix(run, folder, words):
 
 
 def test_one_sheet_is_what_its_name_says(run, folder):
-    pytest.importorskip("xlsxwriter")
     (folder / "pool.csv").write_text("query_id,doc_id\nq1,a\n")
     assert run("sheet", "pool.csv", "--raters", "ann", "-o", "ann.xlsx").code == 0
     assert (folder / "ann.xlsx").read_bytes().startswith(b"PK")

@@ -13,17 +13,16 @@ from rankgate.cli import COMMANDS
 from support.command import assert_refused
 
 FULL = Path("/dev/full")
-needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
 
 
-@needs_full
+@pytest.mark.linux
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "arrow", "trec", "quepid-ratings"])
 def test_a_full_disk(run, small, form):
     result = run("convert", small[0], FULL, "--to", form)
     assert_refused(result, "cannot-write", FULL)
 
 
-@needs_full
+@pytest.mark.linux
 @pytest.mark.parametrize("words", [("eval", "Q", "R"), ("validate", "Q"), ("convert", "Q", "-")])
 def test_standard_output_on_a_full_disk(small, words):
     names = {"Q": small[0], "R": small[1]}
@@ -33,6 +32,15 @@ def test_standard_output_on_a_full_disk(small, words):
         result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
     assert result.returncode == 2
     assert b"rankgate: cannot write: No space left on device; make room" in result.stderr
+
+
+@pytest.mark.linux
+def test_the_demo_without_room_for_its_index(tmp_path):
+    line = f'ulimit -f 100; exec "{sys.executable}" -m rankgate demo'
+    result = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, check=False)
+    assert result.returncode == 2
+    assert b"the demo cannot be written here" in result.stderr
+    assert not list((tmp_path / "demo").iterdir())
 
 
 def test_names_that_are_too_long(run, small, tmp_path):

@@ -26,7 +26,7 @@ FUSIONS = (
     *(("gmnz", {"gamma": 0.5}), ("rrf", {"k": 10}), ("rbc", {"phi": 0.7})),
     *(("log_isr", {}), ("logn_isr", {"sigma": 0.1}), ("wsum", {"weights": [0.5, 0.3, 0.2]})),
 )
-NORMS = ("min-max", "max", "sum", "zmuv", "rank")
+NORMS = ("min-max", "min-max-inverted", "max", "sum", "zmuv", "rank")
 TEXT_QRELS = "Q0 0 D0 0\nQ0 0 D1 1\nQ1 0 D0 0\nQ1 0 D3 2\n"
 TEXT_RUN = "Q0 0 D0 0 1.2 x\nQ0 0 D1 1 1.0 x\nQ1 0 D3 0 3.6 x\nQ1 0 D0 1 2.4 x\n"
 MEASURES = (
@@ -85,6 +85,8 @@ def of_ranx(ranx):
     for norm in NORMS:
         merged = ranx.fuse(runs, norm=norm, method="sum")
         found[f"norm {norm}"] = first(merged)
+    merged = ranx.fuse(runs, norm="min-max-inverted", method="rrf")
+    found["inverted ranks"] = first(merged)
     partial = ranx.Run({q: tables[0][q] for q in list(grades)[:10]} | {"other": {"d0": 1.0}})
     found["comparable"] = ranx.evaluate(judged, partial, "map", make_comparable=True)
     return plain(found)

@@ -126,3 +126,41 @@ def test_tags_in_the_ids_of_queries():
     for pattern in ("ids:(", r"ids:\d+"):
         with raises("invalid-syntax", UsageError):
             tags_of(pattern, ids)
+
+
+RANKLIB = "1\t0\t-1\n1\t1\t0.25\n2\t0\t7\n2\t1\t0.5\n"
+
+
+def test_scores_of_ranklib_are_recognised(ltr, tmp_path):
+    (tmp_path / "r.txt").write_text(RANKLIB)
+    result = rankgate.evaluate(ltr[0], str(tmp_path / "r.txt"), ["RR"])
+    assert result.runs[0].means["RR"] == 0.75
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1\t1\t0.25\n1\t0\t-1\n2\t0\t7\n2\t1\t0.5\n",  # two rows exchanged
+        "1\t0\t-1\n1\t1\t0.25\n3\t0\t7\n3\t1\t0.5\n",  # a query that the features lack
+        "2\t0\t7\n2\t1\t0.5\n1\t0\t-1\n1\t1\t0.25\n",  # queries in another order
+        "1\t0\t-1\n0.25\n2\t0\t7\n2\t1\t0.5\n",
+    ],
+)
+def test_queries_and_documents_of_ranklib_are_checked(ltr, tmp_path, text):
+    (tmp_path / "r.txt").write_text(text)
+    with raises("wrong-order", InputError):
+        rankgate.evaluate(ltr[0], f"model-scores:{tmp_path / 'r.txt'}", ["RR"])
+
+
+def test_companions_that_differ_and_weights_are_refused(tmp_path):
+    rows = tmp_path / "rows.svmlight"
+    rows.write_text("1 1:1\n0 1:2\n1 1:3\n")
+    (tmp_path / "rows.svmlight.query").write_text("2\n1\n")
+    (tmp_path / "rows.svmlight.group").write_text("2\n1\n")
+    assert contents_of(rows).qrels.table["query_id"].to_list() == ["1", "1", "2"]
+    (tmp_path / "rows.svmlight.group").write_text("1\n2\n")
+    with raises("conflicting-sizes", InputError):
+        contents_of(rows)
+    (tmp_path / "rows.svmlight.weight").write_text("1\n1\n1\n")
+    with raises("unused-weights", InputError):
+        contents_of(rows)

@@ -164,6 +164,7 @@ def test_support_of_sentences(tmp_path):
         ("trec-rag", [{"topic_id": 1, "references": ["a"],
                        "answer": [{"citations": [0], "support": ["maybe"]}]}], "wrong-type", 1),
         ("trec-rag", [{"references": []}], "invalid-id", 1),
+        ("ragas", [RAGAS[0], RAGAS[1] | {"reference_contexts": None}], "missing-key", 2),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(name, rows, code, line):
@@ -172,10 +173,18 @@ def test_what_is_wrong_is_named(name, rows, code, line):
     assert error.value.line == line
 
 
+def test_samples_without_references_are_a_run_alone():
+    bare = [{"user_input": "where?", "retrieved_contexts": ["Paris."]}]
+    contents = named("ragas").read(InputFile(None, data(bare)))
+    assert contents.qrels is None
+    assert len(contents.runs[0].table) == 1
+
+
 def test_a_context_or_nugget_twice():
     twice = [RAGAS[0] | {"retrieved_contexts": ["a", "a"]}]
-    with raises("duplicate-document", DuplicateError):
-        named("ragas").read(InputFile(None, data(twice)))
+    (run,) = named("ragas").read(InputFile(None, data(twice))).runs
+    with raises("duplicate-document", DuplicateError, line=1):
+        _ = run.table  # a convention says what such a context is
     nugget = {"text": "a", "importance": "vital"}
     with raises("duplicate-document", DuplicateError):
         named("nuggets").read(InputFile(None, data([{"qid": 1, "nuggets": [nugget, nugget]}])))
@@ -184,3 +193,23 @@ def test_a_context_or_nugget_twice():
 def test_answers_are_not_made_of_runs():
     with raises("unsupported-format", UsageError):
         named("trec-rag").write(read(RAGAS, "ragas"), io.BytesIO())
+
+
+def test_contexts_without_ids_match_by_normalized_text_where_asked_for():
+    spelled = {
+        "user_input": "Q",
+        "retrieved_contexts": ["Other.", "The \u201cof\ufb01ce\u201d  co\u00adoperates"],
+        "reference_contexts": ['the "office" cooperates'],
+    }
+    place = InputFile(None, data([spelled]))
+    values = {}
+    for name in ("ragas", "ragas-normalized"):
+        contents = named(name).read(place)
+        values[name] = rankgate.evaluate(contents.qrels, contents.runs, ["RR"]).means["RR"][0]
+    assert values == {"ragas": 0.0, "ragas-normalized": 0.5}
+    assert contents.documents.rows()[1][-2:] == (
+        'the "office" cooperates', "The \u201cof\ufb01ce\u201d  co\u00adoperates"
+    )  # fmt: skip
+    assert detected(place)[0].name == "ragas"
+    with_ids = InputFile(None, data([WITH_IDS | {"retrieved_context_ids": ["B", "A"]}]))
+    assert named("ragas-normalized").read(with_ids).runs[0].table["doc_id"].to_list() == ["B", "A"]

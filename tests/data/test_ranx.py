@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 
 import cbor2
 import polars as pl
@@ -17,7 +16,7 @@ from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.run import Run
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import InputError, MissingExtraError
+from rankgate.errors import InputError
 from support.wording import raises
 
 QRELS = {"q1": {"d1": 2, "d2": -1, "d300": 300}}
@@ -109,13 +108,6 @@ def test_cbor_has_a_limit_of_values(monkeypatch):
     data = cbor2.dumps({f"d{i}": [float(i)] for i in range(200_000)})
     with raises("invalid-syntax", InputError):
         cbor.decoded(data, "")
-
-
-@pytest.mark.parametrize("package", ["lz4.frame", "cbor2"])
-def test_without_a_package_the_extra_is_named(monkeypatch, package):
-    monkeypatch.setitem(sys.modules, package, None)
-    with raises("missing-extra", MissingExtraError):
-        held(PACKED)
 
 
 @pytest.mark.parametrize(("data", "value"), PLAIN.items())

@@ -94,6 +94,7 @@ def _closure(names):
     return sorted(found - {"rankgate"})
 
 
+@pytest.mark.bash
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
 def test_a_page_can_be_followed_literally(page, environment, tmp_path):
     text = page.read_text()

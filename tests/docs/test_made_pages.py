@@ -20,6 +20,7 @@ from rankgate.evaluation.metrics import metrics
 from rankgate.metrics.catalogue import by_name
 from rankgate.reports.kinds import KINDS
 from rankgate.scoring import CONVENTIONS
+from support.programs import importable
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDERS = {
@@ -34,12 +35,9 @@ FOLDERS = {
 @pytest.fixture(scope="module")
 def rooms():
     """The tools of the manual, imported as Sphinx does it."""
-    sys.path.insert(0, str(DOCS))
-    try:
-        names = ["behaviour", "drawing", "formulas", "gallery", "mirrored", *FOLDERS]
+    names = ["behaviour", "drawing", "formulas", "gallery", "mirrored", *FOLDERS]
+    with importable(DOCS):
         yield {name: importlib.import_module(f"_pages.{name}") for name in names}
-    finally:
-        sys.path.remove(str(DOCS))
 
 
 @pytest.fixture(scope="module")

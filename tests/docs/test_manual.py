@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from rankgate.cli import rankgate as program
@@ -39,17 +40,12 @@ def name(page):
 @pytest.mark.parametrize("page", [p for p in PAGES if "```console" in p.read_text()], ids=name)
 def test_sessions_say_what_the_page_shows(page):
     """If this fails, ``python docs/_seen/make.py`` writes them anew; look at what changed."""
-    if "recommend.py" in page.read_text():
-        pytest.importorskip("implicit")
     with played.workplace(page):
         assert played.played(page) == page.read_text()
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if ">>> " in p.read_text()], ids=name)
 def test_python_does_what_the_page_shows(page):
-    if ".plot(" in page.read_text():
-        pytest.importorskip("altair")
-        pytest.importorskip("vl_convert")
     with played.workplace(page):
         if played.files(page):
             played.played(page)
@@ -108,7 +104,6 @@ def test_the_readme_leads_to_a_gate(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", ["README.md", "docs/gate.md", "docs/guides/ci-gate.md"])
 def test_workflows_say_what_the_action_takes(page):
-    yaml = pytest.importorskip("yaml")
     known = yaml.safe_load((ROOT / "action.yml").read_text())["inputs"]
     blocks = [f["text"] for f in FENCE.finditer((ROOT / page).read_text()) if f["kind"] == "yaml"]
     said = re.findall(
@@ -139,8 +134,6 @@ class _Links(HTMLParser):
 
 @pytest.mark.slow
 def test_it_builds_without_a_warning_and_fetches_nothing(tmp_path):
-    for needed in ("sphinx", "myst_parser", "furo", "altair", "vl_convert"):
-        pytest.importorskip(needed, reason="the manual needs the extra docs")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
     command += [
         "-j",

@@ -4,8 +4,6 @@ import pytest
 
 from support.programs import tool
 
-pytest.importorskip("sphinx")
-
 BOX = '<input aria-label="Toggle" class="toctree-checkbox"/>'
 LINK = '<a class="reference internal" href="{}">'
 TREE = (

@@ -39,8 +39,8 @@ def _guide(k):
 
 
 def test_the_guide_s_comparison_over_cutoffs():
-    charts = pytest.importorskip("rankgate.evaluation.charts.cutoffs")
-    pytest.importorskip("altair")
+    from rankgate.evaluation.charts import cutoffs as charts
+
     asked = ChartRequest(str(HERE / "robots-grades.csv"), (str(HERE / "robots-ranking.csv"),),
                   convention="guide", cutoffs=(1, 3, 5, 10))  # fmt: skip
     result = charts.draw(result_for("cutoffs", asked))

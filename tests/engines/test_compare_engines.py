@@ -9,6 +9,8 @@ import pytest
 import rankgate
 from rankgate.engines.snapshots import asking
 from rankgate.engines.snapshots.engine_comparison import EngineComparison
+from rankgate.engines.snapshots.take import snapshot
+from rankgate.present.write import rendered
 from rankgate.stats.resampling.quantiles import quantile_differences
 from support.wording import raises
 
@@ -116,3 +118,21 @@ def test_the_command_writes_two_runs(run, engine, tmp_path):
         alone = rankgate.snapshot(engine, QUERIES, parameters={"weight": weight})
         assert rankgate.read_run(file).table.equals(alone.run.table)
         assert json.loads((tmp_path / f"{file}.snapshot.json").read_text())["finished"]
+
+
+def test_latencies_under_different_loads_are_not_compared_silently(engine, tmp_path):
+    hashes = set()
+    for count in (1, 4):
+        result = snapshot(engine, QUERIES, tmp_path / f"{count}.csv", concurrency=count)
+        assert set(result.queries["concurrency"]) == {count}
+        assert f"concurrency {count}" in " ".join(rendered(result, "text").split())
+        hashes.add(result.configuration)
+    assert len(hashes) == 2
+    qrels = {query: {"d1": 1} for query in QUERIES}
+    result = rankgate.compare(qrels, tmp_path / "1.csv", tmp_path / "4.csv")
+    (warning,) = [text for text in result.warnings if "at the same time" in text]
+    assert "with 1 queries" in warning
+    assert "with 4" in warning
+    snapshot(engine, QUERIES, tmp_path / "again.csv", concurrency=1)
+    same = rankgate.compare(qrels, tmp_path / "1.csv", tmp_path / "again.csv")
+    assert not [text for text in same.warnings if "at the same time" in text]

@@ -10,7 +10,7 @@ from rankgate.engines.engine_check import check_engine
 from rankgate.engines.json_api import Shape
 from rankgate.engines.paths import parsed
 from rankgate.engines.requests.transport import Transport
-from rankgate.engines.snapshots.take import snapshot
+from rankgate.engines.snapshots.take import Given, snapshot
 from support.wording import raises
 
 from .conftest import QUERIES, _Handler, listed
@@ -270,3 +270,91 @@ def test_ids_of_other_types_duplicates_and_fewer_than_asked_for(api, server):
     for wrong in (1.5, None, True, "", ["a"]):
         server.plan = {"*": [(200, {"found": {"docs": [{"id": wrong, "score": 1}]}})]}
         assert snapshot(api, {"a": "red"}).states["failed"] == 1
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+@pytest.mark.parametrize("place", [0, 20, 39])
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_one_query_that_is_refused_leaves_no_snapshot_unfinished(
+    api, server, tmp_path, status, place, concurrency
+):
+    query_id, text = list(QUERIES.items())[place]
+    server.plan = {text: [(status, "")]}
+    output = tmp_path / "new.run"
+    result = snapshot(api, QUERIES, output, concurrency=concurrency)
+    if not result.finished:  # it was the first one: nothing was ever answered
+        assert place == 0
+        result = snapshot(api, QUERIES, output, concurrency=concurrency)
+    assert result.finished
+    failed = result.queries.filter(result.queries["state"] == "failed")
+    assert failed["query_id"].to_list() == [query_id]
+    assert str(status) in failed["error"][0]
+    assert lists(result) == [row for row in WHOLE if row[0] != query_id]
+    server.plan = {}
+    snapshot(api, QUERIES, output)  # it failed alone, and not as the server was down
+    assert lists(snapshot(api, QUERIES, output, again=True)) == WHOLE
+
+
+def test_queries_that_failed_while_the_server_was_down_are_asked_again(api, server, tmp_path):
+    output = tmp_path / "new.run"
+    alone, *others = QUERIES.values()
+    alive = {text: [()] for text in others[:20]}
+    server.plan = {"*": [(503, "")], **alive, alone: [(400, "bad")]}
+    ended = snapshot(api, QUERIES, output)
+    assert not ended.finished
+    assert ended.states["failed"] > 10
+    while not (again := snapshot(api, QUERIES, output)).finished:  # it is still down
+        assert again.states["not_run"]
+    server.plan = {alone: [(400, "bad")]}
+    whole = snapshot(api, QUERIES, output)
+    assert (whole.states["ok"], whole.states["failed"]) == (39, 1)
+    assert lists(whole) == WHOLE[1:]
+
+
+def test_queries_that_fail_for_ever_are_the_last_to_be_asked_again(api, server, tmp_path):
+    output = tmp_path / "new.run"
+    bad = list(QUERIES.values())[20:38]
+    server.plan = {text: [(500, "")] for text in bad}
+    calls = 1
+    while not (result := snapshot(api, QUERIES, output)).finished:
+        calls += 1
+        assert calls < 4
+    assert (result.states["ok"], result.states["failed"]) == (22, 18)
+
+
+def test_a_column_named_like_a_parameter_is_that_parameter(api, server, tmp_path):
+    api.write_text(
+        api.read_text().replace('n = "{{depth}}"', 'n = "{{depth}}"\nlang = "{{lang}}"')
+        + '[engine.parameters]\nlang = "en"\n'
+    )
+    file = tmp_path / "queries.csv"
+    file.write_text("query_id,text,lang,note\nq1,red,de,x\nq2,blue,,y\nq3,shoe,7,z\n")
+    snapshot(api, file, concurrency=1)
+    assert [path.rpartition("lang=")[2] for path, *_ in server.seen] == ["de", "en", "7"]
+    asked = []
+
+    def search(text, *, lang="en", **_):
+        asked.append((text, lang))
+        return ["a"]
+
+    snapshot(Given(function=search, parameters={"lang": "en"}), file)
+    assert sorted(asked) == [("blue", "en"), ("red", "de"), ("shoe", 7)]
+
+
+def test_partial_content_is_a_notice(api, server):
+    server.plan = {"red": [(206, {"found": {"docs": listed("red"), "n": 5}})]}
+    result = snapshot(api, {"a": "red", "b": "blue"})
+    (notice,) = [each for each in result.notices if each.code == "partial-answers"]
+    assert "1 answers" in notice.text
+    assert "206" in notice.text
+
+
+def test_the_reason_is_the_root_cause(api, server):
+    cause = {"type": "parse_exception", "reason": "Cannot parse '(red'"}
+    error = {
+        "root_cause": [{"type": "query_shard_exception", "reason": "bad", "caused_by": cause}],
+        "type": "search_phase_execution_exception", "reason": "all shards failed",
+    }  # fmt: skip
+    server.plan = {"red": [(400, {"error": error, "status": 400})]}
+    result = snapshot(api, {"a": "red", "b": "blue"})
+    assert result.queries["error"][0] == "HTTP 400: Cannot parse '(red'"

@@ -44,7 +44,7 @@ def test_a_snapshot_is_what_the_node_returns(node, engine, tmp_path):
         hits = node.call("POST", "/shop/_search", body)["hits"]["hits"]
         table = result.run.table
         ours = table.filter(table["query_id"] == query_id).select("doc_id", "score").rows()
-        assert ours == [(hit["_id"], hit["_score"]) for hit in hits]
+        assert ours == [(hit["_id"], pytest.approx(hit["_score"], rel=1e-5)) for hit in hits]
     assert check_engine(engine, "red shoe").documents[0]["title"].startswith("D")
 
 
@@ -115,6 +115,9 @@ def test_rank_eval_gives_the_values_of_the_convention_elasticsearch(node, engine
     ]
     run = snapshot(engine, QUERIES).run
     ours = rankgate.evaluate(qrels, run, list(METRICS), convention="elasticsearch").values
+    by_id = {"order": "score", "ties": "doc_id_desc"}  # a live engine's ties are as it serves them
+    same = rankgate.evaluate(qrels, run, list(METRICS), "elasticsearch", overrides=by_id)
+    assert same.values.equals(ours)
     for name, metric in METRICS.items():
         body = {"requests": requests, "metric": metric}
         theirs = node.call("POST", "/shop/_rank_eval", body)["details"]
@@ -123,3 +126,51 @@ def test_rank_eval_gives_the_values_of_the_convention_elasticsearch(node, engine
         assert {query: each["metric_score"] for query, each in theirs.items()} == pytest.approx(
             values, abs=1e-12
         )
+
+
+def test_documents_of_two_indices_with_the_same_ids_are_counted(opensearch, tmp_path):
+    for name in ("first", "second"):
+        fields = {"body": {"type": "text"}}
+        opensearch.index(name, fields, {f"d{i}": {"body": "red shoe"} for i in range(6)})
+    file = tmp_path / "both.toml"
+    file.write_text(
+        f'[engine]\nkind = "elasticsearch"\nurl = "{opensearch.url}"\nindex = "first,second"\n'
+        'search = ["body"]\n'
+    )
+    result = snapshot(file, {"q": "shoe"}, tmp_path / "both.csv")
+    assert result.engine_kind == "opensearch"
+    assert result.lists.documents == 6
+    (notice,) = [each for each in result.notices if each.code == "shared-ids"]
+    assert "6 documents" in notice.text
+    assert "first and second" in notice.text
+    assert "repeated-documents" not in {each.code for each in result.notices}
+
+
+def test_the_check_fails_for_fields_that_the_index_lacks(opensearch, tmp_path, run):
+    text = {"type": "text"}
+    opensearch.index("fields", {"body": text, "title": text}, {"a": {"body": "red"}})
+    file = tmp_path / "engine.toml"
+    text = (
+        f'[engine]\nkind = "opensearch"\nurl = "{opensearch.url}"\nindex = "fields"\n'
+        'search = ["body^2", "title"]\n'
+    )
+    file.write_text(text)
+    assert run("engines", "check", file, "--query", "red").code == 0
+    assert run("engines", "check", file, "--query", "nothing").code == 3
+    file.write_text(text.replace('"title"', '"titel"'))
+    done = run("engines", "check", file, "--query", "red")
+    assert done.code == 3
+    assert "titel" in done.out
+
+
+def test_an_error_names_its_root_cause(opensearch, tmp_path):
+    opensearch.index("broken", {"body": {"type": "text"}}, {"a": {"body": "red"}})
+    file = tmp_path / "engine.toml"
+    file.write_text(
+        f'[engine]\nkind = "opensearch"\nurl = "{opensearch.url}"\nindex = "broken"\n'
+        '[engine.body.query.query_string]\nquery = "{{query}}"\n'
+    )
+    result = snapshot(file, {"a": "red", "b": "(red"})
+    assert result.queries["state"].to_list() == ["ok", "failed"]
+    assert "all shards failed" not in result.queries["error"][1]
+    assert "(red" in result.queries["error"][1]

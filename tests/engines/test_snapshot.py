@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from uuid import UUID
@@ -14,10 +15,15 @@ from uuid import UUID
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import rankgate
 from rankgate.data import read_run
+from rankgate.engines.pace import Pace
+from rankgate.engines.snapshots.served_order import untied
 from rankgate.engines.snapshots.snapshot import Snapshot
-from rankgate.engines.snapshots.take import Given, snapshot
+from rankgate.engines.snapshots.take import Given, configuration_of, snapshot
 from support.wording import raises
 
 from .conftest import DOCS, QUERIES, listed
@@ -42,7 +48,8 @@ def test_the_run_is_what_the_engine_returns(engine, tmp_path):
             sql = "SELECT doc_id, -bm25(docs, 0, 1.0) AS s FROM docs WHERE docs MATCH ? ORDER BY s DESC, rowid LIMIT 10"  # noqa: E501
             theirs = shop.execute(sql, (words,)).fetchall()
             ours = result.run.table.filter(pl.col("query_id") == query_id)
-            assert list(zip(ours["doc_id"], ours["score"], strict=True)) == theirs
+            served = [(doc_id, pytest.approx(score, rel=1e-5)) for doc_id, score in theirs]
+            assert list(zip(ours["doc_id"], ours["score"], strict=True)) == served
     assert result.finished
     assert result.states == {"ok": 40, "zero": 0, "failed": 0, "not_run": 0}
     written = read_run(tmp_path / "new.run")
@@ -78,7 +85,7 @@ import json, os, pathlib, random, signal, sys, time
 from rankgate.data.write import format_for
 from rankgate.engines.configuration import read
 from rankgate.engines.kinds import sqlite
-from rankgate.engines.snapshots.take import Given, snapshot
+from rankgate.engines.snapshots.take import Given, configuration_of, snapshot
 
 asked = sqlite._Database.ask
 
@@ -225,6 +232,35 @@ def test_scores_that_contradict_the_order_are_named():
     assert unscored.run.table["score"].to_list() == [2.0, 1.0]
 
 
+TIED = [("b", 3.0), ("c", 2.0), ("d", 2.0), ("a", 2.0), ("e", 1.0)]
+
+
+@pytest.mark.parametrize("convention", ["trec", "trec9", "ir_measures", "ranx"])
+def test_ties_of_a_live_engine_are_scored_in_served_order(convention, tmp_path):
+    snapshot(lambda _, **__: TIED, {"q": "x"}, tmp_path / "new.run")
+    for rank, (doc_id, score) in enumerate(TIED, 1):
+        means = rankgate.evaluate({"q": {doc_id: 1}}, tmp_path / "new.run", ["RR"], convention)
+        assert means.means["RR"].item() == pytest.approx(1 / rank)
+        table = read_run(tmp_path / "new.run").table
+        assert table["score"][rank - 1] == pytest.approx(score, rel=1e-6)
+
+
+def test_ties_are_as_the_engine_has_them_where_its_file_says_so():
+    chosen = configuration_of(lambda _, **__: TIED)
+    result = snapshot(replace(chosen, pace=Pace(scores="engine")), {"q": "x"})
+    assert result.run.table["score"].to_list() == [score for _, score in TIED]
+    assert rankgate.evaluate({"q": {"a": 1}}, result.run, ["RR"]).means["RR"].item() == 1 / 4
+    assert rankgate.evaluate({"q": {"d": 1}}, result.run, ["RR"]).means["RR"].item() == 1 / 2
+    assert "tools order these by id" in result.notices[0].text
+
+
+@given(st.lists(st.floats(-1e300, 1e300) | st.sampled_from([0.0, -0.0, 1.0, 1e39]), max_size=30))
+def test_untied_scores_keep_their_order_and_are_all_different(scores):
+    lowered = untied(np.array(scores, float))
+    order = np.argsort(-np.array(scores, float), kind="stable")
+    assert (np.diff(lowered[order]) < 0).all()
+
+
 def test_a_document_that_comes_again_counts_once():
     result = snapshot(lambda _, **__: ["a", "b", "a"], {"q": "x"})
     assert result.run.table["doc_id"].to_list() == ["a", "b"]
@@ -275,8 +311,63 @@ def test_what_the_format_cannot_hold_is_named(tmp_path):
     def search(_, **__):
         return ["a b"]
 
-    result = snapshot(search, {"q": "x"}, tmp_path / "new.run")
-    assert "lost-in-format" in {notice.code for notice in result.notices}
+    with raises("invalid-id"):
+        snapshot(search, {"q": "x"}, tmp_path / "new.run")
     whole = snapshot(search, {"q": "x"}, tmp_path / "new.csv")
     assert not whole.lost
     assert read_run(tmp_path / "new.csv").table["doc_id"].to_list() == ["a b"]
+
+
+def test_the_first_id_that_the_format_cannot_hold_ends_it_and_nothing_is_lost(tmp_path):
+    asked = []
+
+    def search(text, **_):
+        asked.append(text)
+        return ["a b", "a_b"] if text == "x2" else ["a"]
+
+    queries = {f"q{i}": f"x{i}" for i in range(20)}
+    for _ in range(2):  # a second call asks nothing
+        with raises("invalid-id"):
+            snapshot(search, queries, tmp_path / "new.run", concurrency=1, rate=20)
+        assert len(asked) < 20
+    result = snapshot(search, queries, tmp_path / "new.run", concurrency=1, to="jsonl")
+    assert sorted(asked) == sorted(queries.values())  # each once
+    ids = read_run(tmp_path / "new.run").table.filter(query_id="q2")["doc_id"]
+    assert ids.to_list() == ["a b", "a_b"]
+    assert not result.notices or {each.code for each in result.notices} == {"tied-scores"}
+
+
+def test_an_id_of_a_query_that_the_format_cannot_hold_is_refused_before_anything(tmp_path):
+    with raises("invalid-id"):
+        snapshot(lambda _, **__: 1 / 0, {"q 1": "x"}, tmp_path / "new.run")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_id_that_no_format_can_hold_costs_its_own_place(tmp_path):
+    documents = ["a", 1.5, "", "a\tb", "a\u00a0b", None, "a\ud800", "c"]
+    result = snapshot(lambda _, **__: documents, {"q": "x"}, tmp_path / "new.csv")
+    assert result.run.table["doc_id"].to_list() == ["a", "a\tb", "a\u00a0b", "c"]
+    assert read_run(tmp_path / "new.csv").table["doc_id"].to_list() == [
+        "a", "a\tb", "a\u00a0b", "c",
+    ]  # fmt: skip
+    (notice,) = result.notices
+    assert notice.code == "unusable-ids"
+    assert "4 documents" in notice.text
+    assert "1.5" in notice.text
+
+
+def test_files_of_queries_are_read_by_one_rule(tmp_path):
+    file = tmp_path / "queries.tsv"
+    file.write_bytes("q1\tcafé\nq2\ttitle\n".encode("latin-1"))
+    with raises("not-utf8", line=1):
+        snapshot(lambda _, **__: ["a"], file)
+    asked = []
+    for first in ("query", "title", "Topic", "user"):
+        file.write_bytes(f"\ufeffq1\t{first}\r\nq2\tcafé\r\n".encode())
+        snapshot(lambda text, **_: asked.append(text) or ["a"], file, concurrency=1)
+        assert asked[-2:] == [first, "café"]
+    for header in ("query_id\ttext", "qid\tquery_text", "text\tqid"):
+        cells = "x1\tq1" if header.startswith("text") else "q1\tx1"
+        file.write_text(f"{header}\n{cells}\n")
+        snapshot(lambda text, **_: asked.append(text) or ["a"], file)
+        assert asked[-1] == "x1"

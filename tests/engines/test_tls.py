@@ -23,8 +23,6 @@ PAIR = base64.b64encode(f"me:{WORD}".encode()).decode()
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
     """A certificate authority, and certificates of it for the right and for a wrong host."""
-    if not shutil.which("openssl"):
-        pytest.skip("openssl is not installed")
     folder = tmp_path_factory.mktemp("certificates")
 
     def made(*words):

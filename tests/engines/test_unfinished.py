@@ -1,13 +1,17 @@
 """The gate decides nothing about a system that was not asked all."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
 import rankgate
+from rankgate.data.formats.snapshot_files import unfinished
+from rankgate.engines.engine_check import check_engine
 from rankgate.engines.snapshots.take import snapshot
-from rankgate.engines.snapshots.under_way import unfinished
 from rankgate.gating.saved import baselines
+from rankgate.present.write import rendered
 from support.wording import raises
 
 from .conftest import QUERIES
@@ -114,3 +118,86 @@ def test_files_that_are_no_snapshot_are_not_refused(tmp_path):
     assert not unfinished(tmp_path / "a.run")
     (tmp_path / "a.run.partial.jsonl").write_text(json.dumps({"head": {}}) + "\n{")
     assert unfinished(tmp_path / "a.run")
+
+
+def test_every_command_refuses_a_run_whose_snapshot_is_under_way(files, run, tmp_path):
+    old, new, _ = files
+    snapshot(good, QUERIES, new)
+    (tmp_path / "new.run.partial.jsonl").write_text('{"head": {}}\n')  # a new one was interrupted
+    (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d1 1\n" for query in QUERIES))
+    qrels = tmp_path / "qrels.txt"
+    for words in (("eval", qrels, new), ("compare", qrels, old, new), ("gate", qrels, old, new)):
+        done = run(*words)
+        assert done.code == 2
+        assert "new.run.partial.jsonl" in done.err
+
+
+@pytest.fixture
+def cut(api, tmp_path):
+    """The run of a snapshot whose server gives fewer documents than match and were asked for."""
+    api.write_text(api.read_text().replace("depth = 5", "depth = 100"))
+    result = snapshot(api, QUERIES, tmp_path / "cut.csv")
+    return result, tmp_path / "cut.csv"
+
+
+def test_lists_that_are_cut_off_are_named_wherever_they_are_used(cut, api):
+    result, path = cut
+    (notice,) = [each for each in result.notices if each.code == "cut-lists"]
+    assert "40 queries have 5 documents" in notice.text
+    assert "cut-lists" in {each.code for each in check_engine(api, "red").notices}
+    qrels = {query: {f"d{i}": 1 for i in range(60)} for query in QUERIES}
+    assert notice.text in str(rankgate.evaluate(qrels, [path], ["R@100"]).notices)
+    other = {query: {"d1": 1.0} for query in QUERIES}
+    assert notice.text in str(rankgate.compare(qrels, other, path).warnings)
+    policy = '[[rules]]\nkind = "noninferiority"\nmetric = "R@100"\nmargin = 0.9\n'
+    path.with_name("policy.toml").write_text(policy)
+    verdict = rankgate.gate(qrels, other, path, path.with_name("policy.toml"))
+    assert notice.text in str(verdict.to_dict())
+    assert notice.text in " ".join(rendered(verdict, "text").split())
+
+
+def test_an_index_that_changed_under_way_is_named_wherever_it_is_used(engine, tmp_path):
+    changed = []
+
+    def change(query_id):
+        if not changed:
+            changed.append(query_id)
+            with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as shop, shop:
+                shop.execute("INSERT INTO docs VALUES ('new', 'red shoe')")
+
+    result = snapshot(engine, QUERIES, tmp_path / "new.csv", on_progress=change)
+    assert "index-changed" in {each.code for each in result.notices}
+    scores = rankgate.evaluate(QRELS, tmp_path / "new.csv", ["R@10"])
+    assert "changed under way" in str(scores.notices)
+
+
+@pytest.mark.parametrize("name", ["new.run", "new.csv", "new.jsonl"])
+def test_a_run_of_queries_without_results_is_worth_nothing(tmp_path, name):
+    result = snapshot(lambda _, **__: [], QUERIES, tmp_path / name)
+    assert result.states["zero"] == len(QUERIES)
+    assert not result.failed
+    scores = rankgate.evaluate(QRELS, tmp_path / name, ["RR"])
+    assert scores.means["RR"].to_list() == [0.0]
+    snapshot(
+        lambda text, **_: [("d1" if len(text) % 3 else "d2", 1.0)], QUERIES, tmp_path / "old.run"
+    )
+    assert not rankgate.gate(QRELS, tmp_path / "old.run", tmp_path / name).passed
+
+
+def test_a_snapshot_without_an_answer_exits_with_3(api, server, run, tmp_path):
+    server.plan = {"*": [(400, "no")]}
+    (tmp_path / "queries.tsv").write_text("q1\tred\nq2\tblue\n")
+    words = ("snapshot", api, tmp_path / "queries.tsv", "-o", tmp_path / "new.run")
+    done = run(*words)
+    assert done.code == 3
+    assert "changes only where the cause is gone" in " ".join(done.out.split())
+    server.plan = {"red": [(400, "no")]}
+    assert run(*words, "--again").code == 0
+
+
+def test_queries_that_failed_are_no_results_of_0(files):
+    old, new, _ = files
+    snapshot(broken_after(len(QUERIES) - 1), QUERIES, new, concurrency=1)
+    with raises("values-differ") as caught:
+        rankgate.gate(QRELS, old, new)
+    assert "zero" not in str(caught.value)

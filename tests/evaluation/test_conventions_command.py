@@ -27,13 +27,21 @@ def test_one_is_shown_with_every_axis_source_and_defects(run, name):
     how, flat = CONVENTIONS[name], " ".join(run("conventions", "show", name).out.split())
     assert text.startswith(f"{name} ({how.hash})\n")
     assert max(map(len, text.splitlines())) <= 80
-    for words in (how.title, how.source, *how.defects):
+    for words in (how.title, how.source, how.versions, *how.defects):
         assert " ".join(words.split()) in flat
     for axis in axes():
         assert f"\n  {axis} " in text
     result = json.loads(run("conventions", "show", name, "--format", "json").out)
     assert [each["axis"] for each in result["choices"]] == [*axes()]
     assert result["hash"] == how.hash
+    assert result["versions"] == how.versions
+
+
+def test_every_convention_of_a_tool_has_versions_that_it_was_checked_against():
+    """Those without are of documents that print formulas or code; no tool follows them."""
+    assert {name for name in CONVENTIONS if not CONVENTIONS[name].versions} == {
+        *("guide", "esci", "note", "leaf")
+    }
 
 
 def test_a_choice_of_its_own_is_marked(run):

@@ -22,6 +22,23 @@ def test_the_output_without_options_is_that_of_cwl_eval(run, monkeypatch):
     assert run("cwl_eval", "gains.txt", "run.txt").out == (PLACE / "expected-plain.txt").read_text()
 
 
+def test_residuals_have_no_negative_zero(run, tmp_path):
+    gains, ranked = tmp_path / "gains.txt", tmp_path / "run.txt"
+    gains.write_text("".join(f"t1 0 d{i} {i % 3 / 2}\n" for i in range(60)))
+    ranked.write_text("".join(f"t1 Q0 d{i} {i + 1} {60 - i} s\n" for i in range(60)))
+    out = run("cwl_eval", str(gains), str(ranked), "-r").out
+    assert "-0.0000" not in out
+    assert len(out.splitlines()) > 10
+
+
+def test_nothing_is_printed_before_a_refusal(run, tmp_path):
+    ranked = tmp_path / "run.txt"
+    ranked.write_text("t1 web d00 1 2 sys\nt2 web d01 2 1\n")
+    result = run("cwl_eval", str(PLACE / "gains.txt"), str(ranked), "-n")
+    assert (result.code, result.out) == (2, "")
+    assert "expected 6" in result.err
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [

@@ -112,12 +112,17 @@ def test_grades_of_one_are_sets_lists_and_pairs():
 
 def arrays(library):
     if library == "torch":
-        torch = pytest.importorskip("torch", reason="torch is not installed; few need it")
+        import torch
+
         return torch.from_numpy
-    return pytest.importorskip("jax.numpy", reason="jax is not installed; few need it").asarray
+    import jax.numpy
+
+    return jax.numpy.asarray
 
 
-@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.parametrize(
+    "library", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("torch", "jax")]
+)
 @pytest.mark.parametrize("metrics", [METRICS, ["nDCG@10", "Coverage@3"]])
 def test_tensors_give_what_numpy_gives(library, metrics):
     made = arrays(library)
@@ -130,7 +135,9 @@ def test_tensors_give_what_numpy_gives(library, metrics):
     assert means(TRUTHS["sparse"], lists, metrics) == means(TRUTHS["sparse"], Lists(TOP), metrics)
 
 
-@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.parametrize(
+    "library", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("torch", "jax")]
+)
 def test_halves_and_gradients_are_taken_as_they_are(library):
     made = arrays(library)(SCORES)
     if library == "torch":
@@ -292,6 +299,12 @@ def test_the_scorecard_takes_them_too():
 def test_what_cannot_be_is_reported_with_the_argument(truth, run, error, code):
     with raises(code, error):
         rankgate.evaluate(truth, run, ["RR"])
+
+
+@pytest.mark.parametrize("run", [SCORES[:-1], SCORES[:, :-1]], ids=["users", "items"])
+def test_a_convention_that_compares_ids_refuses_other_sizes_too(run):
+    with raises("wrong-shape", InputError):
+        rankgate.evaluate(GRADES, run, ["RR"], "beir")
 
 
 def test_a_convention_that_allows_repeats_reads_them():

@@ -79,7 +79,6 @@ except rankgate.InputError as error:
 @pytest.fixture
 def alone(tmp_path):
     """All installed packages but pyarrow."""
-    pytest.importorskip("pandas")
     place = tmp_path / "packages"
     place.mkdir()
     for folder in map(Path, sys.path):

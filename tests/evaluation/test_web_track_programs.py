@@ -7,6 +7,7 @@ import pytest
 from rankgate.errors import DuplicateError, InputError
 from rankgate.evaluation.web_track.gdeval import gdeval
 from rankgate.evaluation.web_track.ndeval import ndeval
+from support.command import assert_refused
 from support.wording import raises
 
 PLACE = Path(__file__).parent / "web_track"
@@ -77,3 +78,13 @@ def test_a_grade_above_gdeval_s_scale_is_refused(tmp_path):
 def test_a_weight_of_risk_is_a_number(run, monkeypatch):
     monkeypatch.chdir(PLACE)
     assert run("ndeval", "-riskAlpha", "much", "qrels.txt", "first.run").code == 2
+
+
+@pytest.mark.parametrize(
+    ("program", "judgments"), [("ndeval", "qrels.txt"), ("gdeval", "adhoc.txt")]
+)
+def test_an_empty_file_is_refused(run, monkeypatch, tmp_path, program, judgments):
+    monkeypatch.chdir(PLACE)
+    (empty := tmp_path / "empty").touch()
+    assert_refused(run(program, empty, "first.run"), "empty-file", empty)
+    assert_refused(run(program, judgments, empty), "empty-file", empty)

@@ -98,7 +98,6 @@ def test_a_block_is_added_to_a_report(call, installed, folder):
 
 
 def test_a_kpi_is_computed(call, installed, folder):
-    pytest.importorskip("duckdb", reason="the extra online is not installed")
     rows = [("search", ""), ("click", "1"), ("click", "7"), ("click", "9")]
     lines = [
         f"s1,u1,2026-01-05T10:00:0{i}Z,{kind},q1,shoes,d{i},{rank}"

@@ -67,6 +67,7 @@ def drawn(seeds):
 OF_ONE_FILE = [
     ("byte-order-mark", "\ufeff" + QRELS, QRELS, ("note", 1, 1)),
     ("line-ends", QRELS.replace("\n", "\r\n"), QRELS, ("note", 1, 2)),
+    ("guessed-format", "# x\n[1] a 1\n", "1 a 1\n", ("warning", 2, 1)),
     ("apostrophe-guard", CSV + "q,a,1\n'=q,a,1\n", CSV + "it's,a,1\n", ("warning", 3, 1)),
     ("blank-guard", CSV + " -q,a,1\n", CSV + "a -q,a,1\n", ("warning", 2, 1)),
     ("formula", CSV + "=1+1,a,1\n@x,b,1\n", CSV + "-5,a,1\n+1.5,b,1\n", ("note", 2, 2)),

@@ -13,8 +13,6 @@ from rankgate.errors import InputError
 from rankgate.files.text_overlap import Texts
 from support.wording import raises
 
-pytest.importorskip("rapidfuzz", reason="the extra anchors is not installed")
-
 OLD = {
     "p1": "To reset your password, open the settings, choose security and press reset.",
     "p2": "A link is sent to your address; it is valid for one hour.",
@@ -81,7 +79,7 @@ def test_near_duplicates_must_be_clearly_the_nearest():
     assert graded(carried({"x": edited}, {"a": 2}, {"a": old["a"]})) == {"x": 2}
     found = carried({"x": edited}, {"a": 2}, old)
     assert graded(found) == {}  # it may be an edited b
-    assert statuses(found) == {"a": "lost"}
+    assert statuses(found) == {"a": "ambiguous"}
     assert graded(carried({"x": edited, "y": old["b"]}, {"b": 1}, old)) == {"y": 1}
 
 
@@ -167,3 +165,86 @@ def test_a_judged_document_without_a_text_is_lost_and_named():
     found = carried({"x": OLD["p2"]}, {"p1": 1, "p2": 0, "p9": 0}, OLD | {"p1": " … "})
     assert statuses(found) == {"p1": "lost", "p2": "moved", "p9": "lost"}
     assert [notice.code for notice in found.notices] == ["relevant-unjudged", "missing-texts"]
+
+
+PASSAGE = (
+    "the software is provided as is without any warranty of merchantability or fitness for a "
+    "particular purpose and in no event shall the authors be liable for any claim damages or other "
+    "liability arising from the software"
+)
+PHRASE = "without any warranty of merchantability or fitness for a particular purpose"
+
+
+def test_a_repeated_phrase_is_not_the_whole_passage():
+    repeating = f"first {PHRASE}; second {PHRASE}; third {PHRASE}; fourth {PHRASE}"
+    result = carried({"x": repeating}, {"p": 2}, {"p": PASSAGE})
+    assert graded(result) == {}
+    assert result.relevant == (1, 0)
+    other = f"a licence of another kind says {repeating} and ends"
+    old = {"p": PASSAGE, "licence": other}
+    new = {"p": PASSAGE, "licence": other.replace("kind", "sort")}
+    assert graded(carried(new, {"p": 2}, old)) == {"p": 2}
+
+
+def test_a_lost_judgment_is_not_one_that_holds():
+    words = OLD["p3"].split()
+    new = {"x": f"{OLD['p1']} {' '.join(words[:6])}"}
+    result = carried(new, {"p1": 2, "p3": 2})
+    assert graded(result) == {"x": 2}
+    assert result.counts["merged"] == (1, 1)
+    assert result.counts["lost"] == (1, 0)
+    assert result.relevant == (2, 1)
+    assert str(result).startswith("1 of 2 relevant judgments (50.0%) reached a new document")
+
+
+def test_documents_that_are_as_near_are_ambiguous():
+    edited = OLD["p3"].replace("file", "page"), OLD["p3"].replace("file", "sheet")
+    result = carried(dict(zip("xy", edited, strict=True)), {"p3": 2})
+    assert statuses(result) == {"p3": "ambiguous"}
+    assert result.counts["ambiguous"] == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("caf\u00e9 na\u00efve r\u00e9sum\u00e9", "cafe\u0301 nai\u0308ve re\u0301sume\u0301"),
+        ("cooperation international", "co\u00adop\u00ader\u00ada\u00adtion inter\u00adnational"),
+        ('don\'t "quote" it', "don\u2019t \u201cquote\u201d it"),
+        ("office flow affine", "o\ufb03ce \ufb02ow a\ufb03ne"),
+        ("STRASSE", "Stra\u00dfe"),
+    ],
+)
+def test_texts_that_look_alike_are_the_same(before, after):
+    result = carried({"x": f"{after} of a page"}, {"p": 2}, {"p": f"{before} of a page"})
+    assert graded(result) == {"x": 2}
+
+
+def test_pieces_may_have_the_grade_of_what_they_were_cut_from():
+    words = OLD["p3"].split()
+    parts = {"x": " ".join(words[:9]), "y": " ".join(words[9:])}
+    result = rankgate.reanchor({"q": {"p3": 2}}, OLD, parts, pieces="inherit")
+    assert graded(result) == {"x": 2, "y": 2}
+    assert result.relevant == (1, 1)
+    joined = {"x": f"{OLD['p1']} {' '.join(words[:13])}"}  # the more relevant one is not all in it
+    grades = {"p1": 1, "p3": 2}
+    assert graded(carried(joined, grades)) == {}
+    result = rankgate.reanchor({"q": grades}, OLD, joined, pieces="inherit")
+    assert graded(result) == {"x": 2}
+
+
+def test_addresses_are_no_text(tmp_path):
+    rows = {"id": ["a"], "url": ["https://example.org/a/1"], "text": [OLD["p1"]]}
+    pl.DataFrame(rows).write_csv(tmp_path / "old.csv")
+    pl.DataFrame(rows | {"id": ["b"], "url": ["/2"]}).write_csv(tmp_path / "new.csv")
+    result = rankgate.reanchor({"q": {"a": 1}}, tmp_path / "old.csv", tmp_path / "new.csv")
+    assert statuses(result) == {"a": "moved"}
+
+
+def test_counts_are_on_the_terminal_where_decisions_go_to_a_file(run, tmp_path):
+    pl.DataFrame({"id": list(OLD), "text": list(OLD.values())}).write_csv(tmp_path / "old.csv")
+    (tmp_path / "qrels.txt").write_text("q 0 p1 2\n")
+    paths = [str(tmp_path / name) for name in ("qrels.txt", "old.csv", "old.csv")]
+    done = run("reanchor", *paths, "-o", str(tmp_path / "decisions.csv"))
+    assert done.code == 0, done.err
+    assert done.err.startswith("1 of 1 relevant judgment (100.0%) reached a new document")
+    assert done.out == ""

@@ -54,3 +54,20 @@ def test_a_result_can_be_put_into_a_report(run, runs, tmp_path):
 def test_bad_words_end_with_2_and_write_nothing(run, runs, words):
     ended = run("fuse", *runs, *words)
     assert (ended.code, ended.out) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"), [("wsum", "linear"), ("log_isr", "logisr"), ("w_bordafuse", "borda")]
+)
+def test_aliases_of_methods_and_normalisations_are_taken(alias, name, run, tmp_path):
+    paths = [tmp_path / "one.run", tmp_path / "two.run"]
+    for path in paths:
+        path.write_text("q Q0 a 1 2 t\nq Q0 b 2 1 t\n")
+    files = [str(path) for path in paths]
+    by_name = run("fuse", *files, "--method", name)
+    by_alias = run("fuse", *files, "--method", alias)
+    assert (by_alias.code, by_alias.out) == (0, by_name.out)
+    norm = run("fuse", *files, "--method", "sum", "--norm", "min_max_inverted")
+    assert norm.code == 0
+    assert norm.out.split()[2] == "b"
+    assert run("fuse", *files, "--method", "wsums").code == 2

@@ -64,6 +64,7 @@ def data(tmp_path):
     return folder
 
 
+@pytest.mark.bash
 @pytest.mark.parametrize(
     ("candidate", "code", "verdict"),
     [("same.run", 0, "pass"), ("mostly.run", 3, "inconclusive"), ("wrong.run", 1, "fail")],
@@ -79,6 +80,7 @@ def test_the_step_ends_as_the_gate_does(data, candidate, code, verdict):
     assert (data / "gate.html").is_file()
 
 
+@pytest.mark.bash
 def test_wrong_input_is_2_with_an_annotation_and_a_summary(data):
     done, output, summary = acted(data, QRELS="no%\nne", BASELINE="right.run", CANDIDATE="same.run")
     assert (done.returncode, output) == (2, "exit-code=2\n")
@@ -88,6 +90,7 @@ def test_wrong_input_is_2_with_an_annotation_and_a_summary(data):
     assert "    rankgate: no%" in summary
 
 
+@pytest.mark.bash
 def test_files_are_written_into_folders_that_are_missing(data):
     words = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "same.run"}
     done, output, _ = acted(data, **words, JUNIT="out/a/gate.xml")
@@ -96,6 +99,7 @@ def test_files_are_written_into_folders_that_are_missing(data):
     assert (data / "out/a/gate.xml").is_file()
 
 
+@pytest.mark.bash
 @pytest.mark.parametrize("also", ["csv=a.csv", "json=none/a.json", "json=qrels"])
 def test_a_file_that_cannot_be_written_leaves_no_verdict(data, also):
     words = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "same.run"}
@@ -103,6 +107,7 @@ def test_a_file_that_cannot_be_written_leaves_no_verdict(data, also):
     assert (done.returncode, output) == (2, "exit-code=2\n")
 
 
+@pytest.mark.bash
 def test_lists_of_inputs_are_one_a_line(data):
     words = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "mostly.run"}
     noise = "right.run\nwrong.run\n"
@@ -125,6 +130,7 @@ def test_every_option_of_gate_is_an_input():
     assert names == {name.rstrip("_") for name in options} - {"help"}
 
 
+@pytest.mark.bash
 @pytest.mark.parametrize(
     ("record", "said"), [("true", "true"), ("False", "false"), ("TRUE", "true"), ("no", None)]
 )
@@ -145,6 +151,7 @@ def saved(data):
     return {"QRELS": "qrels", "BASELINE": "main", "POLICY": "p.toml"}
 
 
+@pytest.mark.bash
 def test_a_look_is_recorded_unless_record_is_false(data, saved):
     log = data / "rankgate/baselines/main.looks.jsonl"
     acted(data, **saved, CANDIDATE="mostly.run", RECORD="false")
@@ -153,6 +160,7 @@ def test_a_look_is_recorded_unless_record_is_false(data, saved):
     assert len(log.read_text().splitlines()) == 1
 
 
+@pytest.mark.bash
 def test_committed_and_cached_looks_are_put_together(data, saved):
     log = data / "rankgate/baselines/main.looks.jsonl"
     acted(data, **saved, CANDIDATE="mostly.run", RECORD="true")
@@ -168,6 +176,7 @@ def test_committed_and_cached_looks_are_put_together(data, saved):
     assert log.read_text() == other + first
 
 
+@pytest.mark.bash
 @pytest.mark.parametrize(
     ("install", "requirements", "words"),
     [

@@ -121,7 +121,8 @@ class _Words(HTMLParser):
 def test_names_in_the_page_are_escaped(run, place):
     (place / "qrels.txt").write_text("".join(f"<script>{i} 0 good 1\n" for i in range(12)))
     for name in ("old", "worse"):
-        lines = [f"<script>{i} Q0 {'good' if name == 'old' else 'x'} 1 1 t\n" for i in range(12)]
+        found = [name == "old" or i == 11 for i in range(12)]  # a run without any is refused
+        lines = [f"<script>{i} Q0 {'good' if found[i] else 'x'} 1 1 t\n" for i in range(12)]
         (place / f"{name}.run").write_text("".join(lines))
     result = run("gate", "qrels.txt", "old.run", "worse.run", "--format", "html")
     assert "&lt;script&gt;0" in result.out

@@ -146,7 +146,6 @@ def test_a_call_that_says_too_little_names_what_is_missing(project):
 
 
 def test_verdicts_of_workers_are_summarised(project):
-    pytest.importorskip("xdist")
     done = result(
         project,
         """

@@ -14,8 +14,6 @@ from rankgate.gating.policy import parsed, policy, read
 from rankgate.gating.ramps.stages import earlier
 from support.wording import raises
 
-pytest.importorskip("tea_tasting", reason="the extra ab is not installed")
-
 HEAD = """
 [experiment]
 control = "old"

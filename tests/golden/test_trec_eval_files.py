@@ -10,14 +10,13 @@ import csv
 import gzip
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from rankgate.evaluation.commands.trec_eval import command
 from rankgate.evaluation.evaluate import evaluate
+from support.needs import SHARED as DATA
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 QRELS = {
     "cacm": "qrels.cacm.txt",
     "cast2021": "trec-cast-qrels-docs.2021.qrel.gz",
@@ -31,7 +30,7 @@ BINARY = ["-c", "-l2", "-m", "map", "-m", "recip_rank", "-m", "recall.100", "-m"
 
 pytestmark = [
     pytest.mark.large,
-    pytest.mark.skipif(not DATA.is_dir(), reason="the collections are not available"),
+    pytest.mark.shared,
 ]
 
 
@@ -85,7 +84,6 @@ def test_the_output_is_that_of_trec_eval_10(collection, path, run, kind, capsys)
     assert ours == bytes_of(path).decode()
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="as above")
 def test_every_file_is_there():
     assert len(list(files())) == 52
 

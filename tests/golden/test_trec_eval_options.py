@@ -247,3 +247,17 @@ def test_a_percent_sign_is_a_sign_like_any_other(lines, write):
         "runid all %s",
         "map all 1.0000",
     ]
+
+
+@pytest.mark.parametrize("version", ["", "--te9 "])
+def test_z_scores_of_nan_are_nan_with_its_sign(version, printed, write):
+    write(
+        qrels="1 0 a 1\n2 0 a 1\n3 0 a 1\n4 0 a 1\n",
+        run="".join(f"{query} Q0 a 1 9 t\n" for query in range(1, 5)),
+        zscores="1 map nan 0.5\n2 map 0.5 nan\n3 map -nan 0.5\n4 map 0.5 0.5\n",
+    )
+    shown = printed(f"{version}-q -m map -m recip_rank -Z zscores qrels run").splitlines()
+    values = {tuple(line.split()[:2]): line.split("\t")[-1] for line in shown}
+    assert [values["Zmap", query] for query in "1234"] == ["   nan", "   nan", "  -nan", "1.0000"]
+    assert values["Zmap", "all"] == "   nan"  # the sign of the first
+    assert values["Zrecip_rank", "1"] == "-1000000.0000"  # the file does not have it

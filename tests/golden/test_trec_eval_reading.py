@@ -161,7 +161,7 @@ def test_tables_in_memory_are_taken_too():
     assert result.summary == ("run", 0.5)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.posix
 def test_a_run_may_come_through_a_pipe(lines):
     os.mkfifo("pipe")
     with ThreadPoolExecutor() as other:

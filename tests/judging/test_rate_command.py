@@ -6,7 +6,6 @@ import pty
 import random
 import select
 import signal
-import sys
 import threading
 import time
 
@@ -101,7 +100,7 @@ def test_texts_are_shown_and_move_no_cursor(run, pool, tmp_path):
     assert "title: Shoe" in done.err
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+@pytest.mark.posix
 def test_at_a_real_terminal(pool, tmp_path, start):
     mine, theirs = pty.openpty()
     out = tmp_path / "a.jsonl"
@@ -148,7 +147,7 @@ def terminal(pool, tmp_path, start):
     process.communicate()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+@pytest.mark.posix
 def test_pasted_text_rates_nothing(terminal):
     press, rows = terminal
     press(b"\x1b[200~2 of 3 people\n0\n1\x1b[201~", b"pasted text is not a grade")
@@ -160,7 +159,7 @@ def test_pasted_text_rates_nothing(terminal):
     assert [row["grade"] for row in rows()] == [2]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+@pytest.mark.posix
 def test_a_reason_can_be_cancelled_and_corrected(terminal):
     press, rows = terminal
     press(b"c", b"why?")
@@ -175,7 +174,7 @@ def test_a_reason_can_be_cancelled_and_corrected(terminal):
     assert [(row["grade"], row["reason"]) for row in rows()] == [(None, "no page at all")]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+@pytest.mark.posix
 def test_a_long_document_is_shown_in_parts(terminal):
     press, rows = terminal
     assert b"[\xe2\x80\xa6] x" in press(b" ", b"part 2 of 3")

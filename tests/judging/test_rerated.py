@@ -39,9 +39,9 @@ def test_the_share_of_reversals_by_all_that_could_be_drawn():
         for one, two in product(product(a, repeat=3), product(b, repeat=3))
     ]
     want = np.mean(np.array(drawings) < -1e-12)
-    (effect,) = rerated(rated(rows), *RUNS, ["DCG@1"], rule="mean", draws=300, seed=1).effects
+    (effect,) = rerated(rated(rows), *RUNS, ["DCG@1"], rule="mean", draws=100, seed=1).effects
     assert effect.delta == pytest.approx(1 / 3)
-    assert effect.reversed == pytest.approx(want, abs=4 * np.sqrt(want * (1 - want) / 300))
+    assert effect.reversed == pytest.approx(want, abs=4 * np.sqrt(want * (1 - want) / 100))
 
 
 def test_who_graded_alone_is_drawn_from_what_others_said():

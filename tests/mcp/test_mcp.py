@@ -10,8 +10,8 @@ from math import log2
 
 import pytest
 
-mcp = pytest.importorskip("mcp", reason="the server needs the extra mcp")
-from mcp import ClientSession, StdioServerParameters, stdio_client  # noqa: E402
+from mcp import ClientSession, StdioServerParameters, stdio_client
+from rankgate.files.formats import formats
 
 QRELS = "q1 0 a 1\nq1 0 b 1\nq2 0 c 1\n"
 OLD = "q1 Q0 x 1 3 old\nq1 Q0 a 2 2 old\nq1 Q0 b 3 1 old\nq2 Q0 x 1 2 old\nq2 Q0 c 2 1 old\n"
@@ -33,6 +33,8 @@ def place(tmp_path):
 def talk(place, calls, *options):
     """Ask a server of its own; the names of its tools, and each call's (is it an error, answer)."""
 
+    talk.sizes = []
+
     async def all_of_it():
         words = ["-m", "rankgate", "mcp", str(place), *options]
         server = StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
@@ -43,6 +45,7 @@ def talk(place, calls, *options):
             for name, arguments in calls:
                 found = await session.call_tool(name, arguments)
                 text = "".join(each.text for each in found.content)
+                talk.sizes.append(len(found.model_dump_json(by_alias=True).encode()))
                 answers.append((found.is_error, text if found.is_error else json.loads(text)))
             return tools, answers
 
@@ -162,3 +165,50 @@ def test_files_are_written_only_where_the_server_may_and_none_is_replaced(place,
     assert (place / "qrels.csv").exists()
     assert (place / "old.run").read_text() == OLD
     assert not (tmp_path / "a.html").exists()
+
+
+def test_every_answer_has_a_bound_and_pages(place):
+    tools, answers = talk(place, [("list_metrics", {}), ("list_conventions", {})])
+    assert all("offset" in tool.input_schema["properties"] for tool in tools.values())
+    for (wrong, _), size in zip(answers, talk.sizes, strict=True):
+        assert not wrong
+        assert size <= 32_000
+    assert answers[0][1]["next_offset"]
+    names, offset = [], 0
+    pages = 0
+    while offset is not None:
+        _, [(wrong, answer)] = talk(place, [("list_formats", {"offset": offset})])
+        assert not wrong
+        assert talk.sizes == [size for size in talk.sizes if size <= 32_000]
+        assert bool(answer["text"]) == (offset == 0)
+        names += [row["name"] for row in answer["result"]["formats"]]
+        offset = answer["next_offset"]
+        pages += 1
+    assert names == [row.name for row in formats().formats]
+    assert pages > 1
+
+
+def test_errors_quote_little_and_unknown_arguments_are_refused(place):
+    long = "nDCG" + "x" * 1_000_000
+    calls = [
+        ("evaluate", {"qrels": "qrels.txt", "runs": ["old.run"], "metrics": [long]}),
+        ("describe", {"files": [long]}),
+        ("list_metrics", {"name": long}),
+        ("describe", {"files": ["old.run"], "depth": 3}),
+        ("list_files", {"folder": "/"}),
+    ]
+    _, answers = talk(place, calls)
+    assert [wrong for wrong, _ in answers] == [True] * len(calls)
+    for _, answer in answers:
+        assert len(answer) < 1_100
+        assert "x" * 201 not in answer
+    assert "depth" in answers[3][1]
+
+
+def test_a_figure_without_a_value_has_its_reason(place):
+    (place / "none.txt").write_text("q1 0 a 0\n")
+    call = {"qrels": "none.txt", "runs": ["old.run"], "metrics": ["RR"], "convention": "lenskit"}
+    _, [(wrong, answer)] = talk(place, [("evaluate", call)])
+    assert not wrong, answer
+    assert answer["result"]["runs"][0]["mean"]["RR"] is None
+    assert answer["empty"]["runs[0].mean.RR"]

@@ -15,8 +15,6 @@ from rankgate.online.experiments.means import compared
 from rankgate.online.experiments.moments import Moments
 from support.wording import raises
 
-pytest.importorskip("tea_tasting", reason="the extra ab is not installed")
-
 OLD_NEW = {"variant": "arm", "control": "old"}
 
 

@@ -37,7 +37,6 @@ def test_every_kpi_is_sql(dialect):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets of Spark
 def test_values_are_the_same_on_spark(tmp_path, spark):  # noqa: F811 - the fixture
-    pytest.importorskip("ibis.backends.pyspark", reason="Ibis for PySpark is not installed")
     (tmp_path / "map.toml").write_text(test_kpi.MAPPING)
     log = written(tmp_path / "log.jsonl", test_kpi.ROWS)
     online.ingest(log, tmp_path / "events", mapping=tmp_path / "map.toml")

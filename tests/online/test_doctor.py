@@ -48,6 +48,7 @@ def planted(rows):
         "clicks-not-shown": (
             changed(clicks[0], event_attributes={
                 "object": {"object_id": "other"}, "position": {"ordinal": 1}}), 1),
+        "document-shown-twice": ([*rows, event("impression", 0, 1, 4, "d0")], 1),
         "clicks-before-search": (changed(clicks[1], timestamp=stamp(100)), 1),
         "time-zone-shift": (changed(clicks[0], timestamp=stamp(2 * 3600 + 9)), 1),
         "implausible-time": (changed(clicks[0], timestamp=5), 1),

@@ -223,7 +223,7 @@ def test_a_log_that_is_cut_in_its_compression_is_refused(tmp_path):
     whole = gzip.compress(log.read_bytes())
     cut = tmp_path / "log.ndjson.gz"
     cut.write_bytes(whole[: len(whole) // 2])
-    with raises("cannot-read", InputError):
+    with raises("damaged-file", InputError, source=str(cut)):
         online.ingest(cut, tmp_path / "events")
     assert not list((tmp_path / "events").glob("*.json"))
 

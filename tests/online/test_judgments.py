@@ -108,3 +108,37 @@ def test_the_command_writes_judgments(log, tmp_path):
     assert done.exit_code == 0, done.output
     assert json.loads(done.output)["model"] == "sdbn"
     assert (tmp_path / "q.csv").read_text().startswith("query_id,doc_id,grade\n")
+
+
+def twice(clicked):
+    """Lists A, B, A of 100 searches, of which 40 have the click."""
+    rows = []
+    for number in range(100):
+        rows.append(search(number, number * 60, user_query="q"))
+        rows += [
+            event("impression", number, number * 60 + 1, rank, doc)
+            for rank, doc in enumerate("ABA", 1)
+        ]
+        if number < 40:
+            rows.append(event("click", number, number * 60 + 9, *clicked))
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("clicked", "rates", "of_a", "of_b"),
+    [
+        ((3, "A"), [0, 0, 0.4], 40 / 80, 0),  # 40 searches were read down to the third rank
+        ((1, "A"), [0.4, 0, 0], 1, None),  # and here to the first
+        ((None, "A"), [0.4, 0, 0], 1, None),  # a click without a rank, or with a wrong one
+        ((7, "A"), [0.4, 0, 0], 1, None),
+    ],
+)
+def test_of_a_document_shown_twice_the_logged_rank_is_clicked(tmp_path, clicked, rates, of_a, of_b):
+    log = written(tmp_path / "log.ndjson", twice(clicked))
+    options = {"min_examined": 0, "resamples": 0, "held_out": 0}
+    by_rank = online.judgments(log, model="rctr", **options).curves
+    assert by_rank["value"].to_list() == rates
+    judged = online.judgments(log, model="sdbn", **options).judged
+    values = dict(judged.select("doc_id", "value").iter_rows())
+    assert values["A"] == pytest.approx(of_a)
+    assert values.get("B") == of_b

@@ -13,8 +13,6 @@ from rankgate.errors import InputError, UsageError
 from rankgate.stats.experiments.sizes import detectable, units_per_arm
 from support.wording import raises
 
-pytest.importorskip("ibis", reason="the extra online is not installed")
-
 
 def test_units_of_a_click_rate():
     found = units_per_arm((0.10 * 0.90, 0.105 * 0.895), 0.005)

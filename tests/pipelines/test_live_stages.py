@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 import textwrap
+from itertools import permutations
+from math import log2
 
 import polars as pl
 import pytest
@@ -15,6 +16,7 @@ import pytest
 import rankgate
 from rankgate.pipelines.stages import Pipeline
 from support.command import assert_refused
+from support.programs import importable
 from support.wording import raises
 
 SHOP = '''
@@ -55,6 +57,11 @@ def even_first(query, candidates, even=True):
 
 def ids_only(query, candidates):
     return [each["id"] for each in reversed(candidates)]
+
+
+def twice(query, candidates):
+    ids = [each["id"] for each in candidates]
+    return [*ids, ids[0]]
 
 
 def half(query, candidates):
@@ -108,9 +115,6 @@ QRELS = {"q1": {"d6": 2, "d1": 1}, "q2": {"d0": 1, "d7": 3}, "q3": {"d4": 1}}
 def shop(tmp_path, monkeypatch):
     """A folder with engines, rerankers and a pipeline."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    sys.modules.pop("shop", None)
-    importlib.invalidate_caches()
     (tmp_path / "shop.py").write_text(SHOP)
     (tmp_path / "program.py").write_text(PROGRAM)
     for name, more in (("forwards", '[engine.fields]\ntext = "text"'), ("backwards", "")):
@@ -122,12 +126,12 @@ def shop(tmp_path, monkeypatch):
     (tmp_path / "queries.tsv").write_text("".join(f"{q}\t{t}\n" for q, t in QUERIES.items()))
     rows = [f"{q} 0 {d} {g}\n" for q, own in QRELS.items() for d, g in own.items()]
     (tmp_path / "qrels.txt").write_text("".join(rows))
-    yield tmp_path
-    sys.modules.pop("shop", None)
+    with importable(tmp_path):
+        yield tmp_path
 
 
-def followed(queries=QUERIES, **settings):
-    return rankgate.stages(QRELS, "pipeline.toml", ["nDCG@3", "R@8"], queries=queries, **settings)
+def followed(queries=QUERIES, metrics=("nDCG@3", "R@8"), **settings):
+    return rankgate.stages(QRELS, "pipeline.toml", metrics, queries=queries, **settings)
 
 
 def runs_of(result):
@@ -161,9 +165,102 @@ def test_the_result_is_that_of_the_runs(shop):
     live = followed()
     stored = rankgate.stages(QRELS, runs_of(live), ["nDCG@3", "R@8"])
     assert live.means.equals(stored.means)
-    assert live.ceilings.drop("kind").equals(stored.ceilings.drop("kind"))
+    above = [each.drop("kind").head(3) for each in (live.ceilings, stored.ceilings)]
+    assert above[0].equals(above[1])  # runs do not say how many documents are reranked
     assert live.kinds == ("retrieves", "retrieves", "retrieves", "reranks")
     assert stored.latency.is_empty()
+
+
+def ndcg(documents, grades, k=3):
+    def dcg(gains):
+        return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains[:k], start=1))
+
+    return dcg([grades.get(doc, 0) for doc in documents]) / dcg(sorted(grades.values())[::-1])
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4, 8, 100])
+def test_the_ceiling_of_a_reranker_is_of_the_documents_that_it_may_order(shop, depth):
+    result = followed(parameters={"rerank.depth": depth}, metrics=["nDCG@3"])
+    runs = {name: lists(run) for name, run in runs_of(result).items()}
+    reach, last = [], []
+    for query, grades in QRELS.items():
+        first, below = runs["hybrid"][query][:depth], runs["hybrid"][query][depth:]
+        reach.append(max(ndcg([*order, *below], grades) for order in permutations(first)))
+        last.append(ndcg(runs["rerank"][query], grades))
+    hybrid, rerank = result.ceilings.to_dicts()[2:]
+    assert rerank["ceiling"] == pytest.approx(sum(reach) / 3)
+    assert rerank["documents"] == min(depth, 8)
+    assert (hybrid["ceiling"], hybrid["documents"]) == (1.0, 8)
+    assert result.losses.select("stage", "why").rows() == [
+        ("hybrid", "retrieval"), ("rerank", "depth"), ("rerank", "cut"), ("rerank", "order"),
+    ]  # fmt: skip
+    assert result.losses["lost"].to_list() == pytest.approx(
+        [0, 1 - sum(reach) / 3, 0, (sum(reach) - sum(last)) / 3], abs=1e-12
+    )
+
+
+SECOND = """
+[[stage]]
+name = "again"
+rerank = "shop:ids_only"
+inputs = ["rerank"]
+depth = 4
+"""
+
+
+@pytest.mark.parametrize(("one", "two"), [(1, 6), (2, 5), (6, 2), (3, 3)])
+def test_what_a_later_reranker_may_still_order_is_not_lost(shop, one, two):
+    (shop / "pipeline.toml").write_text(PIPELINE + SECOND)
+    depths = {"rerank.depth": one, "again.depth": two}
+    result = followed(parameters=depths, metrics=["nDCG@3"])
+    runs = {name: lists(run) for name, run in runs_of(result).items()}
+
+    def best(stage, depth):
+        """The best that any order of the first documents of a stage could reach."""
+        values = []
+        for query, grades in QRELS.items():
+            first, below = runs[stage][query][:depth], runs[stage][query][depth:]
+            values.append(max(ndcg([*order, *below], grades) for order in permutations(first)))
+        return sum(values) / 3
+
+    last = sum(ndcg(runs["again"][query], grades) for query, grades in QRELS.items()) / 3
+    reach = best("hybrid", max(one, two)), best("rerank", two)
+    expected = [1 - best("hybrid", 8), best("hybrid", 8) - reach[0], 0, reach[0] - reach[1], 0]
+    rows = result.losses.select("stage", "why").rows()
+    assert rows == [
+        ("hybrid", "retrieval"), ("rerank", "depth"), ("rerank", "cut"), ("again", "depth"),
+        ("again", "cut"), ("again", "order"),
+    ]  # fmt: skip
+    lost = result.losses["lost"].to_list()
+    assert lost == pytest.approx([*expected, reach[1] - last], abs=1e-12)
+    assert min(lost) > -1e-12
+    ceilings = dict(result.ceilings.select("stage", "ceiling").rows())
+    assert ceilings["rerank"] == pytest.approx(best("hybrid", one))  # what it may order itself
+
+
+def test_a_reranker_that_returns_an_id_twice_is_a_notice(shop):
+    changed(shop, "shop:even_first", "shop:twice")
+    for _ in range(2):  # also of a run that is kept
+        result = followed()
+        (text,) = [text for text in result.warnings if "came again" in text]
+        assert text.startswith("rerank: 3 documents came again in one answer")
+    before, after = (lists(runs_of(result)[name])["q1"] for name in ("hybrid", "rerank"))
+    assert after == before
+
+
+def test_the_depth_of_a_reranker_is_the_bottleneck(shop):
+    result = followed(parameters={"rerank.depth": 1}, metrics=["nDCG@3"])
+    assert (result.bottleneck.stage, result.bottleneck.why) == ("rerank", "depth")
+    assert "the depth of rerank" in result.sentence
+
+
+def test_engines_that_are_asked_at_the_same_time_are_no_steps(shop):
+    result = followed(metrics=["nDCG@3"])
+    assert result.steps.select("stage", "against").rows() == [
+        ("hybrid", "vectors"), ("rerank", "hybrid"),
+    ]  # fmt: skip
+    assert result.correction == "holm over 2 tests"
+    assert result.moves.filter(stage="vectors")["new"].to_list() == [None, None]
 
 
 def test_latency_adds_up_along_the_path_and_branches_take_the_slowest(shop):
@@ -357,7 +454,6 @@ def test_every_form_shows_the_latency(run, shop, monkeypatch, form):
 
 
 def test_the_picture_has_a_panel_of_times(shop):
-    pytest.importorskip("altair")
     timed = [row for row in followed().plot().rows if row["what"] == "latency"]
     assert [row["stage"] for row in timed] == ["words", "vectors", "hybrid", "rerank"]
 

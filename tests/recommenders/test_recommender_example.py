@@ -5,25 +5,20 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import os
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from support.programs import tool
-
-pytest.importorskip("implicit")
+from support.programs import importable, tool
 
 HERE = Path(__file__).parents[2] / "examples" / "recommender"
 
 
 @pytest.fixture
-def example(monkeypatch):
-    monkeypatch.syspath_prepend(str(HERE))
-    monkeypatch.delitem(sys.modules, "models", raising=False)
-    yield tool("examples/recommender/recommend.py")
-    sys.modules.pop("models", None)
+def example():
+    with importable(HERE):
+        yield tool("examples/recommender/recommend.py")
 
 
 def test_from_its_log_to_a_verdict(example, capsys, tmp_path):
@@ -57,9 +52,9 @@ def test_what_a_user_had_is_not_recommended(example):
 
 
 def test_the_notebook_runs():
-    nbclient = pytest.importorskip("nbclient")
-    nbformat = pytest.importorskip("nbformat")
-    pytest.importorskip("ipykernel")
+    import nbclient
+    import nbformat
+
     notebook = nbformat.read(HERE / "recommend.ipynb", 4)
     result = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": HERE}})
     result.execute()
@@ -76,7 +71,8 @@ def test_the_notebook_runs():
 
 
 def test_the_notebook_is_kept_without_outputs():
-    nbformat = pytest.importorskip("nbformat")
+    import nbformat
+
     notebook = nbformat.read(HERE / "recommend.ipynb", 4)
     nbformat.validate(notebook)
     for cell in notebook.cells:
@@ -105,6 +101,7 @@ def test_amazon_beauty(example, capsys, shared, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.ml_100k
 def test_movielens(example, capsys):
     assert example.main([str(movielens()), "--way", "leave-last"]) in {0, 1, 3}
     assert "943 users of test" in capsys.readouterr().out
@@ -112,11 +109,8 @@ def test_movielens(example, capsys):
 
 def movielens():
     """ml-100k, which the package recbole has with it."""
-    folders = [Path(each) for each in (os.environ.get("RANKGATE_ML_100K"),) if each]
-    found = importlib.util.find_spec("recbole")
-    if found and found.origin:
-        folders.append(Path(found.origin).parent / "dataset_example" / "ml-100k")
-    for folder in folders:
-        if (folder / "ml-100k.inter").is_file():
-            return folder / "ml-100k.inter"
-    return pytest.skip("the package recbole, which has ml-100k with it, is not installed")
+    folder = os.environ.get("RANKGATE_ML_100K")
+    package = importlib.util.find_spec("recbole")
+    if folder is None:
+        folder = Path(package.origin).parent / "dataset_example" / "ml-100k"
+    return Path(folder, "ml-100k.inter")

@@ -134,6 +134,34 @@ def test_items_outside_a_stated_catalogue_are_reported() -> None:
     assert_warned(outcome)
 
 
+def test_commands_agree_on_items_outside_of_the_catalogue():
+    """Coverage of i02 ... of lists that show i00 and i01, too; batches after these are added."""
+    stated = [f"i{item:02}" for item in range(2, ITEMS)]
+    shown = {item for row in LISTS.values() for item in row}
+    wanted = len(shown) / len({*stated, *shown})
+    name = "Coverage@3"
+    values = [
+        command(RELEVANT, LISTS, [name], catalogue=stated)
+        for command in (rankgate.evaluate, rankgate.scorecard)
+    ]
+    batches = rankgate.Accumulator([name], catalogue=stated, open_catalogue=True)
+    batches = batches.with_items(batches.unknown_items(RELEVANT, LISTS))
+    batches.update(RELEVANT, LISTS)
+    assert {*shown} - {*stated} == {"i00", "i01"}
+    assert values[0].means[name][0] == wanted
+    assert values[1].figures["value"][0] == wanted
+    assert batches.result() == {name: wanted}
+
+
+def test_every_similarity_takes_a_repeated_item_for_similar_to_itself():
+    from rankgate.metrics.lists.diversity import intra_list_diversity
+    from rankgate.metrics.lists.listed import Listed
+
+    listed = Listed(np.array([[0, 0, 1]]), 2, features=np.eye(2), similarities=np.eye(2))
+    for similarity in ("cosine", "jaccard", "given"):
+        assert intra_list_diversity(listed, similarity=similarity) == pytest.approx([2 / 3])
+
+
 def test_a_stated_catalogue_needs_no_word() -> None:
     items = [f"i{item:02}" for item in range(ITEMS)]
     text = str(rankgate.evaluate(RELEVANT, LISTS, ["Coverage@3"], catalogue=items))

@@ -138,6 +138,7 @@ def test_a_snapshot_has_latency_and_failures(folder):
     assert (failed.value, zero.value, failed.higher_is_better) == (0.25, 0.25, False)
 
 
+@pytest.mark.git
 def test_git_says_where_an_evaluation_comes_from(tmp_path):
     def git(*words):
         identity = ["-c", "user.name=a", "-c", "user.email=a@b.c"]

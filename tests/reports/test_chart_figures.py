@@ -12,8 +12,6 @@ from rankgate.data import read_run
 from rankgate.reports.kinds import kind
 from rankgate.reports.pictured import ChartRequest, result_for
 
-pytest.importorskip("altair")
-
 
 def _drawn(name, results):
     return kind(name).draw(results[kind(name).needs]).rows

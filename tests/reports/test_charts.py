@@ -19,9 +19,6 @@ from rankgate.reports.kinds import KINDS, kind
 from rankgate.reports.pictured import NEEDS, ChartRequest, result_for
 from support.wording import raises
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
-
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'<!--"
 
 

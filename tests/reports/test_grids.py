@@ -2,7 +2,6 @@
 
 import csv
 import io
-import shutil
 import subprocess
 
 import pytest
@@ -103,7 +102,7 @@ def test_a_row_of_latex_is_not_taken_by_the_end_of_the_row_above():
     ]
 
 
-@pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
+@pytest.mark.tex
 def test_latex_compiles_whatever_names_hold(tmp_path):
     words = [word for word in NASTY if word.isascii()]
     words += ["[2cm]", "<0.001", "-0.5", "`'\"", "é – → ✔ ✘ Δ ≥ ρ Φ … ᵃᵇ"]

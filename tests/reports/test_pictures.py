@@ -7,9 +7,6 @@ import pytest
 import rankgate
 from support.wording import raises
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
-
 QRELS = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(8)}
 OLD = {q: {"c": 3.0, "b": 2.0, "a": 1.0} for q in QRELS}
 NEW = {q: {"a": 3.0, "x": 2.0 + i % 3, "b": 1.0} for i, q in enumerate(QRELS)}

@@ -144,6 +144,7 @@ def cutoff_of(name):
     return int(name.split("@")[1]) if "@" in name else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("cutoff", [None, 2, 3])
 @given(collections())
@@ -204,6 +205,7 @@ def completions(grades, ranked, cutoff, rng):
         yield grades | dict(zip(holes, np.broadcast_to(fill, len(holes)).tolist(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", ["trec", "ir_measures", "beir"])
 def test_no_completion_leaves_the_bounds(name, seed):

@@ -73,6 +73,8 @@ CHOICES = [
     ("beir", "R_cap@1", ONE, TIED, 1),
     ("beir", "R_cap@1", ONE, NEAR, 1),
     ("beir", "Recall@1", ONE, TIED, 0),
+    # a document with the id of its query counts as not retrieved
+    ("beir", "MRR@1", ONE, {"1": {"1": 2.0, "a": 1.0}}, 1),
     # five decimals of each query
     ("ir_measures", "nDCG(dcg='exp-log2')@3", ONE, RAN, 0.63093),
     # which queries count: the second has nothing relevant, the third is missing

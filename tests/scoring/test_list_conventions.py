@@ -47,6 +47,14 @@ def test_the_entropies_of_the_same_lists():
         assert under(convention, name).value(SIX) == pytest.approx(nats / log(2))
 
 
+@pytest.mark.parametrize(
+    ("convention", "name"), [("lenskit", "Entropy"), ("recommenders", "Serendipity")]
+)
+def test_our_names_name_ours_where_a_tool_writes_its_own_in_lower_case(convention, name):
+    assert under(convention, name).name == name
+    assert under(convention, name.lower()).name != name
+
+
 # the items of evidently's tests of diversity and serendipity, with their two features
 ITEMS = {"0a": (1, 0), "1a": (1, 0.1), "5a": (1, 1), "6a": (-0.1, 0.9), "4a": (1, 0.9),
          "10a": (-1, -1), "2a": (1, 0.2)}  # fmt: skip

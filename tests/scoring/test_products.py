@@ -64,7 +64,8 @@ def test_a_rating_between_0_and_1_is_relevant_where_the_tool_says_above_0():
     ("name", "metric", "value"),
     [
         ("haystack", "DocumentNDCG", 1 / math.log2(3)),  # credited once, at its first place
-        ("haystack", "DocumentMAP", (1 / 2 + 2 / 3) / 2),  # and here both times
+        ("haystack", "DocumentMAP", 1 / 2),  # since 3.1 there too
+        ("haystack-3.0", "DocumentMAP", (1 / 2 + 2 / 3) / 2),  # and before both times
         ("guide", "nDCG@3", 1 / math.log2(3) + 1 / 2),
         ("leaf", "nDCG@3", 1 / math.log2(3) + 1 / 2),
     ],
@@ -111,3 +112,15 @@ def test_each_says_where_it_can_be_read():
         assert CONVENTIONS[convention.name] is convention
         assert convention.title
         assert convention.source
+
+
+def test_haystack_divides_by_all_relevant_documents_since_3_1():
+    """Values of DocumentMAPEvaluator of haystack-ai 3.0.0 and 3.4.0."""
+    judged, run = {"1": {"a": 1, "b": 1, "c": 1}}, {"1": {"x": 3.0, "a": 2.0, "b": 1.0}}
+    values = {
+        name: evaluate(judged, run, "DocumentMAP", name).runs[0].means["DocumentMAP"]
+        for name in ("haystack", "haystack-3.0")
+    }
+    assert values == pytest.approx({
+        "haystack": (1 / 2 + 2 / 3) / 3, "haystack-3.0": (1 / 2 + 2 / 3) / 2,
+    })  # fmt: skip

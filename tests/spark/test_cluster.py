@@ -24,6 +24,7 @@ from rankgate.spark import evaluate, session, split
 master, folder = sys.argv[1:]
 settings = {"spark.executor.memory": "512m", "spark.driver.memory": "512m",
             "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+            "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "spark.local.dir": folder, "spark.shuffle.io.retryWait": "1s",
             "spark.speculation": "true", "spark.speculation.quantile": "0.25",
             "spark.speculation.task.duration.threshold": "3s"}
@@ -145,7 +146,6 @@ spark.stop()
 @pytest.fixture(scope="module")
 def master(tmp_path_factory):
     """The address of a cluster of two workers."""
-    pytest.importorskip("pyspark", reason="PySpark is not installed: make spark")
     from support.standalone import cluster
 
     with cluster(tmp_path_factory.mktemp("cluster")) as address:

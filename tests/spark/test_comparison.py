@@ -79,7 +79,7 @@ def test_gate_takes_what_was_saved(spark, tmp_path):  # noqa: F811
     assert ended.outcome.n == both.metrics["n"][0]
 
 
+@pytest.mark.pyspark
 def test_slices_need_tags():
-    pytest.importorskip("pyspark", reason="PySpark is not installed: make spark")
     with raises("missing-input", UsageError):
         compare({}, {}, {}, slices=["kind"])

@@ -6,7 +6,7 @@ import pytest
 import rankgate
 from rankgate.errors import InputError
 from rankgate.spark import evaluate, scorecard, split
-from support.spark import delta_settings, spark  # noqa: F401 - a fixture
+from support.spark import spark  # noqa: F401 - a fixture
 
 pytestmark = [
     pytest.mark.slow,
@@ -26,9 +26,6 @@ QRELS = RUN[::5].select("query_id", "doc_id", pl.lit(1).alias("grade"))
 @pytest.fixture
 def delta(spark):  # noqa: F811
     """The session, with Delta."""
-    pytest.importorskip("pyspark.sql", reason="PySpark is not installed: make spark")
-    if not delta_settings():
-        pytest.skip("no jars of Delta for this PySpark: give their folder as RANKGATE_DELTA_JARS")
     return spark
 
 

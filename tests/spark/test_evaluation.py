@@ -8,7 +8,7 @@ from polars.testing import assert_frame_equal
 import rankgate
 from rankgate import metric
 from rankgate.errors import DuplicateError, InputError, UsageError
-from rankgate.spark import evaluate
+from rankgate.spark import compare, evaluate, scorecard
 from support.spark import spark  # noqa: F401 - a fixture
 from support.wording import raises
 
@@ -171,3 +171,27 @@ def test_slices_are_those_of_one_machine(spark, data, form):  # noqa: F811
     if form == "ids":
         with raises("unknown-tag", UsageError):
             evaluate(qrels, runs, ["RR"], tags=tags, slices=["other"], spark=spark)
+
+
+def test_a_run_without_a_judged_document_is_named_as_on_one_machine(spark, data):  # noqa: F811
+    qrels, run = data
+    strange = run.with_columns(doc_id="other-" + pl.col("doc_id"))
+    one_judged = pl.concat(
+        [strange, run.join(qrels, on=["query_id", "doc_id"]).select(run.columns).head(1)]
+    )
+    runs = {"good": run, "strange": strange, "one": one_judged}
+    here = rankgate.evaluate(qrels, runs, ["RR"]).notices
+    there = evaluate(qrels, runs, ["RR"], spark=spark).summary.notices
+    pairs = [("no-shared-document", "strange")]
+    assert [(notice.code, notice.subject) for notice in there] == pairs
+    assert [(notice.code, notice.subject) for notice in here] == pairs
+    low = qrels.with_columns(pl.col("grade") / 8)
+    (notice,) = evaluate(low, {"good": run}, ["RR"], spark=spark).summary.notices
+    assert notice.text == rankgate.evaluate(low, {"good": run}, ["RR"]).notices[0].text
+    for result in (
+        compare(qrels, run, strange, ["RR"], spark=spark, unequal="zero"),
+        rankgate.compare(qrels, run, strange, ["RR"], unequal="zero"),
+    ):
+        assert any("no document of the run is judged" in text for text in result.warnings), result
+    card = scorecard(qrels, runs, ["RR"], spark=spark)
+    assert sum("no document of the run is judged" in text for text in card.warnings) == 1

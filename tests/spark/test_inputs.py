@@ -11,6 +11,7 @@ from rankgate.errors import InputError, MissingExtraError, UsageError
 from rankgate.spark import evaluate
 from rankgate.spark.failures import known_failure
 from rankgate.spark.sessions import check_java, pyspark
+from support.programs import importable
 from support.spark import spark  # noqa: F401 - a fixture
 from support.wording import raises
 
@@ -93,9 +94,8 @@ def test_java_and_pyspark_that_are_missing_or_old(tmp_path, monkeypatch):
     with raises("java-too-old", UsageError):
         check_java()
     (tmp_path / "pyspark.py").write_text("__version__ = '3.5.1'\n")
-    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "pyspark", raising=False)
-    with raises("missing-extra", MissingExtraError):
+    with importable(tmp_path), raises("missing-extra", MissingExtraError):
         pyspark()
 
 

@@ -65,6 +65,7 @@ def test_a_folder_that_cannot_be_written(spark, tmp_path):  # noqa: F811
     found.unpersist()
 
 
+@pytest.mark.pyspark
 def test_what_an_executor_cannot_write_is_an_error(tmp_path):
     out = io.BytesIO()
     pl.DataFrame({"query_id": ["u"], "doc_id": ["i"], "grade": [1.0]}).write_ipc_stream(out)

@@ -81,9 +81,23 @@ def test_cohen():
 
 @given(arrays(float, (4, 4), elements=st.integers(1, 30)), st.sampled_from(["linear", "quadratic"]))
 def test_cohen_is_statsmodels(table, kind):
-    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    from statsmodels.stats import inter_rater
+
     theirs = inter_rater.cohens_kappa(table, wt={"linear": "ca", "quadratic": "fc"}[kind])
     assert cohen(table, kind) == pytest.approx(theirs.kappa, abs=1e-10)
+
+
+def test_weights_by_places_are_those_of_scikit_learn():
+    """``cohen_kappa_score`` of scikit-learn 1.9.1 weighs by places, whatever the labels are."""
+    first, second = [0, 1, 3, 7, 7, 3, 1, 0, 0, 3], [0, 1, 1, 7, 3, 3, 0, 0, 1, 7]
+    grades = np.array([0.0, 1.0, 3.0, 7.0])
+    table = np.zeros((1, 4, 4))
+    np.add.at(table[0], (np.searchsorted(grades, first), np.searchsorted(grades, second)), 1)
+    for kind, by_places in (("linear", 0.5967741935483871), ("quadratic", 0.7967479674796748)):
+        assert cohen_values(table, np.arange(4.0), kind) == pytest.approx([by_places], abs=1e-12)
+        by_name = cohen_values(table, grades, f"{kind} by places")
+        assert by_name == pytest.approx([by_places], abs=1e-12)
+        assert cohen_values(table, grades, kind) != pytest.approx([by_places], abs=0.01)
 
 
 @given(arrays(float, (12, 2), elements=st.integers(0, 3)))

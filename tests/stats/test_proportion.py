@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from statsmodels.stats import proportion as oracle
 
 from rankgate.stats.proportion import wilson
-
-oracle = pytest.importorskip("statsmodels.stats.proportion")
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])

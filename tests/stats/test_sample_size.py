@@ -103,6 +103,7 @@ def shown(delta, n, correction, rng, times=3000):
     return ((p <= 0.05) & (own.mean(axis=1) > 0)).mean(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correction", ["holm", "bh"])
 def test_the_queries_to_show_a_difference_show_it_after_the_correction(correction):
     result = rankgate.compare(*systems(80, 7), METRICS, correction=correction)

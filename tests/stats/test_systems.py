@@ -32,12 +32,13 @@ def test_two_systems_are_the_paired_t(adhoc7):
 
 
 def test_anova_is_statsmodels(adhoc7):
-    pandas = pytest.importorskip("pandas")
-    repeated = pytest.importorskip("statsmodels.stats.anova").AnovaRM
+    import pandas as pd
+    from statsmodels.stats.anova import AnovaRM
+
     few = adhoc7[:, :5]
     rows = [(i, j, few[i, j]) for i in range(len(few)) for j in range(5)]
     table = (
-        repeated(pandas.DataFrame(rows, columns=["q", "s", "v"]), "v", "q", within=["s"])
+        AnovaRM(pd.DataFrame(rows, columns=["q", "s", "v"]), "v", "q", within=["s"])
         .fit()
         .anova_table
     )

@@ -47,7 +47,7 @@ def state(store):
         return table, run.table, run.sha256, users.listed(connection), tasks.progress(connection, 1)
 
 
-def test_a_backup_restores_whole_in_both_databases(filled, tmp_path, request):
+def test_a_backup_restores_whole_in_both_databases(filled, tmp_path, postgresql_server):
     done = backup(filled.store, tmp_path / "a.zip")
     assert (done.rows["ratings"], done.blobs, done.version) == (2, 2, versions.newest())
     assert (tmp_path / "a.zip").stat().st_mode & 0o777 == 0o600
@@ -61,8 +61,7 @@ def test_a_backup_restores_whole_in_both_databases(filled, tmp_path, request):
             assert more.rating.id > 2
     for one, two in zip(before, after, strict=True):
         assert one.equals(two) if isinstance(one, pl.DataFrame) else one == two
-    server = request.getfixturevalue("postgresql_server")
-    with server.database("restored") as url:
+    with postgresql_server.database("restored") as url:
         restore(tmp_path / "a.zip", url, f"{tmp_path}/more")
         with Store.open(url) as other:
             assert state(other)[0].equals(before[0])
@@ -162,7 +161,6 @@ def test_a_check_finds_what_is_wrong(filled, tmp_path):
 
 
 def test_blobs_in_object_storage(tmp_path):
-    pytest.importorskip("fsspec")
     with Store.create(f"{tmp_path}/r.db", blobs=f"file://{tmp_path}/objects") as store:
         with store.write() as connection:
             projects.add(connection, "p")
@@ -181,15 +179,14 @@ def test_a_document_that_was_changed_outside_is_found(filled):
 
 
 def test_a_restored_backup_equals_the_original_by_the_hash_of_every_table(
-    filled, tmp_path, request
+    filled, tmp_path, postgresql_server
 ):
     store = filled.store
     original = hashes(store)
     made = backup(store, tmp_path / "a.zip")
     assert made.hashes == original
     assert original["ratings"].rows == 2
-    other = request.getfixturevalue("postgresql_server")
-    with other.database("restored") as url:
+    with postgresql_server.database("restored") as url:
         for place in (f"{tmp_path}/restored.db", url):
             restore(tmp_path / "a.zip", place, f"{tmp_path}/{len(place)}")
             with Store.open(place) as restored:

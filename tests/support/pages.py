@@ -8,7 +8,8 @@ import pytest
 
 from rankgate.cli import main
 
-NAMES = ("demo", "many", "covid", "folder", "gate", "hostile", "deltas", "grades")
+REAL = [pytest.param(name, marks=pytest.mark.shared) for name in ("covid", "folder")]
+NAMES = ("demo", "many", *REAL, "gate", "hostile", "deltas", "grades")
 
 HARM = (
     "<img src=x onerror=\"document.title='taken'\"></script><script>document.title='taken'</script>"

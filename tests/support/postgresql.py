@@ -10,8 +10,19 @@ from pathlib import Path
 
 import pytest
 
-PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 PASSWORD = "s3cret-word"  # noqa: S105 - of a server that only the tests see
+
+
+def programs():
+    """The folder of the server's programs, or None.
+
+    Debian has one for each version, of which the path has none; the command for clusters shows
+    that they are meant to be used.
+    """
+    if initdb := shutil.which("initdb"):
+        return Path(initdb).parent
+    folders = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    return max(folders).parent if shutil.which("pg_ctlcluster") else None
 
 
 @dataclass(frozen=True)
@@ -54,7 +65,7 @@ def running(*options):
     """A server in a folder of its own, with these options; stopped in the end."""
     # a path of a socket is short, and its folder can be entered by the server's user
     with tempfile.TemporaryDirectory(prefix="rankgate-pg-") as name:
-        folder, tools = Path(name), PROGRAMS[-1]
+        folder, tools = Path(name), programs()
         folder.chmod(0o755)
         if os.geteuid() == 0:
             shutil.chown(folder, "postgres")
@@ -74,8 +85,5 @@ def running(*options):
 
 @pytest.fixture(scope="session")
 def postgresql_server():
-    pytest.importorskip("psycopg")
-    if not PROGRAMS:
-        pytest.skip("PostgreSQL's server is not installed")
     with running("fsync=off") as server:
         yield server

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
@@ -20,3 +25,25 @@ def tool(path: str) -> ModuleType:
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@contextmanager
+def importable(folder: Path) -> Iterator[None]:
+    """Import the modules of a folder by name; after the block the modules are those of before."""
+    before = _modules_of(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        try:
+            yield
+        finally:
+            for name in _modules_of(folder):
+                del sys.modules[name]
+            sys.modules.update(before)
+
+
+def _modules_of(folder: Path) -> dict[str, ModuleType]:
+    return {
+        name: module
+        for name, module in sys.modules.items()
+        if Path(getattr(module, "__file__", None) or "/").is_relative_to(folder)
+    }

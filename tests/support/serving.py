@@ -1,5 +1,6 @@
 """A server of a store in a thread, or as the command, and visitors with cookies."""
 
+import os
 import re
 import subprocess
 import sys
@@ -97,11 +98,17 @@ def started(store, *words, first=True, port=0):
     """The command; its process, its address, and at the first start the admin's link.
 
     What it writes goes to a file, which ``process.stderr`` reads: nobody empties a pipe, and a
-    server with a full one waits.
+    server with a full one waits. A killed server leaves its temporary files, so that they are in
+    a folder that is removed.
     """
     command = [sys.executable, "-m", "rankgate", "serve", "--store", str(store), "--port"]
-    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log, Path(log.name).open("ab") as to:
-        process = subprocess.Popen([*command, str(port), *words], stderr=to)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.NamedTemporaryFile("r", encoding="utf-8") as log,
+        Path(log.name).open("ab") as to,
+    ):
+        environment = {**os.environ, "TMPDIR": folder}
+        process = subprocess.Popen([*command, str(port), *words], stderr=to, env=environment)
         process.stderr = log
         try:
             address = re.search(r"at (\S+)", _line(process))[1]

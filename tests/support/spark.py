@@ -2,8 +2,8 @@
 
 import gc
 import os
-import shutil
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -11,21 +11,22 @@ import pytest
 CACHES = ("~/.ivy2.5.2/jars", "~/.ivy2/jars", "~/.m2/repository/io/delta")
 """Where Spark (``spark.jars.packages``) and Maven keep the jars that they fetched."""
 
+QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Options of Java for tests: what a long optimisation would gain, a short program never earns."""
+
 
 def delta_settings():
     """What gives a session Delta; nothing where there are no jars of it for this PySpark.
 
     They are looked for in the folder RANKGATE_DELTA_JARS, and in `CACHES`.
     """
-    import pyspark
-
-    version = ".".join(pyspark.__version__.split(".")[:2])
+    release = ".".join(version("pyspark").split(".")[:2])
     folders = [
         Path(each).expanduser() for each in (os.environ.get("RANKGATE_DELTA_JARS"), *CACHES) if each
     ]
     for folder in folders:
         found = [
-            max(folder.rglob(f"*{name}-{version}.*.jar"), default=None)
+            max(folder.rglob(f"*{name}-{release}.*.jar"), default=None)
             for name in ("delta-spark_2.13", "delta-storage")
         ]
         if None not in found:
@@ -47,19 +48,18 @@ def spark(spark_session):
 
 @pytest.fixture(scope="session")
 def spark_session():
-    """A session on two cores of this machine; its tests skip without PySpark or Java."""
-    pytest.importorskip("pyspark.sql", reason="PySpark is not installed: make spark")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("Spark needs Java, and there is none")
+    """A session on two cores of this machine."""
     from rankgate.spark import session
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
         "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": " ".join(QUICK_START),
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         **delta_settings(),
     }
-    opened = session("local[2]", settings)
-    yield opened
-    opened.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        opened = session("local[2]", settings)
+        yield opened
+        opened.stop()

@@ -10,6 +10,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+from support.spark import QUICK_START
 from support.waiting import PATIENCE, free_port, until
 
 
@@ -32,7 +33,8 @@ def cluster(folder):
     }
 
     def started(kind, host, *words):
-        command = [java, "-Xmx256m", "-cp", f"{home}/jars/*", f"org.apache.spark.deploy.{kind}"]
+        command = [java, *QUICK_START, "-Xmx256m", "-cp", f"{home}/jars/*"]
+        command += [f"org.apache.spark.deploy.{kind}"]
         return subprocess.Popen(
             [*command, "--host", host, *words],
             env={**settings, "SPARK_LOCAL_IP": host}, cwd=folder,

@@ -11,6 +11,7 @@ from rankgate.store.store import Store
 from rankgate.store.tables.people import settings
 
 EMPTY = "empty_store"
+KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
 
 
 def address_of(store):
@@ -58,7 +59,7 @@ def new_database(postgresql_server):
         yield opened
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=KINDS)
 def url(request, tmp_path):
     """The address of an empty database, in both kinds."""
     if request.param == "sqlite":
@@ -69,7 +70,7 @@ def url(request, tmp_path):
         yield made
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=KINDS)
 def new_store(request, tmp_path):
     """A new store, in both kinds."""
     if request.param == "sqlite":

@@ -22,10 +22,10 @@ def until(found, seconds=PATIENCE):
     return value
 
 
-def free_port():
+def free_port(ports=PORTS):
     """A port for a server that cannot choose one itself; no other process of tests gets it."""
-    for offset in itertools.islice(_offsets, len(PORTS)):
-        port = PORTS[offset % len(PORTS)]
+    for offset in itertools.islice(_offsets, len(ports)):
+        port = ports[offset % len(ports)]
         with socket.socket() as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

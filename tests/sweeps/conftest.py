@@ -74,5 +74,5 @@ def figures(result):
     """All that a sweep says but for times."""
     values = result.to_dict()
     for point in values["points"]:
-        point["latency"] = None
+        point |= {"latency": None, "latency_low": None, "latency_high": None}
     return values | {"front": None}

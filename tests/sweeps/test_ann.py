@@ -3,8 +3,9 @@
 import pytest
 
 import rankgate
+from support.programs import importable
 
-pytest.importorskip("usearch")
+pytestmark = pytest.mark.usearch
 
 ENGINE = """
 from functools import cache
@@ -42,6 +43,11 @@ def found(matches):
 
 def test_recall_rises_with_the_expansion(tmp_path):
     (tmp_path / "near_search.py").write_text(ENGINE)
+    with importable(tmp_path):
+        _sweep_recall(tmp_path)
+
+
+def _sweep_recall(tmp_path):
     text = '[engine]\nkind = "python"\nfunction = "near_search:{}"\ndepth = 10\n'
     (tmp_path / "exact.toml").write_text(text.format("exact"))
     near = f"{text.format('near')}[engine.parameters]\nexpansion = 16\n"

@@ -58,22 +58,11 @@ def test_the_gain_and_its_interval_are_those_of_compare(plan, shop):
     assert result.choice.same_queries.high >= row["high"] - 1e-12
 
 
-def test_the_front_has_the_points_that_none_dominates(plan):
-    result = rankgate.sweep(plan())
-    pairs = [(p.metrics["nDCG@10"].mean, p.latency["p50"]) for p in result.points]
-    best = {
-        i
-        for i, (quality, time) in enumerate(pairs)
-        if not any(q >= quality and t <= time and (q, t) != (quality, time) for q, t in pairs)
-    }
-    assert {pairs[i] for i in result.front} == {pairs[i] for i in best}
-
-
 def test_what_was_measured_is_not_measured_again(plan, shop):
     asked = []
     file = plan()
     first = rankgate.sweep(file, on_progress=asked.append)
-    assert len(asked) == 6
+    assert len(asked) == 7  # six points, and their latencies
     times = {each.name: each.stat().st_mtime_ns for each in (shop / "sweep.points").glob("*.run")}
     again = rankgate.sweep(file)
     assert again.to_dict() == first.to_dict()
@@ -244,6 +233,8 @@ def test_a_set_up_is_carried_out_and_undone(plan, shop, fresh):
     before = tables(shop)
     result = rankgate.sweep(plan(SETUP, fresh))
     assert result.finished
+    assert (result.front, result.baseline.latency_low) == ((), None)  # an index for each point
+    assert "not-timed-in-turn" in {notice.code for notice in result.notices}
     assert tables(shop) == before
     values = [point.metrics["nDCG@10"].mean for point in result.points]
     assert len({round(value, 6) for value in values}) > 1
@@ -362,7 +353,6 @@ best = "d1"
 
 
 def test_optuna_proposes_points_and_the_same_ones_again(plan, tmp_path):
-    pytest.importorskip("optuna")
     text = '[dials]\ntitle = {low = 0.1, high = 20, log = true}\ntable = ["plain", "stems"]\n'
     file = plan(text, HEAD + 'search = "optuna"\ntrials = 12\nseed = 3\n')
     one = rankgate.sweep(file)

@@ -8,10 +8,12 @@ import re
 
 import pytest
 
+from rankgate.data import read_qrels, read_run
+from rankgate.store.kept import judgments, runs
 from rankgate.store.people import audit, users
 from rankgate.store.records import records
 from rankgate.web.routes import ROUTES
-from support.recorded import METRICS, QRELS, history, new_record
+from support.recorded import BEGIN, METRICS, QRELS, evaluated, history, new_record
 from support.serving import Visitor
 
 SHOP = "/projects/shop"
@@ -205,6 +207,28 @@ def test_comments_are_added_once_and_taken_back(team, viewer):
     assert log[:3] == ["comment.withdraw", "comment.add", "comment.add"]
 
 
+def test_raters_read_no_comments_of_others_on_results(team, made):
+    rater, manager = team.visitor("rater"), team.visitor("manager")
+    record = {"kind": "record", "subject": made["verdict"].sha256}
+    manager.post(f"{SHOP}/comments", **record, text="new finds shoes first")
+    manager.post(f"{SHOP}/comments", kind="comparison", subject="old-new", text="new won")
+    manager.post(f"{SHOP}/comments", kind="query", subject="q04", text="which of the two?")
+    rater.post(f"{SHOP}/comments", **record, text="a question of mine")
+    for path in (
+        "",
+        f"?kind=record&subject={record['subject']}",
+        "?kind=comparison",
+        "?kind=record",
+    ):
+        for form in ("", ".json"):
+            text = rater.get(f"{SHOP}/comments{form}{path}").data.decode()
+            assert "finds shoes" not in text
+            assert "new won" not in text
+    assert "which of the two" in rater.get(f"{SHOP}/comments").data.decode()
+    assert "of mine" in rater.get(f"{SHOP}/comments?kind=record").data.decode()
+    assert "finds shoes" in manager.get(f"{SHOP}/comments").data.decode()
+
+
 def test_forms_of_comments_need_their_word(team, made):
     rater = team.visitor("rater")
     at = f"{SHOP}/comments"
@@ -306,3 +330,45 @@ def test_a_table_as_csv_has_the_rights_of_its_page(team, viewer, made):
         assert stranger.get(path).status == 404
         assert nobody.get(path).status == 401
     assert len(TABLES) >= 6
+
+
+def test_shares_and_means_have_their_numbers(team):
+    """One query of fifty has judgments: of half of its documents."""
+    made = team.project("half", pairs=0)
+    run = {f"q{i}": {f"d{j}": 10.0 - j for j in range(10)} for i in range(50)}
+    qrels = {"q0": {f"d{j}": j % 3 for j in range(5)}}
+    evaluated(team.store, made.id, "shop", run, BEGIN, qrels)
+    viewer = team.visitor("viewer")
+    quality = viewer.get("/projects/half.json").json()["quality"]
+    expected = {"5": pytest.approx(5 / (50 * 5)), "10": pytest.approx(5 / (50 * 10))}
+    assert quality["judgments"]["judged"] == expected
+    assert (quality["judgments"]["judged_queries"], quality["judgments"]["queries"]) == (1, 50)
+    assert {trend["n"] for trend in quality["trends"]} == {1}
+    page = viewer.get("/projects/half").data.decode()
+    assert "<b>1%</b> of the first 10 documents" in page
+    assert "over its 50 queries; 1 has judgments" in page
+    assert ">1 query ·<" in page
+    assert {row["n"] for row in viewer.get("/projects/half/trends.json").json()["series"]} == {1}
+
+
+def test_runs_without_judged_queries_are_named(team):
+    made = team.project("apart", pairs=0)
+    with team.store.write() as connection:
+        for name, query in (("a", "q1"), ("z", "z9")):
+            runs.add(connection, team.store.blobs, made.id,
+                     read_run({query: {"d1": 1.0, "d2": 0.5}}), name=name)  # fmt: skip
+        judgments.add(connection, team.store.blobs, made.id,
+                      read_qrels({"q1": {"d1": 1}, "q2": {"d2": 1}}), name="gold")  # fmt: skip
+        judgments.add(connection, team.store.blobs, made.id, read_qrels({"x": {"d1": 1}}),
+                      name="other")  # fmt: skip
+    viewer = team.visitor("viewer")
+    path = "/projects/apart/judgments"
+    found = viewer.get(f"{path}/gold/evaluation.json").json()
+    assert [run["name"] for run in found["evaluation"]["runs"]] == ["a"]
+    assert found["not_scored"] == ["z"]
+    page = viewer.get(f"{path}/gold/evaluation")
+    assert page.status == 200
+    assert "Not scored" in page.data.decode()
+    found = viewer.get(f"{path}/other/evaluation.json").json()
+    assert (found["evaluation"], found["not_scored"]) == (None, ["a", "z"])
+    assert viewer.get(f"{path}/other/evaluation").status == 200

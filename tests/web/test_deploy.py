@@ -49,7 +49,6 @@ def test_the_image_needs_no_named_registry_and_no_root():
 
 
 def test_every_file_that_the_image_copies_is_there_and_enough_to_build(tmp_path):
-    pytest.importorskip("hatchling")
     copied = [words for name, words in instructions() if name == "COPY" and "--from" not in words]
     for words in copied:
         *sources, target = words.split()
@@ -68,12 +67,11 @@ def test_every_file_that_the_image_copies_is_there_and_enough_to_build(tmp_path)
         assert re.search(rf"(?m)^{each} = \[", declared), each
 
 
+@pytest.mark.systemd
 def test_systemd_takes_the_unit_and_finds_it_well_confined(tmp_path):
     text = (DEPLOY / "rankgate.service").read_text()
     [line] = re.findall("(?m)^ExecStart=(.+)$", text)
     assert served_by(line.split())["behind_proxy"]
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("systemd is not installed")
     unit = tmp_path / "rankgate.service"
     unit.write_text(text.replace(line.split()[0], shutil.which("true")))
     for words in (["verify"], ["security", "--offline=true", "--threshold=20"]):
@@ -82,9 +80,9 @@ def test_systemd_takes_the_unit_and_finds_it_well_confined(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.nginx
+@pytest.mark.openssl
 def test_nginx_takes_the_site(tmp_path):
-    if shutil.which("nginx") is None or shutil.which("openssl") is None:
-        pytest.skip("nginx or openssl is not installed")
     site = (DEPLOY / "nginx.conf").read_text()
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=quality",

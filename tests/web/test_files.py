@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+import re
+import zipfile
 
+import lz4.frame as lz4_frame
+import polars as pl
 import pytest
+import zstandard
 
+from rankgate.store.material import documents, queries
 from rankgate.store.rating import ratings
+from support.serving import Visitor, served
 
 SHEET = (
     "term,sku,title,agent_1_rating,agent_2_rating,final_rating\n"
@@ -142,3 +151,179 @@ def test_the_book_of_quepid(team, manager, shared):
     back = json.loads(manager.get(f"{path}/export/file?format=quepid-book").data)
     assert back == json.loads(book)
     assert len(back["query_doc_pairs"]) == 2420
+
+
+QUERY_SHEET = "query_id,text,information_need,frequency\nq1,red bike,to buy one,3\n"
+DOCUMENT_SHEET = (
+    "doc_id,title,description,image,url\nd1,Bike,long,https://e.org/i.png,https://e.org\n"
+)
+
+
+@pytest.mark.parametrize(("content", "expected"), [
+    (QUERY_SHEET, ["query_id", "text", "information_need", "field"]),
+    (DOCUMENT_SHEET, ["doc_id", "field", "field", "image", "url"]),
+    ("query_id,doc_id,title,grade\nq1,d1,Bike,1\n", ["query_id", "doc_id", "", "grade"]),
+], ids=["queries", "documents", "judgments"])  # fmt: skip
+def test_the_check_says_what_comes_in(fresh, manager, content, expected):
+    page = sent(manager, fresh, content, preview="1").data.decode()
+    chosen = [re.search('value="([^"]*)" selected', box) for box in page.split("data-column=")[1:]]
+    assert [match[1] for match in chosen] == expected
+
+
+@pytest.mark.parametrize(("content", "columns"), [
+    (QUERY_SHEET, "query_id=query_id,text=text,information_need=information_need,field=frequency"),
+    (QUERY_SHEET.replace("text", "phrase").replace("query_id", "number"),
+     "query=number,text=phrase,field=frequency"),
+    (DOCUMENT_SHEET, "doc=doc_id,field=title+description,image=image,url=url"),
+    (DOCUMENT_SHEET.replace("image", "picture").replace("doc_id", "sku"), "doc=sku,image=picture"),
+], ids=["queries", "other-queries", "documents", "other-documents"])  # fmt: skip
+def test_texts_come_in_under_columns_that_are_named(team, fresh, manager, content, columns):
+    assert sent(manager, fresh, content, columns=columns).status == 303
+    with team.store.read() as connection:
+        if "bike" in content:
+            query = queries.get(connection, fresh.id, "q1")
+            assert (query.text, query.information_need) == ("red bike", "to buy one")
+            assert query.frequency == 3 or query.tags == {"frequency": "3"}
+        else:
+            document = documents.of_query(connection, fresh.id, "", ["d1"])["d1"]
+            assert document.fields == {"title": "Bike", "description": "long"}
+            assert (document.image, document.url) == ("https://e.org/i.png", "https://e.org")
+
+
+FORMULAS = 'query_id,doc_id,grade,rater\n=1+1,@x,1,ann\n-2,"+cmd|a, b",0,ann\n'
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_cells_that_a_spreadsheet_would_run_are_marked(fresh, manager, form):
+    sent(manager, fresh, FORMULAS)
+    path = f"/projects/{fresh.name}"
+    for address in ("export/file?what=ratings&", "ratings/file?"):
+        text = manager.get(f"{path}/{address}format={form}").data.decode()
+        raw = manager.get(f"{path}/{address}format={form}&raw=1").data.decode()
+        assert " =1+1" in text
+        assert " @x" in text
+        assert " +cmd|a, b" in text
+        assert "-2" in text
+        assert " -2" not in text
+        assert raw.replace("\t", ",") == text.replace("\t", ",").replace(" =", "=").replace(
+            " @", "@"
+        ).replace(" +", "+")
+    html = manager.get(f"{path}/export?format={form}").data.decode()
+    assert "raw=1" in html
+
+
+def test_a_table_of_judgments_and_texts_is_marked(fresh, manager):
+    table = FORMULAS.replace(",rater", "").replace(",ann", "")
+    answer = sent(manager, fresh, table, "gold.csv")
+    assert answer.status == 303, answer.data
+    path = f"/projects/{fresh.name}"
+    assert b" =1+1" in manager.get(f"{path}/judgments/gold/file?format=csv").data
+    assert b" =1+1" not in manager.get(f"{path}/judgments/gold/file?format=csv&raw=1").data
+    assert b"=1+1 0 @x 1" in manager.get(f"{path}/judgments/gold/file").data  # not for people
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress], ids=["gzip", "zstd"])
+def test_a_compressed_upload_may_unpack_to_so_much(team, manager, pack):
+    rows = "".join(f"q{i},d{i},1,ann\n" for i in range(2_000))
+    content = pack(("query_id,doc_id,grade,rater\n" + rows).encode())
+    project = team.project(f"packed-{pack.__module__.replace('_', '-')}", pairs=0)
+    path = f"/projects/{project.name}/material"
+    with served(team.store, per_minute=1_000_000, largest_unpacked=10_000) as address:
+        visitor = Visitor(address)
+        visitor.sign_in("manager")
+        for fields in ({}, {"preview": "1"}):
+            answer = visitor.send(path, path, file=("x.csv.gz", content), **fields)
+            assert answer.status == 400
+            assert b"unpacks to more than" in answer.data
+    assert manager.send(path, path, file=("x.csv.gz", content)).status == 303
+
+
+def parquet(table):
+    target = io.BytesIO()
+    table.write_parquet(target, compression="zstd")
+    return target.getvalue()
+
+
+def arrow(table):
+    target = io.BytesIO()
+    table.write_ipc(target, compression="zstd")
+    return target.getvalue()
+
+
+def lz4(table):
+    qrels = {"q": {row["doc_id"]: row["grade"] for row in table.iter_rows(named=True)}}
+    return lz4_frame.compress(lz4_frame.compress(json.dumps(qrels).encode()))
+
+
+PACKED = {"x.parquet": parquet, "x.parquet.gz": lambda table: gzip.compress(parquet(table)),
+          "x.arrow": arrow, "x.lz4": lz4}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(PACKED))
+def test_a_file_that_compresses_inside_may_unpack_to_so_much(team, manager, name):
+    rows = 4_000
+    table = pl.DataFrame({"query_id": ["a query"] * rows, "doc_id": [f"d{i}" for i in range(rows)],
+                          "grade": [1] * rows})  # fmt: skip
+    content = PACKED[name](table)
+    assert len(content) < 40_000
+    project = team.project(name.replace(".", "-"), pairs=0)
+    path = f"/projects/{project.name}/material"
+    with served(team.store, per_minute=1_000_000, largest_unpacked=40_000) as address:
+        visitor = Visitor(address)
+        visitor.sign_in("manager")
+        for fields in ({}, {"preview": "1"}):
+            answer = visitor.send(path, path, file=(name, content), **fields)
+            assert answer.status == 400
+            assert b"unpacks to more than" in answer.data
+    answer = manager.send(path, path, file=(name, content))
+    assert answer.status == 303, answer.data
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
+@pytest.mark.parametrize("cells", ["repeated", "null"])
+def test_few_bytes_that_are_many_values_are_refused(team, manager, name, cells):
+    count = 50_000_000  # of 8 bytes each more than 256 MB
+    values = {"repeated": pl.repeat(1, count, eager=True, dtype=pl.Int64),
+              "null": pl.Series([None], dtype=pl.Null).new_from_index(0, count)}[cells]  # fmt: skip
+    content = PACKED[name](pl.DataFrame({"grade": values}))
+    assert len(content) < 1_000_000
+    project = team.project(f"{cells}-{name.replace('.', '-')}", pairs=0)
+    path = f"/projects/{project.name}/material"
+    answer = manager.send(path, path, file=(name, content))
+    assert answer.status == 400
+    assert b"unpacks to more than 256 MB" in answer.data
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
+def test_a_damaged_file_is_refused_before_it_is_read(fresh, manager, name):
+    content = bytearray(PACKED[name](pl.DataFrame({"query_id": ["q"], "doc_id": ["d"]})))
+    path = f"/projects/{fresh.name}/material"
+    for begin in range(8, len(content) - 10, 7):
+        damaged = bytes(content[:begin]) + b"\xff" * 7 + bytes(content[begin + 7 :])
+        answer = manager.send(path, path, file=(name, damaged), preview="1")
+        assert answer.status in {200, 400}, (begin, answer.data)
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_refused(team):
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as parts:
+        parts.writestr("xl/worksheets/sheet1.xml", b"0" * 1_000_000)
+    path = "/projects/shop/material"
+    with served(team.store, per_minute=1_000_000, largest_unpacked=500_000) as address:
+        visitor = Visitor(address)
+        visitor.sign_in("manager")
+        answer = visitor.send(path, path, file=("x.xlsx", target.getvalue()))
+        assert answer.status == 400
+        assert b"unpacks to more than" in answer.data
+
+
+def test_the_csv_twin_of_a_page_marks_formulas_unless_it_is_raw(team):
+    project = team.project("twins", pairs=0)
+    with team.store.write() as connection:
+        queries.add(connection, project.id, pl.DataFrame({"query_id": ["=1+1"], "text": ["@x"]}))
+    viewer = team.visitor("manager")
+    path = f"/projects/{project.name}/queries.csv"
+    assert b" =1+1, @x" in viewer.get(path).data
+    assert b"\n=1+1,@x" in viewer.get(f"{path}?raw=1").data
+    assert b" =1+1, @x" in viewer.get(f"{path}?raw=0").data
+    assert viewer.get(f"{path}?cooked=1").status == 400

@@ -11,16 +11,17 @@ from urllib.parse import quote
 
 import polars as pl
 import pytest
+import sqlalchemy as sa
 
-from rankgate.errors import UsageError
+from rankgate.errors import InputError, UsageError
 from rankgate.store.material import documents, projects, queries
-from rankgate.store.people import users
+from rankgate.store.people import secrets, users
 from rankgate.store.rating import batches
 from rankgate.web.endpoint import _refusal
 from rankgate.web.guidelines import guideline_html
 from rankgate.web.limits import Buckets, SharedBuckets
 from rankgate.web.patience import PatientProtocol
-from support.serving import Visitor, served
+from support.serving import PASSWORD, Visitor, served
 from support.waiting import PATIENCE
 
 SCRIPT = '<script>alert(1)</script><img src=x onerror=alert(2)>\u202e" onclick="alert(3)'
@@ -181,6 +182,8 @@ def test_large_requests_are_refused_before_they_are_read(team):
 ])  # fmt: skip
 def test_malformed_bodies_are_refused(team, body):
     rater = team.visitor("rater")
+    task = rater.get("/projects/shop/rate.json").json()["task"]["id"]
+    body = body.replace(b'"task": 1,', b'"task": %d,' % task)
     headers = {"x-csrf-token": rater.csrf("/account"), "content-type": "application/json"}
     answer = rater.ask("POST", "/projects/shop/ratings", body=body, headers=headers)
     assert answer.status in {400, 404}, answer.data
@@ -283,6 +286,75 @@ def test_words_are_no_statements(team, words):
 def test_a_database_that_is_away_lets_clients_send_again():
     for code in ("cannot-connect", "cannot-write", "store-locked", "store-refused"):
         assert _refusal(UsageError("away", code=code)).status == 503
+
+
+@pytest.mark.parametrize("code", ["cannot-connect", "cannot-write", "store-locked", "not-a-store",
+                                  "store-refused", "damaged-blob", "missing-blob"])  # fmt: skip
+def test_the_place_of_the_store_is_in_the_log_only(code, caplog):
+    refused = _refusal(InputError("shop at 10.0.0.5:5432", source="/srv/judging.db", code=code))
+    assert refused.code == code
+    assert not re.search("shop|10.0.0.5|srv", str(refused))
+    assert "/srv/judging.db" in caplog.text
+    assert "10.0.0.5:5432" in caplog.text
+
+
+def test_a_full_disk_does_not_show_its_path(tmp_path, new_file, caplog):
+    with new_file(tmp_path / "secret-place.db") as store:
+        with store.write() as connection:
+            users.add(connection, "root", secrets.password_hash(PASSWORD), admin=True)
+
+        def fill(connection, _):
+            pages = connection.execute("PRAGMA page_count").fetchone()[0]
+            connection.execute(f"PRAGMA max_page_count = {pages}")
+
+        with served(store) as address:
+            visitor = Visitor(address)
+            visitor.sign_in("root")
+            word = visitor.csrf("/account")
+            sa.event.listen(store.engine, "connect", fill)
+            store.engine.dispose()
+            headers = {"x-csrf-token": word}
+            answer = visitor.ask("POST", "/projects", headers=headers,
+                                 json={"name": "big", "description": "x" * 5_000})  # fmt: skip
+    assert (answer.status, answer.json()["error"]["code"]) == (503, "cannot-write")
+    assert b"secret" not in answer.data
+    assert "secret-place.db" in caplog.text
+
+
+def test_a_database_that_is_away_does_not_show_its_address(
+    new_database, postgresql_server, tmp_path
+):
+    with (
+        new_database("away", str(tmp_path)) as store,
+        served(store) as address,
+        postgresql_server.connect(autocommit=True) as connection,
+    ):
+        connection.execute("ALTER DATABASE away ALLOW_CONNECTIONS false")
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'away'"
+        )
+        visitor = Visitor(address)
+        visitor.cookies = {"rankgate_session": "anything"}
+        for path in ("/sign-in", "/projects.json", "/projects/shop/rate.json"):
+            answer = visitor.get(path)
+            assert answer.status == 503
+            assert not re.search(b"away|shop@|5432|/tmp|postgres", answer.data)
+        connection.execute("ALTER DATABASE away ALLOW_CONNECTIONS true")
+
+
+def test_tokens_are_for_projects_of_ones_own(team):
+    team.project("secret-plans")
+    with team.store.write() as connection:
+        hashed = secrets.password_hash(PASSWORD)
+        users.add(connection, "outsider", hashed)
+    outsider = team.visitor("outsider")
+    answers = [outsider.post("/account/tokens", name="ci", project=name)
+               for name in ("secret-plans", "nowhere")]  # fmt: skip
+    assert [answer.status for answer in answers] == [404, 404]
+    assert answers[0].data == answers[1].data
+    assert b"shop" not in answers[0].data
+    assert team.visitor("viewer").post("/account/tokens", name="ci",
+                                       project="shop").status == 200  # fmt: skip
 
 
 def test_only_own_names_are_answered(team):

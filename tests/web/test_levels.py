@@ -19,6 +19,7 @@ def series(*values, reach=0.05, old=0, better=True):
             low=None if reach is None else value - reach,
             high=None if reach is None else value + reach, higher_is_better=better,
             qrels_sha256="old" if i < old else "new", convention_hash="c", queries_sha256="q",
+            n=65,
         )
         for i, value in enumerate(values)
     ]  # fmt: skip
@@ -60,3 +61,16 @@ def test_a_clear_change_has_the_colour_of_its_direction(better, verdict):
     assert line.change == pytest.approx(-0.2)
     assert line.verdict == verdict
     assert Line.of_series("RR", series(0.5, 0.5, 0.49, better=better)).verdict == ""
+
+
+def test_a_small_line_breaks_where_judgments_change():
+    joined = Line.of_series("RR", series(0.9, 0.9, 0.4, 0.4))
+    broken = Line.of_series("RR", series(0.9, 0.9, 0.4, 0.4, old=2))
+    assert joined.path.count("M") == 1
+    assert broken.path.count("M") == 2
+    assert broken.path.replace("M", "L")[1:] == joined.path[1:]  # the same points
+    assert "2 parts that are not comparable" in broken.words
+    assert broken.change == pytest.approx(0)
+    assert Line.of_series("RR", series(0.9, 0.4, old=1)).path.count("h") == 2
+    values = [[(BEGIN, 0.9)], [(BEGIN + timedelta(days=1), 0.4)]]
+    assert Line.of("one query", values).change is None

@@ -12,7 +12,7 @@ from rankgate.gating.gate import gate
 from rankgate.store.kept import judgments, results, runs
 from rankgate.store.people import raters, users
 from rankgate.store.rating import batches, pairs, preferences, ratings, tasks
-from support.serving import Visitor
+from support.serving import PASSWORD, Visitor
 
 OLD = {"q1": {"d0": 3.0, "d1": 2.0, "d2": 1.0}, "q2": {"d0": 2.0, "d3": 1.0}}
 NEW = {"q1": {"d0": 3.0, "d3": 2.0, "d1": 1.0}, "q2": {"d0": 2.0, "d3": 1.0}}
@@ -169,3 +169,42 @@ def test_an_open_verdict_becomes_a_batch(team, fresh):
                         order="influence", metric=found["metric"])  # fmt: skip
     assert made.json()["tasks"] == found["total"] == len(found["pairs"]) > 0
     assert manager.get(f"{path}/next.json?first=old&second=none").json()["problem"]
+
+
+def link_of(manager, project, role="rater", name=""):
+    """The path of a new invitation."""
+    made = manager.post(f"/projects/{project.name}/invitations", name=name, role=role).json()
+    return made["token"].removeprefix(manager.base)
+
+
+def test_a_user_joins_by_a_link(team, fresh):
+    manager = team.visitor("manager")
+    link = link_of(manager, fresh, name="stranger")
+    anonymous = Visitor(team.address)
+    page = anonymous.get(link).data.decode()
+    assert "Sign in to join" in page
+    assert 'name="password"' not in page
+    to = re.search(r'href="(/sign-in\?next=[^"]+)"', page)[1]
+    answer = anonymous.send("/sign-in", to, name="stranger", password=PASSWORD, next=link)
+    assert (answer.status, answer.headers["location"]) == (303, link)
+    assert "Join as" in anonymous.get(link).data.decode()
+    other = team.visitor("viewer")
+    assert "This invitation is for stranger" in other.get(link).data.decode()
+    assert other.send(link, "/account").status == 403
+    assert anonymous.send(link, link).status == 303
+    assert anonymous.get(f"/projects/{fresh.name}/rate").status == 200
+    assert anonymous.get(link).status == 404
+    assert anonymous.send(link, "/account").status == 400  # it was used
+
+
+def test_a_link_takes_no_role_away(team, fresh):
+    manager, root = team.visitor("manager"), team.visitor("root")
+    link = link_of(root, fresh, "rater")
+    assert manager.send(link, link).status == 303
+    with team.store.read() as connection:
+        user = users.named(connection, "manager").id
+        assert users.role_of(connection, fresh.id, user) == "manager"
+    link = link_of(root, fresh, "manager")
+    viewer = team.visitor("viewer")
+    assert viewer.send(link, link).status == 303
+    assert viewer.get(f"/projects/{fresh.name}/people").status == 200

@@ -109,7 +109,8 @@ LIES = {
     "another party": {"aud": ["rankgate", "other"], "azp": "other"},
     "ended": {"exp": 1_000_000_000}, "no end": {"exp": None}, "of tomorrow": {"nbf": 9_999_999_999},
     "another issuer": {"iss": "https://evil.example"}, "no issuer": {"iss": None},
-    "nobody": {"sub": None}, "of another access token": {"at_hash": "AAAAAAAAAAAAAAAAAAAAAA"},
+    "nobody": {"sub": None}, "a number": {"sub": 1}, "a list": {"sub": ["ann"]},
+    "of another access token": {"at_hash": "AAAAAAAAAAAAAAAAAAAAAA"},
 }  # fmt: skip
 
 
@@ -217,6 +218,8 @@ def test_who_does_not_want_to_sign_in_is_not_signed_in(address, provider):
 def test_an_address_that_is_not_verified_is_nobodys(team, address, provider):
     for user in (claims("bob", email_verified=False), claims("bob", email_verified=None),
                  claims("bob", email_verified="false"), claims("bob", email=None),
+                 claims("bob", email_verified=1), claims("bob", email_verified=[True]),
+                 claims("bob", email_verified={"true": 1}), claims("bob", email={"@": 1}),
                  claims("bob", email=["bob@example.org"])):  # fmt: skip
         answer = signed_in(address, provider, user)[1]
         assert (answer.status, code_of(answer)) == (403, "no-verified-email")
@@ -273,9 +276,44 @@ def test_anyone_of_a_domain_may_look_where_that_is_set(team, provider, settings)
         assert visitor.get("/projects/open-to-all").status == 200
         assert visitor.get("/projects/open-to-all/rate").status == 403
         assert visitor.get("/projects/shop").status == 404
-        for email in ("joe@evil.example", "joe@sub.example.org", "joe@example.org.evil", "joe"):
+        for email in ("joe@evil.example", "joe@sub.example.org", "joe@example.org.evil"):
             answer = signed_in(address, provider, claims("kim", email=email))[1]
             assert code_of(answer) == "other-domain"
+        assert code_of(signed_in(address, provider, claims("kim", email="joe"))[1]) == (
+            "no-verified-email"
+        )
+
+
+def test_claims_of_the_wrong_type_are_no_roles_and_no_error(team, address, provider):
+    for groups in ({"leads": 1}, [["leads"]], [{"leads": 1}], 1, True, {"raters": ["leads"]}):
+        answer = signed_in(address, provider, claims("uma", groups=groups))[1]
+        assert (answer.status, code_of(answer)) == (403, "not-invited")
+    odd = (1, -1.5, True, [], [1], ["uma"], {}, {"a": 1}, "", "uma", 10**400)
+    names = "sub email email_verified name groups aud azp exp nbf iat nonce at_hash iss auth_time"
+    for name in names.split():
+        for value in odd:
+            user = claims("uma", **{name: value})
+            answer = signed_in(address, provider, user)[1]
+            assert answer.status == 403, (name, value, answer.data)
+    with team.store.read() as connection:
+        assert not any(user.name.startswith("uma") for user in users.listed(connection))
+
+
+def test_a_known_user_needs_no_address_to_sign_in_again(team, provider, settings):
+    with team.store.write() as connection:
+        users.add(connection, "rae@example.org")
+    how = dataclasses.replace(settings, domains=("example.org",))
+    with served(team.store, oidc=how) as address:
+        for unknown in (claims("rae", email=None), claims("rae", email_verified=False)):
+            assert code_of(signed_in(address, provider, unknown)[1]) == "no-verified-email"
+        assert signed_in(address, provider, claims("rae"))[1].status == 200
+        for known in (claims("rae", email=None), claims("rae", email_verified=False)):
+            assert signed_in(address, provider, known)[1].status == 200
+        moved = claims("rae", email="rae@evil.example")
+        assert code_of(signed_in(address, provider, moved)[1]) == "other-domain"
+    narrower = dataclasses.replace(settings, domains=("example.com",))
+    with served(team.store, oidc=narrower) as address:
+        assert code_of(signed_in(address, provider, claims("rae", email=None))[1]) == "other-domain"
 
 
 def test_a_disabled_user_stays_out(team, address, provider):

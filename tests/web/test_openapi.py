@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 
 import pytest
+import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from schemathesis import checks
+from schemathesis.generation import GenerationMode
 
 from rankgate.store.people import tokens, users
 from rankgate.web.openapi import description
 from rankgate.web.routes import ROUTES
 from support.serving import Visitor
-
-schemathesis = pytest.importorskip("schemathesis")
-from schemathesis import checks  # noqa: E402 - only where it is installed
-from schemathesis.generation import GenerationMode  # noqa: E402
 
 EXAMPLES = int(os.environ.get("RANKGATE_API_EXAMPLES", "5"))
 """Requests of each kind for each operation; ``make fuzz-api`` takes more."""

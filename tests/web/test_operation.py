@@ -12,7 +12,9 @@ import sqlalchemy as sa
 from prometheus_client.parser import text_string_to_metric_families
 
 from rankgate.store.material import projects
+from rankgate.store.people import invitations
 from rankgate.store.records import alerts
+from rankgate.store.store import Store
 from rankgate.web import checks
 from support.serving import Visitor, served, started
 from support.waiting import PATIENCE, until
@@ -104,7 +106,9 @@ def test_metrics_are_not_for_everybody(store):
 
 def test_several_processes_count_together_and_log_json_lines(tmp_path):
     words = ("--workers", "2", "--log-format", "json")
-    with started(tmp_path / "judging.db", *words) as (process, address, link):
+    with Store.create(str(tmp_path / "judging.db")) as store, store.write() as connection:
+        link = f"/invitations/{invitations.invite(connection, admin=True)[1]}"
+    with started(tmp_path / "judging.db", *words, first=False) as (process, address, _):
         for _ in range(20):  # a connection each, so that both processes answer some
             assert Visitor(address).get("/health/live").status == 200
 
@@ -119,6 +123,11 @@ def test_several_processes_count_together_and_log_json_lines(tmp_path):
         assert re.fullmatch("[0-9a-f]{16}", number)
         process.terminate()
         process.wait(PATIENCE)
+        process.stderr.seek(0)
+        assert (
+            "/invitations/rgi" not in process.stderr.read()
+        )  # logs are kept, and links are secrets
+        process.stderr.seek(0)
         lines = [json.loads(line) for line in process.stderr if line.startswith("{")]
     assert {each["logger"] for each in lines} == {"rankgate.access"}
     mine = next(each for each in lines if each["request"] == number)

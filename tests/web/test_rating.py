@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from rankgate import Client
+from rankgate.data.scales import scale_of
 from rankgate.errors import UsageError
-from rankgate.store.material import projects
+from rankgate.store.material import documents, projects
 from rankgate.store.people import tokens, users
 from rankgate.store.rating import batches, ratings
 from rankgate.web.routes import ROUTES
@@ -279,3 +280,63 @@ def test_the_documents_of_a_query_on_one_page(team, fresh):
         seen.append(numbers[0])
     assert len(set(seen)) == 4
     assert rater.get(f"{path}/rate/query.json").json()["tasks"] == []
+
+
+def test_progress_is_that_of_the_reader(team):
+    """Two raters a task: what one has done and has left does not depend on the other."""
+    project = team.project("own-progress", pairs=4)
+    path = f"/projects/{project.name}/rate"
+    rater, manager = team.visitor("rater"), team.visitor("manager")
+    seen = []
+    while (state := rater.get(f"{path}.json").json())["task"] is not None:
+        seen.append((state["progress"]["done"], state["progress"]["total"]))
+        rater.post(f"/projects/{project.name}/ratings", task=state["task"]["id"], grade=1,
+                   seconds=30)  # fmt: skip
+    assert seen == [(0, 4), (1, 4), (2, 4), (3, 4)]
+    progress = rater.get(f"{path}.json").json()["progress"]
+    assert (progress["done"], progress["total"], progress["left"]) == (4, 4, 0)
+    page = rater.get(path).data.decode()
+    assert "All done" in page
+    assert "You have done 4 of 4" in page
+    assert "left" not in page.partition('id="progress"')[2].partition("</p>")[0]
+    state = manager.get(f"{path}.json").json()
+    assert (state["progress"]["done"], state["progress"]["total"]) == (0, 4)
+    batch = state["task"]["batch"]["id"]
+    assert manager.get(f"{path}.json?batch={batch}").json()["progress"]["total"] == 4
+
+
+def test_grades_without_labels_are_shown_once(team):
+    project = team.project("plain-grades", strategy="1")
+    with team.store.write() as connection:
+        projects.set_scale(connection, project.id, scale_of("0..9"))
+    html = team.visitor("rater").get("/projects/plain-grades/rate").data.decode()
+    assert "<kbd>9</kbd></button>" in html
+    assert "<kbd>0</kbd></button>" in html
+    assert "<span>9</span>" not in html
+
+
+def test_disagreements_have_keys_and_agreement_begins_with_one_figure(team):
+    project = team.project("disputed", pairs=0)
+    path = f"/projects/{project.name}"
+    long = "a bike " * 100
+    with team.store.write() as connection:
+        texts = pl.DataFrame({"doc_id": ["long"], "title": ["bike"], "text": [long]})
+        documents.add(connection, project.id, texts)
+        batch = batches.add(connection, project.id, "one", strategy="2")
+        batches.add_pairs(connection, batch, pl.DataFrame({"query_id": ["q1"], "doc_id": ["long"]}))
+        projects.add_guideline(connection, project.id, "1", "Grade *bikes* only.")
+    for name, grade in (("rater", 0), ("admin", 3)):
+        visitor = team.visitor(name)
+        task = visitor.get(f"{path}/rate.json").json()["task"]["id"]
+        visitor.post(f"{path}/ratings", task=task, grade=grade)
+    html = team.visitor("manager").get(f"{path}/disputes").data.decode()
+    assert '<details class="long"><summary>' in html
+    assert html.count(long.strip()[-40:]) >= 1
+    assert "Grade <em>bikes</em> only." in html
+    assert re.findall(r'data-key="(\d)"', html) == ["0", "1", "2", "3"]
+    assert "disputes.js" in html
+    html = team.visitor("manager").get(f"{path}/agreement").data.decode()
+    before, _, after = html.partition("All coefficients")
+    assert "Krippendorff&#39;s alpha (ordinal)" in before
+    assert "Gwet" not in before
+    assert "Gwet" in after

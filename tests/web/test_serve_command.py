@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -129,7 +128,7 @@ http {{
 }}"""
 
 
-@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")
+@pytest.mark.nginx
 @pytest.mark.parametrize("path", ["/", ""], ids=["its path taken off", "its path left"])
 def test_a_real_proxy_serves_it_under_a_path(tmp_path, path):
     port = free_port()
@@ -177,6 +176,19 @@ def test_who_is_no_proxy_does_not_say_where_a_request_comes_from(tmp_path):
     with Store.open(str(tmp_path / "judging.db")) as store, store.read() as connection:
         addresses = connection.exec_driver_sql("SELECT address FROM sign_ins").scalars().all()
     assert addresses == ["127.0.0.1"]
+
+
+@pytest.mark.parametrize("names", [(), ("--name", "127.0.0.1")])
+def test_a_proxy_without_a_name_is_warned_of(tmp_path, names):
+    with started(tmp_path / "judging.db", "--behind-proxy", *names) as (process, address, _link):
+        assert Visitor(address).get("/health.json").json()["state"] == "ok"
+        process.stderr.seek(0)
+        text = process.stderr.read()
+    warning = (
+        "warning: without --name it answers by any host name; give the one by which people reach "
+        "it\n"
+    )
+    assert text.count("warning: ") == text.count(warning) == (0 if names else 1)
 
 
 def test_an_unused_link_ends_with_the_next_start(tmp_path):

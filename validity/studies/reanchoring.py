@@ -1,6 +1,6 @@
 """Are judgments found again when documents are cut, joined, edited or numbered anew?
 
-The documents of Cranfield and CACM are changed in twenty ways; where each word went is known, and
+The documents of Cranfield and CACM are changed in 24 ways; where each word went is known, and
 so is which grades of new documents follow from it. Thirty irrelevant documents are added to the
 judgments of each query, as a pool has them.
 """
@@ -11,7 +11,8 @@ import gzip
 import re
 import tarfile
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import chain
 from math import ceil
 from pathlib import Path
@@ -24,7 +25,7 @@ from rankgate.files.text_overlap import Texts
 from studies.populations import FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     Documents = dict[str, str]
     Grades = dict[str, dict[str, int]]
@@ -46,6 +47,9 @@ class Way:
         joined: neighbouring pieces in a new document.
         stream: words of each piece of all text as one.
         header: words before each document.
+        repeated: each document ends with a phrase of another one, so many words of it again and
+            again.
+        spelled: replacements of letters by others that look alike.
     """
 
     name: str
@@ -56,6 +60,8 @@ class Way:
     joined: int = 1
     stream: int = 0
     header: str = ""
+    repeated: int = 0
+    spelled: Mapping[str, str] = field(default_factory=dict)
 
 
 WAYS = (
@@ -79,6 +85,10 @@ WAYS = (
     Way("one text, cut every 600 words", stream=600),
     Way("one text, cut every 1,000 words, 200 in two", stream=1000, overlap=200),
     Way("a header on each", header="the documents of this collection are published again"),
+    Way("a phrase of another one repeated in each", repeated=12),
+    Way("a phrase repeated, 3 % edited", repeated=12, edited=0.03),
+    Way("ligatures", spelled={"ffi": "\ufb03", "fi": "\ufb01", "fl": "\ufb02"}),
+    Way("soft hyphens", spelled={"tion": "\u00adtion", "er": "\u00ader", "al": "\u00adal"}),
 )
 
 
@@ -129,7 +139,7 @@ def _cell(name: str, docs: Documents, judged: Grades, way: Way, seed: int) -> Ce
     words: Words = Texts.of(docs).words
     spans = _cut(words, way, rng)
     texts = {new: _text(words, own, way, rng) for new, own in spans.items()}
-    result = reanchor(grades, docs, {new: " ".join(text) for new, text in texts.items()})
+    result = reanchor(grades, docs, {new: _spelled(text, way) for new, text in texts.items()})
     found = {(query, new): grade for query, new, grade in result.judgments.iter_rows()}
     known = _recoverable(grades, words, spans, {new: len(text) for new, text in texts.items()})
     same = sum(found.get(pair) == grade for pair, grade in known.items())
@@ -177,7 +187,19 @@ def _text(words: Words, spans: Spans, way: Way, rng: np.random.Generator) -> lis
                 text.append(f"{word}x" if drawn < 2 else word)
             if 2 <= drawn < 3:
                 text.append("also")
+    if way.repeated:
+        other = words[list(words)[rng.integers(len(words))]]
+        begin = int(rng.integers(max(len(other) - way.repeated, 0) + 1))
+        times = ceil(1.2 * len(other) / way.repeated)
+        text += [*other[begin : begin + way.repeated]] * times
     return text
+
+
+def _spelled(text: Sequence[str], way: Way) -> str:
+    joined = " ".join(text)
+    for letters, alike in way.spelled.items():
+        joined = joined.replace(letters, alike)
+    return joined
 
 
 def _recoverable(
@@ -260,7 +282,7 @@ def section(cells: Sequence[Any]) -> str:
     ]  # fmt: skip
     return (
         "## Judgments of documents that were cut anew\n\n`rankgate reanchor` is given Cranfield "
-        "(1,400 documents) and CACM (3,204), changed in 20 ways under new ids. Recoverable are "
+        "(1,400 documents) and CACM (3,204), changed in 24 ways under new ids. Recoverable are "
         "grades of new documents that follow from where the words went: a relevant document is in "
         f"it to {WHOLE:.0%}, or {WHOLE:.0%} of it was judged irrelevant. Wrong are grades that the "
         f"text contradicts: relevant without {NEARLY:.0%} of a document of that grade, or "

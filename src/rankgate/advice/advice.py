@@ -57,6 +57,7 @@ class Advice(Result):
         avoided: metrics not to decide by.
         cautions: what no choice of metrics repairs.
         sources: the cited ones, by key.
+        input_notices: what the reader should know of the judgments and the runs.
     """
 
     kind: ClassVar[str] = "advice"
@@ -73,6 +74,7 @@ class Advice(Result):
     avoided: tuple[AdvisedMetric, ...]
     cautions: tuple[Reason, ...]
     sources: Mapping[str, str]
+    input_notices: tuple[Notice, ...] = ()
 
     def of(self, role: str) -> tuple[AdvisedMetric, ...]:
         """The choices of one role."""
@@ -103,8 +105,9 @@ class Advice(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """The cautions."""
-        return tuple(Notice(each.rule, each.words) for each in self.cautions)
+        """The cautions of runs, and those that no choice of metrics repairs."""
+        cautions = tuple(Notice(each.rule, each.words) for each in self.cautions)
+        return (*self.input_notices, *cautions)
 
     @property
     def policy(self) -> str:

@@ -19,6 +19,7 @@ from rankgate.evaluation.ceilings import cutoff_of
 from rankgate.evaluation.metric import metric_details
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.metrics.names import parse
+from rankgate.present.result import run_notices
 from rankgate.scoring.run_names import systems_apart
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ def _advice(
         avoided,
         cautions,
         {key: words for key, words in SOURCES.items() if key in cited},
+        tuple(notice for system in systems for notice in run_notices(system.name, system.cautions)),
     )
 
 

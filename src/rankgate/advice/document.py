@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Code, Document, Entries, Entry, Table
+from rankgate.present.document import Code, Document, Entries, Entry, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.figures import number, whole
 from rankgate.present.forms.as_text import shortened
@@ -35,7 +35,8 @@ def document(
         columns: of the lines of these commands.
     """
     margin = advice.answers.margin
-    blocks: list[Block] = [
+    blocks: list[Block] = [Warnings(tuple(notice.text for notice in advice.input_notices))]
+    blocks += [
         Entries(
             tuple(Entry(each.metric, _lines(each, margin)) for each in advice.of(role)), heading
         )

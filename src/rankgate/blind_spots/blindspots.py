@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from rankgate.frozen import dataclass
-from rankgate.present.result import Result
+from rankgate.present.result import Notice, Result
 
 PROFILE: dict[str, Any] = {
     "change": pl.String,
@@ -48,6 +48,7 @@ class BlindSpots(Result):
             over these).
         suggested: the smallest set of metrics that sees what can be seen.
         unseen: changes that no metric tried sees.
+        notices: what the reader should know of the judgments and the runs.
     """
 
     kind: ClassVar[str] = "blindspots"
@@ -67,6 +68,7 @@ class BlindSpots(Result):
     profile: pl.DataFrame
     suggested: tuple[str, ...]
     unseen: tuple[str, ...]
+    notices: tuple[Notice, ...] = ()
 
     @property
     def heading(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Document, PlainRows, Table
+from rankgate.present.document import Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.figures import signed
 from rankgate.present.grid import Grid, printable
@@ -19,7 +19,8 @@ def document(result: BlindSpots) -> Document:
     tables = [Table(heading, grid) for heading, grid in grids(result)]
     head = ("change", "metric", "altered", "unmoved", "delta")
     rows = PlainRows(head, list(result.profile.select(*head).iter_rows()))
-    return made("", *tables, *sentences(result), rows=rows)
+    warnings = Warnings(tuple(notice.text for notice in result.notices))
+    return made("", warnings, *tables, *sentences(result), rows=rows)
 
 
 def grids(result: BlindSpots) -> list[tuple[str, Grid]]:

@@ -15,6 +15,7 @@ from rankgate.data import read_run
 from rankgate.declare import Cutoff
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.metrics.names import DEFAULT_METRICS, parse
+from rankgate.present.result import Notice, run_notices
 from rankgate.scoring.alignment.tops import tops
 from rankgate.scoring.run_names import distinct_names, refuse_baseline_again
 from rankgate.scoring.score import score
@@ -81,6 +82,7 @@ def blindspots(
     others = [(name, parse(name)) for name in STANDARD if name not in chosen]
     every = (*scorer.metrics, *others)
     say("scoring the baseline")
+    notices = _notices(scorer, baseline)
     lists = _lists(scorer, baseline)
     before = _values(scorer, lists, every)
     say("changing it")
@@ -91,6 +93,7 @@ def blindspots(
         say("scoring the candidate")
         other = read_run(candidate)
         name = other.name
+        notices += _notices(scorer, other)
         after_lists = _lists(scorer, other)
         after = _values(scorer, after_lists, every)
         queries = _changed(lists, after_lists, depth)
@@ -114,7 +117,15 @@ def blindspots(
         own,
         suggested,
         unseen,
+        notices,
     )
+
+
+def _notices(scorer: Scorer, run: RunLike) -> tuple[Notice, ...]:
+    """What the reader should know of a run; one without a judged query is refused."""
+    ranked = scorer.index.ranked(read_run(run))
+    scores = score(scorer.index, ranked, list(scorer.metrics), scorer.how)
+    return run_notices(ranked.name, scores.counts.cautions)
 
 
 def _lists(scorer: Scorer, run: RunLike) -> pl.DataFrame:

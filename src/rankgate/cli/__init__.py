@@ -173,7 +173,6 @@ _HOMES = {
 """The module of each command, which holds it as ``command``."""
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_BARRED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG})
 _INPUT, _OURS, _INTERRUPTED, _CLOSED = 2, 70, 130, 141
 
 
@@ -318,6 +317,7 @@ def main() -> None:
     130 interrupted; 141 the reader of our output went away.
     """
     try:
+        _without_closed_streams()
         _same_bytes_everywhere()
         status = rankgate.main(prog_name="rankgate", standalone_mode=False)
         sys.stdout.flush()
@@ -375,15 +375,14 @@ def _blame_plugin(error: Exception) -> None:
 
 
 def _withheld(error: Exception) -> str | None:
-    """What the machine withheld, memory, room or a right; None where the fault is another."""
+    """What the machine withheld or a library cannot read; None where the fault is ours."""
     if isinstance(error, MemoryError) or "can't start new thread" in str(error):
         return f"{MESSAGE}; allow more of it (ulimit -v), or split the files."
-    if not isinstance(error, OSError):
-        return None
-    if error.errno in _NO_ROOM:
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
         return f"cannot write: {error.strerror}; make room, or write elsewhere."
-    if error.errno in _BARRED and error.filename is not None:
-        return f"{error.filename}: {error.strerror}; name another place."
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{error.filename}: "
+        return f"{where}{error.strerror}; name another file or folder."
     return None
 
 
@@ -391,6 +390,17 @@ def _forget_output() -> None:
     """Let nothing be left to be flushed to a reader who went away, or to a full disk."""
     with suppress(io.UnsupportedOperation):  # it is not a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _without_closed_streams() -> None:
+    """Put an empty stream in the place of a closed one; without output there is no result."""
+    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    for name in closed:
+        mode = "r" if name == "stdin" else "w"
+        stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - to the end
+        setattr(sys, name, stream)
+    if "stdout" in closed:
+        _end("rankgate: standard output is closed; send it to a file or to /dev/null.", _INPUT)
 
 
 def _same_bytes_everywhere() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlencode
 
-from rankgate.errors import InputError, MissingExtraError, UsageError
+from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,17 +31,13 @@ class Client:
 
     Raises:
         UsageError: there is no token.
-        MissingExtraError: urllib3 is not installed.
     """
 
     def __init__(
         self, url: str, project: str, *, token: str | None = None, timeout: float = 60.0
     ) -> None:
-        try:
-            import urllib3
-        except ImportError:
-            message = "the client needs urllib3; pip install 'rankgate[client]'."
-            raise MissingExtraError(message) from None
+        import urllib3
+
         secret = token or os.environ.get(TOKEN, "")
         if not secret:
             problem = f"there is no token; make one on the page of your account, and set {TOKEN}."

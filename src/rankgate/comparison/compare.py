@@ -214,7 +214,7 @@ def compare(
         systems = systems_apart(found.named(chosen_names), [], names)
         if found.groups is not None:
             return _of_groups(systems, rules, found.groups, drawn)
-        return _compared(systems, rules, of_people(drawn, systems))
+        return _compared(systems, rules, of_people(drawn, systems), say)
     if direction:
         raise UsageError("direction is for scores; give them too.", code="conflicting-options")
     if qrels is None or baseline is None:
@@ -245,7 +245,6 @@ def compare(
         say(f"scoring {name or 'a candidate'}")
         systems.append(run if isinstance(run, ScoredRun) else scorer.scored(run, name))
         places.append(run)
-    say("comparing")
     systems = systems_apart(systems, places, names)
     if len(systems) > 1 and scorer.builder is not None and scorer.builder.metrics:
         if drawn is not None:
@@ -257,11 +256,14 @@ def compare(
     if predicted is not None:
         say("scoring by the predicted judgments")
     own, designs = of_both(scorer, predicted, columns, drawn, systems, places, unequal)
-    return _compared(own, rules, designs)
+    return _compared(own, rules, designs, say)
 
 
 def _compared(
-    systems: Sequence[ScoredRun], rules: Rules, designs: Sequence[Design] = ()
+    systems: Sequence[ScoredRun],
+    rules: Rules,
+    designs: Sequence[Design] = (),
+    say: Callable[[str], None] = lambda _: None,
 ) -> Comparisons:
     """The first system against each of the others.
 
@@ -272,7 +274,8 @@ def _compared(
         raise UsageError(
             "no candidate; give one run or more besides the baseline.", code="missing-input"
         )
-    found = compared(systems[0], systems[1:], rules, designs)
+    found = compared(systems[0], systems[1:], rules, designs, say)
+    say("comparing all systems")
     several = len(systems) > 2 and not designs
     return Comparisons(found, many(systems, rules.test) if several else None)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.data.dataframes import by_system
 from rankgate.evaluation.states import unanswered
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _UNEVEN = 0.05
 
 def named(candidates: RunsLike) -> Iterator[tuple[str | None, Any]]:
     """Each candidate with its name, if it has one."""
+    candidates = by_system(candidates) or candidates
     if isinstance(candidates, Mapping):
         first = next(iter(candidates.values()), None)
         inside = next(iter(first.values()), 0.0) if isinstance(first, Mapping) and first else 0.0
@@ -157,6 +159,18 @@ def unanswered_of(baseline: ScoredRun, candidate: ScoredRun) -> list[str]:
         if states.get("failed"):
             sentences.append(f"{unanswered(system.name, states)}.")
     return sentences
+
+
+def concurrency_of(baseline: ScoredRun, candidate: ScoredRun) -> list[str]:
+    """A warning where latencies were measured under different loads of our own."""
+    one, two = baseline.concurrency, candidate.concurrency
+    if not one or not two or one == two:
+        return []
+    text = (
+        f"latencies of {baseline.name} were measured with {one} queries at the same time, those of "
+        f"{candidate.name} with {two}: their difference is not one of the systems alone."
+    )
+    return [text]
 
 
 def of_slice(baseline: ScoredRun, candidate: ScoredRun, slice_: str) -> tuple[ScoredRun, ScoredRun]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from rankgate.evaluation.lists.catalogue import zero_grades_notice
 from rankgate.frozen import dataclass
 from rankgate.present.frames import frame
 from rankgate.scoring.chosen import refuse_mixed
+from rankgate.scoring.input_cautions import prefixed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,8 +46,9 @@ class Rules:
         test: how differences are tested and corrected, over metrics and candidates together.
         unequal: one of `UNEQUAL`.
         slices: the tags whose values each get figures of their own.
-        sizes: whether the numbers of queries that a difference takes are simulated; without, they
-            are those of one uncorrected test.
+        sizes: whether the numbers of queries that a difference takes are simulated, for two
+            systems or where the test asks what a difference takes (`wanted`): for many systems
+            they take longer than all else; without, they are those of one uncorrected test.
     """
 
     test: Test = field(default_factory=Test)
@@ -66,6 +68,7 @@ def compared(
     candidates: ScoredRun | Sequence[ScoredRun],
     rules: Rules | None = None,
     designs: Sequence[Design] = (),
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[Comparison, ...]:
     """What lies between a baseline and each candidate; p-values are corrected over all of them.
 
@@ -74,6 +77,7 @@ def compared(
         candidates: others, scored by the same judgments.
         rules: how they are compared.
         designs: what the queries of each pair represent; none if every query counts alike.
+        on_progress: called with each candidate before it is compared.
 
     Raises:
         UsageError: systems of different judgments, conventions, metrics or depths; queries that
@@ -83,10 +87,10 @@ def compared(
     systems = [candidates] if isinstance(candidates, ScoredRun) else list(candidates)
     if designs:
         refuse_unweighted(chosen.test)
-    pairs = [
-        _Pair.of(baseline, system, chosen, designs[i] if designs else None)
-        for i, system in enumerate(systems)
-    ]
+    pairs = []
+    for i, system in enumerate(systems):
+        on_progress(f"comparing {system.name}")
+        pairs.append(_Pair.of(baseline, system, chosen, designs[i] if designs else None))
     p_value = _corrected(pairs, chosen)
     pairs, plans = _planned(pairs, chosen)
     if chosen.test.interval == "simultaneous":
@@ -196,14 +200,17 @@ def _planned(pairs: list[_Pair], rules: Rules) -> tuple[list[_Pair], list[pl.Dat
     test, tests = rules.test, sum(len(pair.values.metrics) for pair in pairs)
     corrected = rules.test.correction if tests > 1 else "none"
     some = [(pair.weighed, pair.figures) for pair in pairs]
-    sizes = queries_needed(some, test, corrected) if rules.sizes else None
+    needed = [pair.figures.needed for pair in pairs]
+    if rules.sizes:
+        asked = len(pairs) == 1 or test.wanted
+        sizes = queries_needed(some, test, corrected) if asked else [n * np.nan for n in needed]
+        needed = [
+            alone if _modelled(pair) else size
+            for pair, alone, size in zip(pairs, needed, sizes, strict=True)
+        ]
     shown = [
-        replace(
-            pair.figures,
-            mde=detectables(pair.figures, test, corrected, tests),
-            needed=sizes[i] if sizes and not _modelled(pair) else pair.figures.needed,
-        )
-        for i, pair in enumerate(pairs)
+        replace(pair.figures, mde=detectables(pair.figures, test, corrected, tests), needed=queries)
+        for pair, queries in zip(pairs, needed, strict=True)
     ]
     if test.wanted:
         wanted = queries_needed(some, test, corrected, test.wanted)
@@ -248,7 +255,9 @@ def _comparison(
         warnings=(
             *warned(base.qrels),
             *_zero_grades(other),
+            *(text for run in (base, other) for text in prefixed(run.name, run.cautions)),
             *parts.unanswered_of(base, other),
+            *parts.concurrency_of(base, other),
             *parts.uneven(judged, depth),
             *cautions(pair.figures, pair.weighed, test),
         ),

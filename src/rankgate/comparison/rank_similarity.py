@@ -37,6 +37,7 @@ class RankSimilarity(Result):
         reproduction: where judgments are given, for each metric both means, the root mean square
             error of the values, and with baselines effect ratio and delta of the relative
             improvement (Breuer et al., SIGIR 2020).
+        input_notices: what the reader should know of the judgments and the runs.
     """
 
     kind: ClassVar[str] = "rank_similarity"
@@ -65,15 +66,17 @@ class RankSimilarity(Result):
     per_query: pl.DataFrame
     agreement: pl.DataFrame
     reproduction: pl.DataFrame
+    input_notices: tuple[Notice, ...] = ()
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Queries that only one run has."""
-        return tuple(
+        """Cautions of runs, and queries that only one run has."""
+        missing = tuple(
             Notice("missing-queries", f"{count:,} queries only in {name} are left out", name)
             for name, count in ((self.first, self.only_first), (self.second, self.only_second))
             if count
         )
+        return (*self.input_notices, *missing)
 
     def _table(self) -> pl.DataFrame:
         return self.measures

@@ -18,6 +18,7 @@ from rankgate.comparison.rank_similarity import (
 from rankgate.data import read_run
 from rankgate.declare import Range
 from rankgate.errors import InputError, UsageError
+from rankgate.present.result import Notice, run_notices
 from rankgate.stats.ranks.order import tau, tau_ap
 from rankgate.stats.ranks.rbo import rbo, tied
 
@@ -49,8 +50,8 @@ def rank_similarity(
 
     Rank-biased overlap with its bounds (`rankgate.stats.ranks.rbo`), the share of documents that
     both have in the first k, Kendall's tau over the union of documents (KTU), and over the
-    documents that both have tau (pairs tied in either run count as neither), tau-b, tau-AP (the
-    first run is the reference) and Spearman's rho. Scores that are equal are tied.
+    documents that both have tau (pairs tied in either run count as neither), tau-b, tau-AP
+    (directed: the first run is the reference) and Spearman's rho. Scores that are equal are tied.
 
     With judgments, also how well the second run reproduces the first: the root mean square error
     of the values; and with the baselines that both were to improve on, the effect ratio and the
@@ -92,6 +93,7 @@ def rank_similarity(
     curves = np.array([_curve(one[query], two[query], depth) for query in shared])
     longest = max(len(each[query]) for each in (one, two) for query in shared)
     curve = curves.mean(axis=0)[:longest]
+    reproduction, notices = _reproduction(runs, qrels, metrics, baselines, convention)
     return RankSimilarity(
         runs[0].name,
         runs[1].name,
@@ -104,7 +106,8 @@ def rank_similarity(
         _means(rows, curves, longest),
         _values(rows, curves, longest),
         pl.DataFrame({"depth": range(1, len(curve) + 1), "overlap": curve}, schema=CURVE),
-        _reproduction(runs, qrels, metrics, baselines, convention),
+        reproduction,
+        notices,
     )
 
 
@@ -214,10 +217,10 @@ def _reproduction(
     metrics: Sequence[str],
     baselines: tuple[RunLike, RunLike] | None,
     convention: str | Convention,
-) -> pl.DataFrame:
-    """How well the second run reproduces the values of the first."""
+) -> tuple[pl.DataFrame, tuple[Notice, ...]]:
+    """How well the second run reproduces the values of the first, and the cautions of all runs."""
     if qrels is None:
-        return pl.DataFrame(schema=REPRODUCTION)
+        return pl.DataFrame(schema=REPRODUCTION), ()
     from rankgate.evaluation.evaluate import evaluate
 
     named = {"first": runs[0], "second": runs[1]}
@@ -233,7 +236,12 @@ def _reproduction(
         rmse = float(np.sqrt(((table[0] - table[1]) ** 2).mean())) if queries else float("nan")
         effect, delta = _effects(means) if baselines else (None, None)
         found.append((metric, means[0], means[1], rmse, len(queries), effect, delta))
-    return pl.DataFrame(found, schema=REPRODUCTION, orient="row")
+    notices = tuple(
+        notice
+        for run, scores in zip(named.values(), result.runs, strict=True)
+        for notice in run_notices(run.name, scores.counts.cautions)
+    )
+    return pl.DataFrame(found, schema=REPRODUCTION, orient="row"), notices
 
 
 def _known(value: float | None) -> bool:

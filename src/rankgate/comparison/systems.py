@@ -35,7 +35,8 @@ class Many:
             (above 0 where the first is better), ``low``, ``high``,
             ``p_tukey``, ``p_randomised``, ``p_nemenyi`` (of mean ranks): corrected for all pairs
             of the metric.
-        orderings: ``first``, ``second`` (metrics), ``tau``, ``tau_ap``, ``rbo`` (p = .9),
+        orderings: ``first``, ``second`` (metrics), ``tau``, ``tau_ap_b`` (tau AP, the mean of both
+            directions; `rankgate.rank_similarity` has the directed ``tau-AP``), ``rbo`` (p = .9),
             ``spearman``, ``pearson`` (of means): how alike they order the systems; ``tau_low``,
             ``tau_high``, ``spearman_low``, ``spearman_high`` over resampled queries.
         reliability: ``metric``, the components of variance, Eρ² and Φ with intervals, queries

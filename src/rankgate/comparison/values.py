@@ -56,7 +56,12 @@ def values_of(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> Paired
     apart = sorted(one ^ two)
     if unequal == "refuse":
         lacking = {baseline.name: one - two, candidate.name: two - one}
-        refuse_unequal({name: (len(some), sorted(some)) for name, some in lacking.items()})
+        failed = [
+            not (one ^ two).isdisjoint(system.queries.filter(state="failed")["query_id"])
+            for system in (baseline, candidate)
+        ]
+        counts = {name: (len(some), sorted(some)) for name, some in lacking.items()}
+        refuse_unequal(counts, failed=any(failed))
     ours, theirs = (
         system.scores.select("query_id", "metric", "value", "why")
         for system in (baseline, candidate)
@@ -101,11 +106,14 @@ def _lacking(system: ScoredRun) -> set[str]:
     return set(system.scores.filter(pl.col("why") == "missing")["query_id"].to_list())
 
 
-def refuse_unequal(lacking: Mapping[str, tuple[int, Sequence[str]]]) -> None:
+def refuse_unequal(
+    lacking: Mapping[str, tuple[int, Sequence[str]]], *, failed: bool = False
+) -> None:
     """Check that systems ran the same queries.
 
     Args:
         lacking: for each system how many queries only the other ran, and the first of them.
+        failed: whether the other system failed at some of them, which is no result of 0.
 
     Raises:
         UsageError: they did not.
@@ -117,10 +125,10 @@ def refuse_unequal(lacking: Mapping[str, tuple[int, Sequence[str]]]) -> None:
         if count
     ]
     if items:
-        problem = (
-            f"{' and '.join(items)}; set unequal = zero if they returned nothing, to treat them as "
-            "missing queries, or unequal = drop to leave them out of both."
-        )
+        remedy = "set unequal = zero if they returned nothing, to treat them as missing queries"
+        if failed:
+            remedy = "as they failed, take the snapshot again"
+        problem = f"{' and '.join(items)}; {remedy}, or unequal = drop to leave them out of both."
         raise UsageError(problem, code="values-differ")
 
 

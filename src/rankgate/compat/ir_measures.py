@@ -7,15 +7,18 @@ rankgate is a measure too. What differs is in docs/guides/moving/ir_measures.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from rankgate.data import read_qrels, read_run
-from rankgate.errors import UsageError
+from rankgate.data import read_run
+from rankgate.data.streams.source import source
+from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.evaluation.trec.columns import NICKNAMES
 from rankgate.frozen import dataclass
@@ -25,9 +28,12 @@ from rankgate.metrics.subtopics import FACET_METRICS
 if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric as RankgateMetric
 
+    AnyMeasure: TypeAlias = "_Calculated"
+
 _MEASURES = (
     *("Accuracy", "AP", "Bpref", "BPM", "Compat", "ERR", "ERR_IA", "infAP", "INSQ", "INST"),
-    *("IPrec", "Judged", "nDCG", "NERR8", "NERR9", "NERR10", "NERR11", "NumQ", "NumRel", "NumRet"),
+    *("IPrec", "Judged", "nDCG", "NERR8", "NERR9", "NERR10", "NERR11", "NumQ", "NumRel"),
+    *("NumRelRet", "NumRet", "SetRelP"),
     *("P", "P_IA", "R", "RBP", "Rprec", "RR", "SDCG", "SetAP", "SetF", "SetP", "SetR"),
     *("StRecall", "Success", "alpha_DCG", "alpha_nDCG", "nERR_IA", "nNRBP", "NRBP", "AP_IA"),
 )
@@ -35,17 +41,21 @@ _ALIASES = {
     "MAP": "AP",
     "MRR": "RR",
     "NDCG": "nDCG",
+    "MAP_IA": "AP_IA",
     "RPrec": "Rprec",
     "BPref": "Bpref",
     "Precision": "P",
     "Recall": "R",
+    "α_DCG": "alpha_DCG",
+    "α_nDCG": "alpha_nDCG",
 }
 _FUNCTIONS = (
-    *("CalcResults", "Evaluator", "Measure", "Metric", "Qrel", "ScoredDoc", "calc"),
-    *("calc_aggregate", "evaluator", "iter_calc", "parse_measure", "parse_trec_measure"),
+    *("BaseMeasure", "CalcResults", "Evaluator", "Measure", "Metric", "Qrel", "ScoredDoc", "calc"),
+    *("calc_aggregate", "define", "define_byquery", "evaluator", "iter_calc", "parse_measure"),
+    *("parse_trec_measure",),
     *("read_trec_qrels", "read_trec_run"),
 )
-__all__ = [*_FUNCTIONS, *_MEASURES]  # noqa: PLE0604 - names, written once
+__all__ = [*_FUNCTIONS, *_MEASURES, *_ALIASES]  # noqa: PLE0604 - names, written once
 
 
 class Qrel(NamedTuple):
@@ -69,19 +79,40 @@ class Metric(NamedTuple):
     """The value of one query."""
 
     query_id: str
-    measure: Measure
+    measure: AnyMeasure
     value: float
 
 
 class CalcResults(NamedTuple):
-    """Means, and the values of queries."""
+    """Means, and the values of queries; those of one measure have one mean, a number."""
 
-    aggregated: dict[Measure, float]
+    aggregated: Any
     per_query: list[Metric]
 
 
+class _Calculated:
+    """What a measure computes of judgments and a run."""
+
+    def calc_aggregate(self, qrels: Any, run: Any) -> float:
+        """The mean over the queries."""
+        return calc_aggregate([self], qrels, run)[self]
+
+    def iter_calc(self, qrels: Any, run: Any) -> Iterator[Metric]:
+        """The value of each query."""
+        return iter_calc([self], qrels, run)
+
+    def calc(self, qrels: Any, run: Any) -> CalcResults:
+        """The mean, and the value of each query."""
+        means, values = calc([self], qrels, run)
+        return CalcResults(means[self], values)
+
+    def evaluator(self, qrels: Any) -> Evaluator:
+        """The measure and judgments, ready for several runs."""
+        return evaluator([self], qrels)
+
+
 @dataclass(frozen=True)
-class Measure:
+class Measure(_Calculated):
     """A measure with its parameters: ``nDCG@10``, ``P(rel=2)@5``.
 
     Attributes:
@@ -105,21 +136,84 @@ class Measure:
 
     __repr__ = __str__
 
-    def calc_aggregate(self, qrels: Any, run: Any) -> float:
-        """The mean over the judged queries."""
-        return calc_aggregate([self], qrels, run)[self]
 
-    def iter_calc(self, qrels: Any, run: Any) -> Iterator[Metric]:
-        """The value of each query."""
-        return iter_calc([self], qrels, run)
+BaseMeasure = Measure
 
-    def calc(self, qrels: Any, run: Any) -> CalcResults:
-        """The mean, and the value of each query."""
-        return calc([self], qrels, run)
 
-    def evaluator(self, qrels: Any) -> Evaluator:
-        """The measure and judgments, ready for several runs."""
-        return evaluator([self], qrels)
+@dataclass(frozen=True)
+class DefinedMeasure(_Calculated):
+    """A measure that a function of two pandas frames computes; `define` makes it.
+
+    Attributes:
+        function: from all judgments and the whole run to pairs of a query and its value.
+        name: as it is printed.
+        cutoff: the first documents of each query that count; None counts all.
+        takes_cutoff: a cutoff may be given.
+    """
+
+    function: Callable[[Any, Any], Iterable[tuple[str, float]]]
+    name: str
+    cutoff: int | None = None
+    takes_cutoff: bool = True
+
+    def __matmul__(self, cutoff: int) -> DefinedMeasure:
+        """The measure at a cutoff.
+
+        Raises:
+            UsageError: it was defined without one.
+        """
+        if not self.takes_cutoff:
+            raise UsageError(f"{self.name} takes no cutoff.", code="unknown-parameter")
+        return replace(self, cutoff=cutoff)
+
+    def __call__(self, *, cutoff: int) -> DefinedMeasure:
+        """The measure at a cutoff."""
+        return self @ cutoff
+
+    def __str__(self) -> str:
+        return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
+
+    __repr__ = __str__
+
+    def results(self, qrels: Any, run: Any) -> CalcResults:
+        """The values by judged query, 0 for one that the function leaves out, and their mean."""
+        judgments = _frame(qrels, "relevance", "grade").sort_values(["query_id", "doc_id"])
+        ranked = _frame(run, "score", "score").sort_values(
+            ["query_id", "score"], ascending=[True, False]
+        )
+        if self.cutoff is not None:
+            ranked = ranked.groupby("query_id").head(self.cutoff).reset_index(drop=True)
+        values = {str(query): value for query, value in self.function(judgments, ranked)}
+        values |= dict.fromkeys(sorted(set(judgments["query_id"]) - values.keys()), 0.0)
+        mean = sum(values.values()) / len(values) if values else math.nan
+        return CalcResults({self: mean}, [Metric(q, self, value) for q, value in values.items()])
+
+
+def define(
+    impl: Callable[[Any, Any], Iterable[tuple[str, float]]],
+    name: str | None = None,
+    support_cutoff: bool = True,  # noqa: FBT001, FBT002 - the library's signature
+    **described: Any,  # noqa: ARG001 - inputs and titles, which describe the measure there
+) -> DefinedMeasure:
+    """Make a measure of a function that takes all judgments and the whole run as pandas frames."""
+    shown = name or str(getattr(impl, "__name__", "measure"))
+    return DefinedMeasure(impl, shown, takes_cutoff=support_cutoff)
+
+
+def define_byquery(
+    impl: Callable[[Any, Any], float],
+    name: str | None = None,
+    support_cutoff: bool = True,  # noqa: FBT001, FBT002 - the library's signature
+    **described: Any,
+) -> DefinedMeasure:
+    """Make a measure of a function that takes the judgments and the ranking of one query."""
+
+    def of_queries(qrels: Any, run: Any) -> Iterator[tuple[str, float]]:
+        for query, ranking in run.groupby("query_id"):
+            yield query, impl(qrels[qrels["query_id"] == query], ranking)
+
+    shown = name or str(getattr(impl, "__name__", "measure"))
+    return define(of_queries, shown, support_cutoff, **described)
 
 
 class Evaluator:
@@ -130,10 +224,11 @@ class Evaluator:
         qrels: judgments.
     """
 
-    def __init__(self, measures: Iterable[Measure | str], qrels: Any) -> None:
-        found = [each if isinstance(each, Measure) else parse_measure(each) for each in measures]
-        self.measures = tuple(dict.fromkeys(found))
-        self._given = qrels
+    def __init__(self, measures: Iterable[AnyMeasure | str], qrels: Any) -> None:
+        parsed = [parse_measure(name) if isinstance(name, str) else name for name in measures]
+        self.measures = tuple(dict.fromkeys(parsed))
+        as_it_is = hasattr(qrels, "columns") or isinstance(qrels, Mapping | str | Path)
+        self._given = qrels if as_it_is else list(qrels)
 
     @cached_property
     def _qrels(self) -> Any:
@@ -146,16 +241,28 @@ class Evaluator:
             InputError: judgments or a run that cannot be read.
             UsageError: a measure that does not fit the judgments.
         """
-        names = [str(each) for each in self.measures]
+        if not hasattr(run, "columns") and not isinstance(run, Mapping | str | Path):
+            run = list(run)
+        defined = [measure for measure in self.measures if isinstance(measure, DefinedMeasure)]
+        declared = [measure for measure in self.measures if isinstance(measure, Measure)]
+        results = [measure.results(self._given, run) for measure in defined]
+        if declared or not defined:
+            results.append(self._declared(declared, run))
+        means = {measure: mean for each in results for measure, mean in each.aggregated.items()}
+        values = [value for each in results for value in each.per_query]
+        return CalcResults({measure: means[measure] for measure in self.measures}, values)
+
+    def _declared(self, measures: Sequence[Measure], run: Any) -> CalcResults:
+        names = [str(measure) for measure in measures]
         judgments = self._qrels
         if isinstance(judgments, pl.DataFrame) and not self._by_subtopic:
             judgments = judgments.drop("subtopic", strict=False)
         scores = evaluate(judgments, _table(run, "score", "score"), names, "ir_measures").runs[0]
-        aggregated = {each: scores.means[str(each)] for each in self.measures}
+        aggregated = {measure: scores.means[str(measure)] for measure in measures}
         values = [
-            Metric(query, each, value)
-            for each in self.measures
-            for query, value in scores.per_query(str(each)).items()
+            Metric(query, measure, value)
+            for measure in measures
+            for query, value in scores.per_query(str(measure)).items()
             if value is not None
         ]
         return CalcResults(aggregated, values)
@@ -163,23 +270,29 @@ class Evaluator:
     @property
     def _by_subtopic(self) -> bool:
         names = {each.name for each in FACET_METRICS}
-        return any(each.metric.name in names for each in self.measures)
+        return any(
+            isinstance(measure, Measure) and measure.metric.name in names
+            for measure in self.measures
+        )
 
-    def calc_aggregate(self, run: Any) -> dict[Measure, float]:
+    def calc_aggregate(self, run: Any) -> dict[AnyMeasure, float]:
         """The mean of each measure over the judged queries."""
-        return self.calc(run).aggregated
+        means: dict[AnyMeasure, float] = self.calc(run).aggregated
+        return means
 
     def iter_calc(self, run: Any) -> Iterator[Metric]:
         """The value of each measure for each query."""
         return iter(self.calc(run).per_query)
 
 
-def evaluator(measures: Iterable[Measure | str], qrels: Any) -> Evaluator:
+def evaluator(measures: Iterable[AnyMeasure | str], qrels: Any) -> Evaluator:
     """Measures and judgments, ready for several runs."""
     return Evaluator(measures, qrels)
 
 
-def calc_aggregate(measures: Iterable[Measure | str], qrels: Any, run: Any) -> dict[Measure, float]:
+def calc_aggregate(
+    measures: Iterable[AnyMeasure | str], qrels: Any, run: Any
+) -> dict[AnyMeasure, float]:
     """The mean of each measure over the judged queries.
 
     >>> calc_aggregate([parse_measure("RR")], {"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}})
@@ -188,12 +301,12 @@ def calc_aggregate(measures: Iterable[Measure | str], qrels: Any, run: Any) -> d
     return Evaluator(measures, qrels).calc_aggregate(run)
 
 
-def iter_calc(measures: Iterable[Measure | str], qrels: Any, run: Any) -> Iterator[Metric]:
+def iter_calc(measures: Iterable[AnyMeasure | str], qrels: Any, run: Any) -> Iterator[Metric]:
     """The value of each measure for each query."""
     return Evaluator(measures, qrels).iter_calc(run)
 
 
-def calc(measures: Iterable[Measure | str], qrels: Any, run: Any) -> CalcResults:
+def calc(measures: Iterable[AnyMeasure | str], qrels: Any, run: Any) -> CalcResults:
     """Means, and the values of queries."""
     return Evaluator(measures, qrels).calc(run)
 
@@ -224,14 +337,20 @@ def parse_trec_measure(measure: str) -> list[Measure]:
 
 
 def read_trec_qrels(file: str | Path) -> Iterator[Qrel]:
-    """Judgments of a TREC file, or of its text.
+    """Judgments of a TREC file, of an open one, or of its text; one for each line.
 
     Raises:
         InputError: it cannot be read.
     """
-    table = read_qrels(_source(file), from_="trec").table
-    for row in table.iter_rows(named=True):
-        yield Qrel(row["query_id"], row["doc_id"], int(row["grade"]))
+    for row, line in enumerate(_text(file).splitlines(), 1):
+        fields = line.split()
+        if not fields:
+            continue
+        if len(fields) != len(Qrel._fields) or not fields[3].lstrip("+-").isdecimal():
+            problem = f"'{line[:80]}', expected query, iteration, document and a whole grade."
+            raise InputError(problem, source=_label(file), line=row, code="wrong-shape")
+        query, iteration, document, grade = fields
+        yield Qrel(query, document, int(grade), iteration)
 
 
 def read_trec_run(file: str | Path) -> Iterator[ScoredDoc]:
@@ -242,6 +361,36 @@ def read_trec_run(file: str | Path) -> Iterator[ScoredDoc]:
     """
     for row in read_run(_source(file), from_="trec").table.iter_rows():
         yield ScoredDoc(*row)
+
+
+def _text(file: Any) -> str:
+    """The text of a path, of an open file, or as it is."""
+    if hasattr(file, "read"):
+        return str(file.read())
+    if "\n" in str(file):
+        return str(file)
+    return source(str(file)).everything(1 << 40).decode()
+
+
+def _label(file: Any) -> str:
+    return "qrels" if hasattr(file, "read") or "\n" in str(file) else str(file)
+
+
+def _frame(table: Any, number: str, ours: str) -> Any:
+    """Judgments or a run as the pandas frame that functions of users take."""
+    import pandas as pd
+
+    if hasattr(table, "columns") and hasattr(table, "iloc"):
+        return table
+    if isinstance(table, str | Path):
+        table = (read_trec_qrels if ours == "grade" else read_trec_run)(table)
+    if isinstance(table, Mapping):
+        rows = [(query, *pair) for query, row in table.items() for pair in row.items()]
+        return pd.DataFrame(rows, columns=["query_id", "doc_id", number])
+    if hasattr(table, "columns"):
+        return pd.DataFrame({name: table[name].to_list() for name in table.columns})
+    return pd.DataFrame([row._asdict() for row in table], columns=list(
+        (Qrel if ours == "grade" else ScoredDoc)._fields))  # fmt: skip
 
 
 def _source(file: str | Path) -> Any:

@@ -22,16 +22,16 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.evaluate import evaluate as scored
 from rankgate.fusion.catalogue import METHODS
 from rankgate.fusion.fuse import fuse as fused
+from rankgate.fusion.normalise import NORMALISATIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Table = Mapping[str, Mapping[str, float]]
 
-__all__ = ["Qrels", "Report", "Run", "compare", "evaluate", "fuse"]
+__all__ = ["Qrels", "Report", "Run", "compare", "evaluate", "fuse", "normalize"]
 
 _TESTS = {"student": "t", "fisher": "randomization"}
-_NORMS = {"zmuv": "z-score", "min-max": "min-max", None: "none"}
 
 
 class _Grades:
@@ -79,6 +79,42 @@ class _Grades:
         value = "grade" if cls.part == "qrels" else "score"
         return cls.from_df(found, "query_id", "doc_id", value, name or Path(path).stem)
 
+    @classmethod
+    def from_parquet(
+        cls,
+        path: str | Path,
+        q_id_col: str = "q_id",
+        doc_id_col: str = "doc_id",
+        score_col: str = "score",
+        pd_kwargs: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """From a Parquet file with these columns, read by pandas."""
+        import pandas as pd
+
+        frame = pd.read_parquet(path, **(pd_kwargs or {}))
+        return cls.from_df(frame, q_id_col, doc_id_col, score_col, name)
+
+    @property
+    def size(self) -> int:
+        """The number of queries."""
+        return len(self._table)
+
+    def get_query_ids(self) -> list[str]:
+        """The queries."""
+        return list(self._table)
+
+    def get_doc_ids_and_scores(self) -> list[dict[str, float]]:
+        """For each query the numbers of its documents."""
+        return [dict(row) for row in self._table.values()]
+
+    def sort(self) -> None:
+        """Order queries by id, and the documents of each by falling number."""
+        self._table = {
+            query: dict(sorted(self._table[query].items(), key=lambda pair: -pair[1]))
+            for query in sorted(self._table)
+        }
+
     def keys(self) -> Any:
         """The queries."""
         return self._table.keys()
@@ -86,6 +122,10 @@ class _Grades:
     def add_score(self, q_id: str, doc_id: str, score: float) -> None:
         """Set the number of one document."""
         self._table.setdefault(q_id, {})[doc_id] = score
+
+    def add(self, q_id: str, doc_ids: Sequence[str], scores: Sequence[float]) -> None:
+        """Set the documents of one query."""
+        self.add_multi([q_id], [doc_ids], [scores])
 
     def add_multi(
         self,
@@ -160,11 +200,18 @@ class Run(_Grades):
         self.mean_scores: dict[str, float] = {}
         self.std_scores: dict[str, float] = {}
         self.scores: dict[str, dict[str, float]] = {}
+        self.metadata: dict[str, Any] = {}
+
+    def make_comparable(self, qrels: Qrels) -> Self:
+        """Add empty results for queries that the run lacks; drop those without judgments."""
+        self._table = {query: self._table.get(query, {}) for query in qrels.to_dict()}
+        self.sort()
+        return self
 
 
 def evaluate(
-    qrels: Qrels | Table,
-    run: Run | Table,
+    qrels: Qrels | Table | Sequence[Any],
+    run: Run | Table | Sequence[Any],
     metrics: str | Sequence[str],
     return_mean: bool = True,  # noqa: FBT001, FBT002 - the library's signature
     return_std: bool = False,  # noqa: FBT001, FBT002 - as above
@@ -173,6 +220,9 @@ def evaluate(
     make_comparable: bool = False,  # noqa: FBT001, FBT002 - as above
 ) -> Any:
     """Score a run.
+
+    Arrays hold for each query rows of a document's number and its grade or score; the rows of a run
+    are in the order of their ranks.
 
     Returns:
         A number for one metric, by metric for several; the values of queries, in the order of
@@ -246,40 +296,56 @@ def fuse(
         UsageError: An unknown method, normalisation or parameter; one that needs training:
             `rankgate.fuse` with ``train`` has those.
     """
-    given = dict(params or {})
-    chosen = _method(method)
-    weights = given.pop("weights", None)
+    settings = dict(params or {})
+    fusion_method = METHODS.named(method).name
+    weights = settings.pop("weights", None)
     if weights is None and method == "wsum":
         weights = [1 / len(runs)] * len(runs)
     tables = [run.to_dict() if isinstance(run, Run) else run for run in runs]
-    on_scores = METHODS[chosen].uses == "scores"
+    on_scores = METHODS[fusion_method].uses == "scores"
+    if not on_scores and norm and NORMALISATIONS.named(norm).name == "min-max-inverted":
+        tables = [normalize(table, norm).to_dict() for table in tables]  # other ranks
     result = fused(
         {f"run_{place}": table for place, table in enumerate(tables, 1)},
-        chosen,
-        given,
+        fusion_method,
+        settings,
         weights=weights,
-        norm=_NORMS.get(norm, norm) if on_scores else None,
+        norm=(norm or "none") if on_scores else None,
         convention="ranx",
     )
     assert result.run is not None
-    return Run.from_df(result.run.table, "query_id", name=method)
+    merged = Run.from_df(result.run.table, "query_id", name=method)
+    for query in sorted({query for table in tables for query in table}):
+        merged._table.setdefault(query, {})  # noqa: SLF001 - no run has documents for it
+    merged.sort()
+    return merged
 
 
-def _method(name: str) -> str:
-    """The method that the library calls so."""
-    for each in METHODS.values():
-        if name in {each.name, *each.aliases}:
-            return each.name
-    return METHODS.named(name).name
+def normalize(run: Run | Table, norm: str = "min-max") -> Run:
+    """Bring the scores of each query to one scale.
+
+    Raises:
+        UsageError: An unknown normalisation, or one that needs several runs.
+    """
+    scale = NORMALISATIONS.named(norm)
+    if scale.finish is not None:
+        problem = f"the normalisation {scale.name} needs several runs; use fuse(norm='{norm}')."
+        raise UsageError(problem, code="unknown-normalisation")
+    normalized = Run(run.to_dict() if isinstance(run, Run) else run, getattr(run, "name", None))
+    normalized.sort()
+    for query, row in normalized._table.items():  # noqa: SLF001 - of this class
+        scores = np.array(list(row.values()), float)
+        scaled = scale.apply(scores, np.zeros(1, int), np.array([len(row)]))
+        normalized._table[query] = dict(zip(row, scaled.tolist(), strict=True))  # noqa: SLF001
+    normalized.sort()
+    return normalized
 
 
 def _values(
-    qrels: Qrels | Table, run: Run | Table, names: Sequence[str], *, comparable: bool
+    qrels: Any, run: Any, names: Sequence[str], *, comparable: bool
 ) -> dict[str, dict[str, float]]:
     """By metric the value of each query, in the order of ids."""
-    tables: list[Any] = [
-        each.to_dict() if isinstance(each, _Grades) else each for each in (qrels, run)
-    ]
+    tables = [_dictionary(qrels, in_order=False), _dictionary(run, in_order=True)]
     overrides = {"missing": "zero", "unknown": "ignore"} if comparable else {}
     scores = scored(tables[0], tables[1], names, "ranx", overrides=overrides).runs[0]
     found = {}
@@ -287,6 +353,25 @@ def _values(
         values = scores.per_query(name)
         found[name] = {query: float(values[query] or 0) for query in sorted(values)}
     return found
+
+
+def _dictionary(table: Any, *, in_order: bool) -> Table:
+    """Judgments or a run by query and document; queries of an array have their numbers.
+
+    Args:
+        table: an object of this layer, a dictionary, or an array.
+        in_order: the rows of an array are ranked as they stand, whatever their scores.
+    """
+    if isinstance(table, _Grades):
+        return table.to_dict()
+    if isinstance(table, Mapping):
+        return table
+    return {
+        f"{number:09}": {
+            str(int(row[0])): float(-rank if in_order else row[1]) for rank, row in enumerate(rows)
+        }
+        for number, rows in enumerate(table)
+    }
 
 
 def _array(values: Mapping[str, float]) -> NDArray[np.float64]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
 
     Values = Mapping[str, Mapping[str, NDArray[np.float64]]]
 
+_TESTS = {
+    "student": "paired Student's t-test",
+    "fisher": "Fisher's randomization test",
+    "tukey": "Tukey's HSD test",
+}
 _SIGNS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖ𐞥ʳˢᵗᵘᵛʷˣʸᶻ"
 
 
@@ -95,7 +102,25 @@ class Report:
         """Means as a pandas frame, a row for each model."""
         import pandas as pd
 
-        return pd.DataFrame([{"model": model, **scores} for model, scores in self.results.items()])
+        return pd.DataFrame(
+            [{"model_names": model, **scores} for model, scores in self.results.items()]
+        )
+
+    def get_stat_test_label(self, stat_test: str) -> str:
+        """The name of a test for people."""
+        return _TESTS[stat_test]
+
+    def to_table(self) -> str:
+        """The table as text."""
+        return str(self)
+
+    def save(self, path: str) -> None:
+        """Write `to_dict` to a JSON file."""
+        Path(path).write_text(json.dumps(self.to_dict(), indent=4), encoding="utf-8")
+
+    def print_results(self) -> None:
+        """Print the means of all models as JSON."""
+        print(json.dumps(self.results, indent=4))  # noqa: T201 - as the library does
 
     def to_latex(self) -> str:
         """A LaTeX table."""

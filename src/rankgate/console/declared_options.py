@@ -6,13 +6,14 @@ import functools
 import inspect
 import math
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.declare import fields_of
+from rankgate.declare import Registry, fields_of
 from rankgate.declare.signature import documented, parameter
 
 if TYPE_CHECKING:
@@ -26,9 +27,13 @@ _NAMED = re.compile(r"``(\w+)``")
 
 
 def option(
-    declared: Parameter, *flags: str, metavar: str | None = None, multiple: bool = False
+    declared: Parameter,
+    *flags: str,
+    metavar: str | None = None,
+    multiple: bool = False,
+    aliases: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Command], Command]:
-    """Return the option that a parameter declares."""
+    """Return the option that a parameter declares; an alias stands for one of its choices."""
     name = declared.name
     help_ = declared.help.replace("`", "")
     long = _flag(name)
@@ -36,7 +41,7 @@ def option(
         *flags,
         *([] if any(each.startswith("--") for each in flags) else [long]),
         name,
-        type=_type(declared),
+        type=_Choice(declared.choices, aliases) if aliases else _type(declared),
         **({} if declared.required else {"default": declared.default}),
         show_default=declared.default not in (None, "", ()) and declared.kind != "bool",
         required=declared.required,
@@ -48,7 +53,7 @@ def option(
 
 
 def options_of(
-    verb: Command, *names: str, choices: Mapping[str, Sequence[str]] | None = None
+    verb: Command, *names: str, choices: Mapping[str, Iterable[str]] | None = None
 ) -> Callable[[Command], Command]:
     """Return a decorator with options that the parameters of a verb declare.
 
@@ -59,7 +64,7 @@ def options_of(
         verb: the function that the command calls.
         names: its parameters in the order of the help; with words behind a name: how the value is
             called there, and further flags, as in ``"metric METRIC -m"``.
-        choices: what a text may be, where the annotation does not say it.
+        choices: what a text may be, where the annotation does not say it; a registry has aliases.
     """
     signature = inspect.signature(verb).parameters
     help_of = documented(verb.__doc__ or "", "Args")
@@ -77,12 +82,16 @@ def options_of(
                 declared = replace(declared, kind="path")
             elif choices and name in choices:
                 declared = replace(declared, kind="choice", choices=tuple(choices[name]))
+            registry = choices.get(name) if choices else None
+            aliases = registry.aliases if isinstance(registry, Registry) else {}
             kind = str(signature[name].annotation)
             pairs = kind.startswith("Mapping[") and "Path" not in kind  # else the table's file
             several = kind.startswith("Sequence[") or pairs
             if pairs:
                 function = _with_pairs(function, name, float if "float" in kind else str)
-            function = option(declared, *flags, metavar=metavar, multiple=several)(function)
+            function = option(declared, *flags, metavar=metavar, multiple=several, aliases=aliases)(
+                function
+            )
         return function
 
     return decorate
@@ -142,6 +151,17 @@ def collected(name: str, kind: type[Any], *fields: str) -> Callable[[Command], C
     return decorate
 
 
+class _Choice(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
+    """Names of which some have aliases; the help shows the names."""
+
+    def __init__(self, names: Iterable[str], aliases: Mapping[str, str]) -> None:
+        super().__init__(tuple(names))
+        self._aliases = aliases
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return str(super().convert(self._aliases.get(value, value), param, ctx))
+
+
 def _type(declared: Parameter) -> Any:
     if declared.kind == "choice":
         return click.Choice(declared.choices)
@@ -153,9 +173,9 @@ def _type(declared: Parameter) -> Any:
             if low is None
             else click.IntRange(int(low), None if high is None else int(high))
         )
-    if declared.kind == "float" and declared.range.exclusive and high is None:
-        return click.FloatRange(low, min_open=True)
     if declared.kind == "float":
-        limited = (low, high) != (None, None) and not declared.range.exclusive
-        return click.FloatRange(low, high) if limited else click.FLOAT
+        open_ = declared.range.exclusive
+        limited = (low, high) != (None, None)
+        low_open, high_open = open_ and low is not None, open_ and high is not None
+        return click.FloatRange(low, high, low_open, high_open) if limited else click.FLOAT
     return {"bool": click.BOOL, "path": click.Path()}.get(declared.kind, click.STRING)

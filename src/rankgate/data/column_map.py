@@ -39,7 +39,8 @@ _JUDGED = (
     "seconds", "comment", "reason",
 )  # fmt: skip
 _RANKED = ("score", "rank")
-_OURS = (*_BOTH, *_JUDGED, *_RANKED)
+_TEXTS = ("text", "information_need", "field", "image", "url")
+_OURS = (*_BOTH, *_JUDGED, *_RANKED, *_TEXTS)
 _FRAME = frozenset({*_BOTH, "grade", *_RANKED})
 _SHOWN = 10
 
@@ -122,7 +123,7 @@ class ColumnMap:
 
     def asked(self, kind: Kind) -> dict[str, str]:
         """What it names of a kind of file."""
-        own = {"run": _RANKED, "any": (*_JUDGED, *_RANKED)}.get(kind, _JUDGED)
+        own = {"run": _RANKED, "any": (*_JUDGED, *_RANKED, *_TEXTS)}.get(kind, _JUDGED)
         return {ours: each for ours, each in self.theirs.items() if ours in (*_BOTH, *own)}
 
     def unused(self, path: str | Path) -> list[str]:
@@ -217,9 +218,10 @@ def _file(path: str | Path, how: ColumnMap, kind: Kind) -> Any:
             InputFile(place.path, aspects.table(data, where, names, separator, place)), kind
         )
     found = {
-        ours: _found(column, names, place, several=ours == "grade")
+        ours: _found(column, names, place, several=ours in {"grade", "field"})
         for ours, column in asked.items()
     }
+    fields = found.pop("field", ())  # they keep their names
     if how.several and "grade" in found:
         if kind == "qrels":
             problem = (
@@ -228,7 +230,7 @@ def _file(path: str | Path, how: ColumnMap, kind: Kind) -> Any:
             )
             raise InputError(problem, source=place.label, line=1, code="ratings-not-judgments")
         return _read(InputFile(place.path, _melted(data, found, names, separator, place)), kind)
-    return _read(InputFile(place.path, _under(data, found, names, separator)), kind)
+    return _read(InputFile(place.path, _under(data, found, names, separator, fields)), kind)
 
 
 def _read(place: InputFile, kind: Kind, form: str | None = "csv") -> Any:
@@ -292,15 +294,19 @@ def _found(
 
 
 def _under(
-    data: bytes, found: Mapping[str, tuple[int, ...]], names: Sequence[str], separator: str
+    data: bytes,
+    found: Mapping[str, tuple[int, ...]],
+    names: Sequence[str],
+    separator: str,
+    fields: Sequence[int] = (),
 ) -> bytes:
     """The same bytes under a header of our names; other columns cannot be taken for ours."""
     ours = {places[0]: name for name, places in found.items()}
-    taken = {alias for name in found for alias in ALIASES.get(name, (name,))}
+    taken = {alias for name in found if name not in _TEXTS for alias in ALIASES.get(name, (name,))}
     if {"grade", *_RANKED} & set(found):  # a judgment is no ranking, whatever else is in the sheet
         taken |= {alias for name in ("grade", *_RANKED) for alias in ALIASES[name]}
     header = [
-        ours.get(i) or (f"unused {name}" if name.lower() in taken else name)
+        ours.get(i) or (f"unused {name}" if name.lower() in taken and i not in fields else name)
         for i, name in enumerate(names)
     ]
     first, _, rest = data.partition(b"\n")

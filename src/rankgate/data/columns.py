@@ -40,14 +40,50 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """For each of our columns the names it may have, best first; upper and lower case are one."""
 
+_TEXTS = frozenset({"doc", "document", "item"})
+"""Names of ids that hold a text or a title where another column holds the id."""
+
 
 def named(found: Iterable[str], wanted: Iterable[str]) -> dict[str, str]:
     """Which column of a table is which of ours: ours -> theirs, for those that are there."""
     theirs: dict[str, str] = {}
     for name in found:
         theirs.setdefault(name.strip().lower(), name)
-    places = {ours: next((a for a in ALIASES[ours] if a in theirs), None) for ours in wanted}
-    return {ours: theirs[alias] for ours, alias in places.items() if alias}
+    columns = {ours: _first(theirs, ours) for ours in wanted}
+    return {ours: theirs[alias] for ours, alias in columns.items() if alias}
+
+
+def _first(theirs: Mapping[str, str], ours: str) -> str | None:
+    """The best of the names that a column may have, among those that are there."""
+    names = [alias for alias in ALIASES[ours] if alias in theirs]
+    ids = [name for name in names if name not in _TEXTS] if ours == "doc_id" else []
+    return next(iter(ids or names), None)
+
+
+def document_columns(names: Iterable[str]) -> tuple[str, ...]:
+    """The columns that could hold the ids of documents, as PyTerrier has ``docid`` and ``docno``.
+
+    >>> document_columns(["qid", "docid", "docno", "item", "score"])
+    ('docid', 'docno')
+    """
+    theirs = {name.strip().lower(): name for name in names}
+    ids = [alias for alias in ALIASES["doc_id"] if alias in theirs and alias not in _TEXTS]
+    return tuple(theirs[alias] for alias in ids)
+
+
+def one_document_column(names: Iterable[str], label: str) -> None:
+    """Check that one column holds the ids of documents; ``doc_id`` goes before all others.
+
+    Raises:
+        InputError: several could, and none is called ``doc_id``.
+    """
+    columns = document_columns(names)
+    if len(columns) > 1 and columns[0].strip().lower() != "doc_id":
+        problem = (
+            f"{' and '.join(columns)} could both hold the ids of documents; remove one, or name "
+            f"the right one with columns: doc={columns[-1]}."
+        )
+        raise InputError(problem, source=label, code="ambiguous-column")
 
 
 def renamed(table: Any, columns: Mapping[str, str] | None) -> Any:
@@ -79,7 +115,8 @@ def renamed(table: Any, columns: Mapping[str, str] | None) -> Any:
     frame = lazy_frame(table)
     names = frame.collect_schema().names()
     said = {ours: theirs for ours, theirs in columns.items() if theirs in names}
-    others = [name for name in names if name not in said and name not in said.values()]
+    ids = document_columns(names) if "doc_id" in said else ()
+    others = [name for name in names if name not in {*said, *said.values(), *ids}]
     return frame.select(*others, *(pl.col(theirs).alias(ours) for ours, theirs in said.items()))
 
 
@@ -97,17 +134,30 @@ def graded(found: Iterable[str]) -> bool:
     return bool(lower & {*ALIASES["grade"]} - {"score"}) and not lower & {"score", "sim"}
 
 
-def shaped(frame: pl.LazyFrame, number: str, label: str) -> pl.LazyFrame:
+def shaped(
+    frame: pl.LazyFrame, number: str, label: str, document: str | None = None
+) -> pl.LazyFrame:
     """A table with our columns and dtypes from one with anybody's names.
 
     A run may have a rank instead of a score; rank 1 is best. Judgments may have the columns that
     few have.
 
+    Args:
+        frame: the table.
+        number: ``grade`` or ``score``.
+        label: what errors call its origin.
+        document: the column of the ids of documents, where several could be it.
+
     Raises:
-        InputError: a column is missing, or ids are neither strings nor whole numbers.
+        InputError: a column is missing, or two could hold the ids of documents; ids are neither
+            strings nor whole numbers.
     """
     schema = frame.collect_schema()
     found = named(schema.names(), ("query_id", "doc_id", number, "rank"))
+    if document is None:
+        one_document_column(schema.names(), label)
+    else:
+        found["doc_id"] = document
     if number == "score" and "score" not in found and "rank" in found:
         frame = frame.with_columns(-pl.col(found["rank"]).cast(pl.Float64).alias("score"))
         found["score"] = "score"
@@ -129,6 +179,18 @@ def shaped(frame: pl.LazyFrame, number: str, label: str) -> pl.LazyFrame:
         pl.col(found[number]).cast(pl.Float64).alias(number),
         *(pl.col(optional[ours]).cast(OPTIONAL[ours]).alias(ours) for ours in optional),
     )
+
+
+def shaped_by_column(frame: pl.LazyFrame, number: str, label: str) -> dict[str, pl.LazyFrame]:
+    """As `shaped`, by each column that could hold the ids of documents.
+
+    Raises:
+        InputError: as `shaped`.
+    """
+    columns = document_columns(frame.collect_schema().names())
+    if len(columns) < 2:
+        return {"doc_id": shaped(frame, number, label)}
+    return {column: shaped(frame, number, label, column) for column in columns}
 
 
 def strings(rows: Sequence[Mapping[str, str | None]], first: Sequence[str] = ()) -> pl.DataFrame:

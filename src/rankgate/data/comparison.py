@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any
 
 import polars as pl
 
 from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.frozen import ByContent, dataclass
 
 SCORES = {
     "query_id": pl.String,
@@ -44,7 +45,7 @@ how long it took, how much it returned, the share of judged documents among the 
 
 
 @dataclass(frozen=True)
-class ScoredRun:
+class ScoredRun(ByContent):
     """One system, scored: all that a comparison needs to know of it.
 
     Attributes:
@@ -63,6 +64,8 @@ class ScoredRun:
         served: the columns of `SERVED`, then tags: the lists of users without judgments that
             metrics of lists count; None where they are not known.
         zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
+        cautions: as of `Counts`.
+        concurrency: queries that were asked at the same time, where latencies were measured.
     """
 
     name: str
@@ -79,6 +82,8 @@ class ScoredRun:
     lower: tuple[str, ...] = ()
     served: pl.DataFrame | None = None
     zeros_relevant: int = 0
+    cautions: Mapping[str, str] = field(default_factory=dict)
+    concurrency: str = ""
 
     def __post_init__(self) -> None:
         for table, schema in (

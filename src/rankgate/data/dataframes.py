@@ -16,9 +16,40 @@ def is_frame(table: object) -> bool:
     return isinstance(table, pl.LazyFrame) or hasattr(table, "__arrow_c_stream__")
 
 
+def refuse_series(table: object, label: str) -> None:
+    """Check that something is not a pandas Series, whose rows would lack the ids.
+
+    Raises:
+        InputError: it is one.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(table, pandas.Series):
+        problem = "a Series, where a frame is needed; make one with series.reset_index()."
+        raise InputError(problem, source=label, code="wrong-type")
+
+
 def lazy_frame(table: Any, label: str = "a frame") -> pl.LazyFrame:
     """A frame as a lazy Polars frame; arguments and errors as of `polars_frame`."""
     return table if isinstance(table, pl.LazyFrame) else polars_frame(table, label).lazy()
+
+
+def by_system(table: Any, label: str = "a frame") -> dict[str, pl.DataFrame]:
+    """The runs of a frame by its column ``system``, in their order; empty without the column.
+
+    >>> by_system(pl.DataFrame({"system": ["b", "a", "b"], "doc_id": ["x", "y", "z"]})).keys()
+    dict_keys(['b', 'a'])
+    """
+    if not is_frame(table) or "system" not in _names(table):
+        return {}
+    parts = polars_frame(table, label).partition_by("system", as_dict=True, include_key=False)
+    return {str(name): part for (name,), part in parts.items()}
+
+
+def _names(table: Any) -> list[str]:
+    """The columns of a frame; none of a stream, which can be read once only."""
+    if isinstance(table, pl.LazyFrame):
+        return table.collect_schema().names()
+    return list(getattr(table, "column_names", getattr(table, "columns", ())))
 
 
 def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
@@ -35,19 +66,15 @@ def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
         return table
     if isinstance(table, pl.LazyFrame):
         return table.collect()
+    refuse_series(table, label)
     pandas = sys.modules.get("pandas")
-    if pandas is None or not isinstance(table, pandas.DataFrame):
-        return pl.DataFrame(table)
-    convert = _by_arrow if find_spec("pyarrow") else _by_column
+    plain = pandas is not None and isinstance(table, pandas.DataFrame)
+    convert = _by_column if plain and not find_spec("pyarrow") else pl.DataFrame
     try:
         return convert(table)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         problem = f"a column mixes types: {str(error).splitlines()[0]}; cast it to one."
         raise InputError(problem, source=label, code="wrong-type") from None
-
-
-def _by_arrow(table: Any) -> pl.DataFrame:
-    return pl.DataFrame(table)
 
 
 def _by_column(table: Any) -> pl.DataFrame:

@@ -149,8 +149,8 @@ def refuse_duplicates(
     before = f" (first on line {line})" if line else ""
     if file != place.file(second):
         before = f" (first in {file}{f':{line}' if line else ''})"
-    problem = (
-        f"document '{document}' is {word} twice for query '{query}'{before}; "
-        "remove one of the two lines."
-    )
+    mend = "remove one of the two lines"
+    if line is not None and (file, line) == (place.file(second), place.line(second)):
+        before, mend = "", "keep one"
+    problem = f"document '{document}' is {word} twice for query '{query}'{before}; {mend}."
     raise DuplicateError(problem, source=place.file(second), line=place.line(second))

@@ -15,7 +15,7 @@ from rankgate.data.duplicates import pairs_of, refuse_duplicates
 from rankgate.data.place import Place
 from rankgate.data.stretches import starts_together
 from rankgate.errors import InputError
-from rankgate.frozen import dataclass
+from rankgate.frozen import ByContent, dataclass
 
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 """The columns every set of judgments has."""
@@ -41,7 +41,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Qrels:
+class Qrels(ByContent):
     """A set of judgments, at most one grade per query and document, or per subtopic of a query.
 
     Attributes:

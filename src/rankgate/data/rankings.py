@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankgate.data.text.utf8 import refuse_surrogates
 from rankgate.errors import InputError
 from rankgate.frozen import dataclass
 
@@ -52,6 +53,7 @@ class Rankings:
             if not isinstance(query, str) or not isinstance(next(iter(row), ""), str):
                 problem = f"ids must be strings (query {query!r}); turn them into strings first."
                 raise InputError(problem, source=label, code="invalid-id")
+        refuse_surrogates(query_ids, label)
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         values = chain.from_iterable(row.values() for row in rows)
         try:

@@ -9,7 +9,7 @@ import polars as pl
 
 from rankgate.data.place import Place
 from rankgate.errors import InputError
-from rankgate.frozen import dataclass
+from rankgate.frozen import ByContent, dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Scale
@@ -31,7 +31,7 @@ _REQUIRED = ("query_id", "doc_id", "rater")
 
 
 @dataclass(frozen=True)
-class Ratings:
+class Ratings(ByContent):
     """What raters said, one row a rating; a correction is a later row.
 
     Attributes:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.data.contents import FileContents
+from rankgate.data.forked import refuse_forked
 from rankgate.data.formats import registry
 from rankgate.data.memory import frames
+from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.data.streams.source import InputFile, of_judgments
@@ -34,6 +36,7 @@ def contents_of(
         InputError: what is wrong, with file and line.
         UsageError: no such format.
     """
+    refuse_forked()
     place, found = registry.opened(path, from_)
     found = found or registry.detected(place)[0]
     if as_ == "qrels":
@@ -72,6 +75,7 @@ def read_qrels(
         DuplicateError: a document judged twice for one query.
         UsageError: no such format.
     """
+    refuse_forked()
     if isinstance(table, Qrels):
         return table if subtopics else _of_documents(table)
     if isinstance(table, str | Path | InputFile):
@@ -90,12 +94,24 @@ def read_run(table: RunLike | InputFile, name: str | None = None, from_: str | N
         InputError: what is wrong, with file and line.
         UsageError: no such format.
     """
+    refuse_forked()
     if isinstance(table, Run):
         return table
     if isinstance(table, str | Path | InputFile):
         place, found = registry.opened(table, from_)
+        if _has_nothing(place):
+            return _beside(Run(place.stem, lambda: iter(()), place=Place(place.label)), place)
         return _run(place, found or registry.detected(place)[0])
     return frames.run_of(table, name or "run")
+
+
+def _has_nothing(place: InputFile) -> bool:
+    """True for the run of a snapshot of which no query had a result."""
+    path = place.path
+    return path is not None and Path(f"{path}.meta.jsonl").is_file() and not place.head(1)
+
+
+_COMPANIONS = (".meta.jsonl", ".snapshot.json", ".partial.jsonl")
 
 
 def _of_documents(qrels: Qrels) -> Qrels:
@@ -124,9 +140,16 @@ def _run(place: InputFile, found: Format) -> Run:
 
 
 def _beside(run: Run, place: InputFile) -> Run:
-    """The run with what ``RUN.meta.jsonl`` next to it says of its queries."""
-    if place.path is None or not place.path.with_name(f"{place.path.name}.meta.jsonl").is_file():
+    """The run with what the files next to it say of its queries and of its snapshot.
+
+    Raises:
+        InputError: its snapshot is under way.
+    """
+    path = place.path
+    if path is None or not any(Path(f"{path}{end}").is_file() for end in _COMPANIONS):
         return run
     from rankgate.data.formats.run_meta import with_meta
+    from rankgate.data.formats.snapshot_files import cautions_of, refuse_unfinished_file
 
-    return with_meta(run, place)
+    refuse_unfinished_file(path)
+    return replace(with_meta(run, place), cautions={**run.cautions, **cautions_of(path)})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.data.columns import named
+from rankgate.data.columns import named, one_document_column
 from rankgate.data.dataframes import is_frame, lazy_frame
 from rankgate.data.ratings import SCHEMA, Ratings
 from rankgate.data.read import contents_of
@@ -53,6 +53,7 @@ def _of_frame(table: Any, name: str) -> Ratings:
         raise InputError(problem, source=name, code="wrong-type")
     frame = lazy_frame(table, name)
     columns = frame.collect_schema().names()
+    one_document_column(columns, name)
     found = named(columns, ("query_id", "doc_id", "rater", "grade"))
     kept = [pl.col(theirs).alias(ours) for ours, theirs in found.items()]
     others = [column for column in SCHEMA if column in columns and column not in found]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
 
+from rankgate.data.columns import one_document_column
 from rankgate.data.digest import digest
 from rankgate.data.duplicates import pairs_of, refuse_duplicates
 from rankgate.data.place import Place
@@ -44,6 +45,10 @@ class ScatteredError(Exception):
     """A query's rows are apart in the file; no message for a user: the whole is read instead."""
 
 
+NO_QUERY = "row"
+"""The query of rows that a model's scores have no query for."""
+
+
 @dataclass(frozen=True)
 class Batch:
     """Rows of whole queries.
@@ -59,6 +64,10 @@ class Batch:
     pairs: NDArray[np.uint64]
     starts: NDArray[np.int64] | None = None
     ordered: bool = True
+
+
+Pieces: TypeAlias = "Callable[[], Iterator[pl.DataFrame]]"
+"""Reads the rows of a run from their beginning."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,9 @@ class Run:
             of a matrix, a frame or a dictionary of scores are in any order.
         by_row: whether rows are those of the judgments' file in its order, as models write their
             scores; ids are then numbers of rows until `of_rows` replaces them.
+        readings: the rows by the column of ids, where several columns could hold the ids of
+            documents; judgments say which does (`JudgmentIndex.ranked`).
+        cautions: by code what the reader should know of how the rows were read.
     """
 
     name: str
@@ -87,6 +99,27 @@ class Run:
     place: Place = field(default=Place("run"))
     ordered: bool = True
     by_row: bool = False
+    readings: Mapping[str, Pieces] = field(default_factory=dict)
+    cautions: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of_columns(cls, name: str, readings: Mapping[str, Pieces], **fields: Any) -> Run:
+        """A run in a table in which one column or several could hold the ids of documents.
+
+        Args:
+            name: of the run.
+            readings: the rows, by the column that the ids are taken from.
+            fields: other fields of the run.
+        """
+        first, *others = readings
+        if not others:
+            return cls(name, readings[first], **fields)
+
+        def pieces() -> Iterator[pl.DataFrame]:
+            one_document_column(readings, fields["place"].label)
+            yield from readings[first]()
+
+        return cls(name, pieces, readings=readings, **fields)
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -174,7 +207,7 @@ class Run:
             judged: ``query_id`` and ``doc_id``, in the order of the judgments' file.
 
         Raises:
-            InputError: more scores than rows, or fewer; a file without numbers.
+            InputError: more scores than rows, or fewer; rows of other queries; no numbers.
         """
         if not self.by_row:
             return self
@@ -185,6 +218,16 @@ class Run:
                 "scores need one line for each row of the file that it scored."
             )
             raise InputError(problem, source=self.place.label, code="wrong-shape")
+        queries = self.table["query_id"]
+        other = (queries != NO_QUERY) & (queries != judged["query_id"])
+        if other.any():
+            row = int(other.arg_max() or 0)
+            problem = (
+                f"row {row + 1} is of query '{queries[row]}', and of query "
+                f"'{judged['query_id'][row]}' in the judgments; scores need the rows of the file "
+                "that was scored, in its order."
+            )
+            raise InputError(problem, source=self.place.label, code="wrong-order")
         frame = judged.select("query_id", "doc_id").with_columns(scores)
         found = replace(self, pieces=lambda: frame.iter_slices(_PIECE), by_row=False)
         return replace(found, ordered=False)
@@ -196,17 +239,27 @@ class Run:
         def pieces() -> Iterator[pl.DataFrame]:
             yield self.table.with_row_index("row").sort(first, "row").drop("row")
 
-        return replace(self, pieces=pieces)
+        return replace(self, pieces=pieces, readings={})
 
-    def in_memory(self) -> Run:
+    @property
+    def query_ids(self) -> pl.Series:
+        """The queries that have rows, each once, also where a document is ranked twice."""
+        return self._rows()["query_id"].unique()
+
+    def in_memory(self, duplicates: Duplicates = "error") -> Run:
         """The same run in memory, for those who read it more than once.
+
+        Args:
+            duplicates: unless this is ``error``, rows of a document ranked twice remain, for
+                ``batches`` to treat.
 
         Raises:
             InputError, DuplicateError: as ``table``.
         """
-        table = self.table
-        same = replace(self, pieces=lambda: table.iter_slices(_PIECE))
-        same.__dict__["table"] = table  # as the cached property would
+        table = self.table if duplicates == "error" else self.whole("each").frame
+        same = replace(self, pieces=lambda: table.iter_slices(_PIECE), readings={})
+        if duplicates == "error":
+            same.__dict__["table"] = table  # as the cached property would
         return same
 
     def _rows(self) -> pl.DataFrame:

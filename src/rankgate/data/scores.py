@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.frozen import ByContent, dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,9 @@ REASONS = ("", "missing", "no relevant", "nothing retrieved", "nothing judged")
 _WORDS = {place: reason or None for place, reason in enumerate(REASONS)}
 
 
-_IF_ANY = frozenset({"against_scores", "zeros_relevant", "served_unjudged", "catalogue", "states"})
+_IF_ANY = frozenset(
+    {"against_scores", "zeros_relevant", "served_unjudged", "catalogue", "states", "cautions"}
+)
 """Counts that only some runs, conventions and metrics have."""
 
 
@@ -46,6 +48,7 @@ class Counts:
         catalogue: of metrics of lists, the number of ``items``, whether the user ``stated`` them,
             and how many are known only from training, judgments or lists (``outside``).
         states: how many of the queries are ok, zero, failed and not_run, where the run says it.
+        cautions: by code what the reader should know of the judgments and the run.
     """
 
     queries: int
@@ -60,6 +63,7 @@ class Counts:
     served_unjudged: int = 0
     catalogue: Mapping[str, Any] | None = None
     states: Mapping[str, int] = field(default_factory=dict)
+    cautions: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; the cutoffs of ``judged_at`` become strings, as JSON needs."""
@@ -76,15 +80,17 @@ class MeanParts:
         means: by metric the exact sum (`ExactMean`), and how many queries have a hit.
         judged_at: by cutoff the mean share of judged documents.
         lists: for each metric on lists its sums; None where no lists were measured.
+        judged_documents: how many judged documents were retrieved.
     """
 
     means: Mapping[str, Any] = field(default_factory=dict)
     judged_at: Mapping[int, Any] = field(default_factory=dict)
     lists: Sequence[Any] | None = None
+    judged_documents: int = 0
 
 
 @dataclass(frozen=True)
-class Scores:
+class Scores(ByContent):
     """Values of several metrics for one run.
 
     Attributes:

@@ -114,6 +114,11 @@ class Registry(Mapping[str, D], Generic[D]):
         return added(self._group, self._kind, self._own) if self._group else Added({})
 
     @property
+    def aliases(self) -> Mapping[str, str]:
+        """The name that each alias stands for, of those of the package."""
+        return {alias: entry.name for entry in self._own.values() for alias in entry.aliases}
+
+    @property
     def every(self) -> tuple[D, ...]:
         """Those of the package, then those of plug-ins."""
         return (*self._own.values(), *self.added.by_name.values())
@@ -128,16 +133,21 @@ class Registry(Mapping[str, D], Generic[D]):
         return len(self._own)
 
     def named(self, name: str) -> D:
-        """Return the object of a name.
+        """Return the object of a name, or of one of its aliases.
 
         Raises:
             UsageError: No object has the name; the message gives the nearest.
         """
         if name in self._own:
             return self._own[name]
+        if name in self.aliases:
+            return self._own[self.aliases[name]]
         more = self.added
         if name in more.by_name:
             return more.by_name[name]
+        by_alias = {alias: entry for entry in more.by_name.values() for alias in entry.aliases}
+        if name in by_alias:
+            return by_alias[name]
         known = [*self._own, *more.by_name]
         near = get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]}?" if near else f"the {self._noun}s are {', '.join(known)}."

@@ -24,6 +24,7 @@ Kind = Literal[
     "path",
     "table",
     "text",
+    "texts",
 ]
 """What a parameter takes.
 
@@ -37,6 +38,7 @@ _WORDS: Mapping[str, str] = {
     "float": "a number",
     "int": "a whole number",
     "list": "a list",
+    "texts": "a list of texts",
     "number": "a number",
     "table": "a table",
     "text": "a text",
@@ -45,6 +47,7 @@ _TYPES: Mapping[str, tuple[Any, str]] = {
     "any": (Hashable, "a value that does not change"),
     "bool": (bool, "True or False"),
     "list": (list, "a list in brackets"),
+    "texts": (list, "a list of texts in brackets"),
     "table": (dict, "a table, as in {title = 'name'}"),
     "text": (str, "text in quotes"),
 }
@@ -115,6 +118,8 @@ class OnlyWith:
         return " or ".join([*words, *([f"a map as {self.other}"] if self.mapping else [])])
 
 
+_GREATEST = (1 << 53) - 1  # whole number, which numbers with a fraction hold exactly, too
+
 Cutoff = Annotated[int, Range(1)]
 """How many ranks count."""
 Count = Annotated[int, Range(1)]
@@ -175,8 +180,11 @@ class Parameter:
         if self.kind == "map":
             return self._map(value)
         expected, words = _TYPES[self.kind]
-        if not isinstance(value, expected):
-            raise ValueError(f"must be {words}.")  # noqa: TRY004
+        fits = isinstance(value, expected)
+        if self.kind == "texts" and isinstance(value, list):
+            fits = all(isinstance(item, str) for item in value)
+        if not fits:
+            raise ValueError(f"must be {words}.")
         return self._chosen(value) if self.choices else value
 
     def parse(self, word: object) -> Any:
@@ -205,6 +213,8 @@ class Parameter:
         if not (fits and value in self.range):
             raise ValueError(f"must be a {needed}{self.range}{' or none' * self.optional}.")
         if self.kind == "int":
+            if abs(value) > _GREATEST:
+                raise ValueError(f"must be a {needed} of at most {_GREATEST}.")
             return int(value)
         if self.kind == "number":
             return value  # type: ignore[no-any-return]  # as a policy writes it

@@ -79,13 +79,13 @@ def parameter(name: str, hint: object, default: object, *, help_: str = "") -> P
     """Return the parameter that an annotation and a default declare."""
     required = default is inspect.Parameter.empty
     found = Parameter(name, help=help_, default=None if required else default, required=required)
-    for part in get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,):
-        found = _widened(found, part)
-    return found
+    return _widened(found, hint)
 
 
 def _widened(found: Parameter, hint: object) -> Parameter:
     """A parameter that also takes what one more annotation allows."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return functools.reduce(_widened, get_args(hint), found)
     if hint is type(None):
         return replace(found, optional=True)
     if get_origin(hint) is Annotated:

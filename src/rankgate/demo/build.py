@@ -20,6 +20,11 @@ ENGINE = "engine.toml"
 MOVIES_QRELS = "movies.qrels"
 MOVIES_RUN = "movies.run"
 
+_PRIMARY = 0xFF  # the bits of SQLite's code of an error that name its kind
+_NOT_WRITTEN = frozenset(
+    {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
+)
+
 
 _ENGINE = f"""\
 # The new index as an engine that rankgate snapshot asks. Other weights, other rankings:
@@ -109,6 +114,9 @@ def build(folder: str | Path) -> Demo:
         problem = f"the demo cannot be written here ({why}); name another folder."
         raise InputError(problem, source=str(folder), code="cannot-write") from error
     except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & _PRIMARY in _NOT_WRITTEN:
+            problem = f"the demo cannot be written here ({error}); make room, or name another one."
+            raise InputError(problem, source=str(folder), code="cannot-write") from error
         problem = f"the demo's index cannot be built ({error}); it needs a SQLite with FTS5."
         raise InputError(problem, source=str(folder), code="demo-not-built") from error
     return Demo(folder, demo.documents, demo.queries, demo.judgments)

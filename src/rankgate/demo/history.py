@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sqlite3
 from contextlib import closing
 from datetime import timedelta
@@ -15,6 +14,7 @@ from rankgate.data.read import read_qrels, read_run
 from rankgate.demo.judgments import judgments, queries
 from rankgate.demo.past import FIRST, STRICT, Night, nights
 from rankgate.evaluation.evaluate import evaluate
+from rankgate.extras import installed
 from rankgate.frozen import dataclass
 from rankgate.gating.gate import gate
 
@@ -54,11 +54,11 @@ class Past:
 
 
 def record_past(demo: Demo) -> Past | None:
-    """Record every night of the past in a new store; None without the extra ``store``.
+    """Record every night of the past in a new store; None without the extra ``serve``.
 
     A store that is there already is left as it is.
     """
-    if not all(map(importlib.util.find_spec, ("sqlalchemy", "alembic"))):
+    if not all(map(installed, ("sqlalchemy", "alembic"))):
         return None
     path = demo.folder / STORE
     if not path.exists():

@@ -17,6 +17,7 @@ from rankgate.demo.judgments import judgments, queries
 from rankgate.evaluation.documents.evaluation import means, rules
 from rankgate.evaluation.evaluate import evaluate
 from rankgate.explanation.explain import explain
+from rankgate.extras import install_command
 from rankgate.present.forms import as_text
 from rankgate.present.grid import Grid
 from rankgate.present.numbers import column, grade
@@ -109,7 +110,7 @@ def _lists(demo: Demo, query_id: str) -> Grid:
 def _past(past: Past | None) -> str:
     """What is recorded, and the command that shows it."""
     if past is None:
-        return "The history of both engines needs a store: pip install 'rankgate[serve]'."
+        return f"The history of both engines needs a store: {install_command('sqlalchemy')}."
     alerts = f"{past.alerts} open alert{'' if past.alerts == 1 else 's'}"
     return (
         f"{past.evaluations} recorded evaluations of 18 nights, with a regression, a change of the "

@@ -51,7 +51,13 @@ def _kinds() -> Iterator[EngineKind]:
             own = isinstance(value, type) and value.__module__ == module.__name__
             if own and issubclass(value, Engine):
                 found = cast("type[Engine]", value)
-                yield EngineKind(found.engine_kind, found, title=found.title, source=found.source)
+                yield EngineKind(
+                    found.engine_kind,
+                    found,
+                    title=found.title,
+                    source=found.source,
+                    aliases=found.aliases,
+                )
 
 
 ENGINES: Registry[EngineKind] = Registry(EngineKind, "kind of engine", _kinds, "rankgate.engines")

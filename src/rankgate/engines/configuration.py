@@ -39,6 +39,12 @@ class Configuration:
 
     @property
     def sha256(self) -> str:
+        """A hash of all settings and of the concurrency, on which latencies depend."""
+        words = f"{self.engine_sha256} {self.pace.concurrency}"
+        return hashlib.sha256(words.encode()).hexdigest()
+
+    @property
+    def engine_sha256(self) -> str:
         """A hash of all settings; secrets are in it by the names of their variables only."""
         values = {each.name: _portable(self.engine, each) for each in fields(self.engine)}
         words = json.dumps(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import field, fields, replace
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from rankgate.declare import Range
 from rankgate.engines.failure import Failure
+from rankgate.engines.requests.secrets import Secrets
 from rankgate.engines.requests.template import names
-from rankgate.errors import UsageError
+from rankgate.errors import RankgateError, UsageError
 from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -24,10 +27,12 @@ class Query:
     Attributes:
         query_id: its id.
         text: what a user typed.
+        values: other columns of its file, which are parameters where an engine has these.
     """
 
     query_id: str
     text: str
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,10 @@ class Answer:
         fields: what is shown of each document, in the same order; empty without fields.
         total: how many documents match, as the engine says.
         repeated: documents that it returned again; only their first place counts.
+        shared: the same, by the names of the two indices where the first and the later one came
+            from different ones.
+        unusable: what came in the place of an id and cannot be one, for each document without.
+        partial: why the answer may lack documents; empty where nothing says so.
     """
 
     doc_ids: Sequence[str]
@@ -47,6 +56,15 @@ class Answer:
     fields: Sequence[Mapping[str, Any]] = ()
     total: int | None = None
     repeated: int = 0
+    shared: Mapping[str, int] = field(default_factory=dict)
+    unusable: Sequence[str] = ()
+    partial: str = ""
+
+    def usable(self) -> Answer | Failure:
+        """The answer; a failure where there are documents and none has an id."""
+        if self.doc_ids or not self.unusable:
+            return self
+        return Failure("refused", f"no good id in any document, but {self.unusable[0]}")
 
 
 @dataclass(frozen=True)
@@ -79,9 +97,80 @@ class Connection(ABC):
         """What the engine says of itself; nothing where it cannot be asked."""
         return Facts()
 
+    def unknown_fields(self) -> Sequence[str]:
+        """Fields that requests name and the index does not have, where it can be asked."""
+        return ()
+
     def close(self) -> None:
         """Let go of what it holds."""
         return
+
+
+def _scrubbing(connect: Callable[[Any], Connection]) -> Callable[[Any], Connection]:
+    """A kind's method that connects, with connections whose texts are without secrets."""
+
+    @wraps(connect)
+    def scrubbed(engine: Engine) -> Connection:
+        secrets = Secrets.named_in(engine)
+        with _without(secrets):
+            return _Scrubbed(connect(engine), secrets)
+
+    return scrubbed
+
+
+class _Scrubbed(Connection):
+    """A connection whose texts are without secrets: all that a server says passes here."""
+
+    def __init__(self, connection: Connection, secrets: Secrets) -> None:
+        self._connection, self._secrets = connection, secrets
+
+    def ask(self, query: Query) -> Answer | Failure:
+        with _without(self._secrets):
+            reply = self._connection.ask(query)
+        if isinstance(reply, Failure):
+            return replace(reply, problem=self._secrets.message(reply.problem))
+        clean = self._secrets.scrubbed(reply)
+        return _with_ids_of(reply, clean).usable()
+
+    def facts(self) -> Facts:
+        with _without(self._secrets):
+            return self._secrets.scrubbed(self._connection.facts())
+
+    def unknown_fields(self) -> Sequence[str]:
+        with _without(self._secrets):
+            return self._secrets.scrubbed(self._connection.unknown_fields())
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _with_ids_of(reply: Answer, clean: Answer) -> Answer:
+    """A scrubbed answer without the documents whose ids hold a secret, as these are not theirs."""
+    pairs = zip(reply.doc_ids, clean.doc_ids, strict=True)
+    places = [place for place, (doc_id, scrubbed) in enumerate(pairs) if doc_id == scrubbed]
+    if len(places) == len(reply.doc_ids):
+        return clean
+    lost = [repr(doc_id) for doc_id in clean.doc_ids if doc_id not in reply.doc_ids]
+    return replace(
+        clean,
+        doc_ids=[clean.doc_ids[place] for place in places],
+        scores=clean.scores and [clean.scores[place] for place in places],
+        fields=clean.fields and [clean.fields[place] for place in places],
+        unusable=[*clean.unusable, *lost],
+    )
+
+
+@contextmanager
+def _without(secrets: Secrets) -> Iterator[None]:
+    """Let no error pass that holds a secret."""
+    try:
+        yield
+    except RankgateError as error:
+        problem = secrets.scrubbed(error.problem)
+        if problem == error.problem:
+            raise
+        kind = type(error)
+        raise kind(problem, code=error.code, source=error.source, line=error.line) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,15 +187,22 @@ class Engine(ABC):
     engine_kind: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
 
     depth: Annotated[int, Range(1, 10_000)] = 100
     timeout: Annotated[float, Range(0, 86_400, exclusive=True)] = 10.0
     parameters: dict[str, Any] = field(default_factory=dict)
     fields: dict[str, Any] = field(default_factory=dict)
 
+    def __init_subclass__(cls) -> None:
+        """Let a kind's connections give nothing that holds a secret."""
+        super().__init_subclass__()
+        if "connect" in vars(cls):
+            cls.connect = _scrubbing(cls.connect)  # type: ignore[method-assign, assignment]
+
     @abstractmethod
     def connect(self) -> Connection:
-        """A new connection, for one thread.
+        """A new connection, for one thread; what it gives to others holds no secret.
 
         Raises:
             UsageError: an environment variable that is missing; a file or URL that is not valid.
@@ -166,10 +262,15 @@ class Engine(ABC):
             code="no-statements",
         )
 
+    def parameters_of(self, query: Query) -> dict[str, Any]:
+        """The parameters of the request of a query: its own where it has some."""
+        own = {name: value for name, value in query.values.items() if name in self.parameters}
+        return {**self.parameters, **own}
+
     def known(self, query: Query) -> dict[str, Any]:
         """The values for names in double braces."""
         return {
-            **self.parameters,
+            **self.parameters_of(query),
             "query": query.text,
             "query_id": query.query_id,
             "depth": self.depth,

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from rankgate.engines.engine import Answer, Facts, Query
+from rankgate.engines.snapshots.asking import answered
+from rankgate.engines.snapshots.snapshot import Lists, incomplete
 from rankgate.engines.snapshots.take import configuration_of
+from rankgate.engines.snapshots.writing import counted
 from rankgate.frozen import dataclass
 from rankgate.present.result import Notice, Result
 
@@ -36,6 +39,9 @@ class EngineCheck(Result):
         scored: whether they have scores.
         documents: the first ones: ``doc_id``, ``score`` and fields as text.
         missing: display fields that none of the documents has.
+        unknown: fields of the request that the index does not have.
+        lists: what the answer lacks.
+        depth: documents that were asked for.
     """
 
     kind: ClassVar[str] = "engine_check"
@@ -52,6 +58,14 @@ class EngineCheck(Result):
     scored: bool = False
     documents: tuple[dict[str, Any], ...] = ()
     missing: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    lists: Lists = Lists()
+    depth: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether something must be mended before a snapshot: no documents, or wrong fields."""
+        return not self.returned or bool(self.missing or self.unknown)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -67,7 +81,11 @@ class EngineCheck(Result):
             Notice("missing-field", f"no document has the field {name}", name)
             for name in self.missing
         ]
-        return tuple(found)
+        found += [
+            Notice("unknown-field", f"the index has no field {name}, which the request names", name)
+            for name in self.unknown
+        ]
+        return (*found, *incomplete(self.lists, self.depth))
 
     def _table(self) -> pl.DataFrame:
         return pl.DataFrame(list(self.documents))
@@ -93,7 +111,7 @@ def check_engine(
     chosen = configuration_of(engine).having(parameters)
     connection = chosen.engine.connect()
     try:
-        facts = connection.facts()
+        facts, unknown = connection.facts(), tuple(connection.unknown_fields())
         began = time.perf_counter()
         reply = connection.ask(Query("check", query))
         seconds = round(time.perf_counter() - began, 6)
@@ -101,7 +119,7 @@ def check_engine(
         connection.close()
     about = (chosen.name, chosen.engine.engine_kind, query, facts, seconds)
     if not isinstance(reply, Answer):
-        return EngineCheck(*about, problem=reply.problem)
+        return EngineCheck(*about, problem=reply.problem, unknown=unknown)
     shown = list(reply.fields) or [{}] * len(reply.doc_ids)
     wanted = chosen.engine.fields if reply.doc_ids else {}
     return EngineCheck(
@@ -118,4 +136,7 @@ def check_engine(
             for place, doc_id in enumerate(reply.doc_ids[:_SHOWN])
         ),
         missing=tuple(name for name in wanted if not any(name in each for each in shown)),
+        unknown=unknown,
+        lists=counted(answered(Query("check", query), reply), Lists(), chosen.engine.depth),
+        depth=chosen.engine.depth,
     )

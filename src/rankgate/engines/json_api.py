@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,8 +15,8 @@ from rankgate.engines.paths import MISSING, Path, at
 from rankgate.engines.requests.transport import Response, Transport
 from rankgate.frozen import dataclass
 
+_PARTIAL = 206
 _NO_ERROR: tuple[Any, ...] = (MISSING, None, "", [], {}, False)
-_SHOWN = 200
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Shape:
         fields: within a document, by name.
         total: how many documents match; None where nobody says.
         error: a message that says that the answer is not whole; None where there is none.
+        index: within a document, where it comes from; None where nobody says.
     """
 
     hits: Path
@@ -36,6 +38,7 @@ class Shape:
     fields: Mapping[str, Path]
     total: Path | None = None
     error: Path | None = None
+    index: Path | None = None
 
     def read(self, value: Any, depth: int | None) -> Answer | Failure:
         """The documents of an answer."""
@@ -46,7 +49,7 @@ class Shape:
         """The documents of an answer, as they are."""
         listed = at(value, self.hits)
         if self.error is not None and (message := at(value, self.error)) not in _NO_ERROR:
-            return Failure("again", f"the answer has an error: {str(message)[:_SHOWN]}")
+            return Failure("again", f"the answer has an error: {message}")
         if listed is MISSING and self.total_in(value) == 0:
             return []  # some products leave the list out where nothing matches
         if not isinstance(listed, list):
@@ -63,18 +66,40 @@ class Shape:
             shown = {name: at(each, path) for name, path in self.fields.items()}
             kept = {name: value for name, value in shown.items() if value is not MISSING}
             score = MISSING if self.score is None else at(each, self.score)
-            yield at(each, self.doc_id), score, kept
+            origin = "" if self.index is None else str(at(each, self.index))
+            yield Row(at(each, self.doc_id), score, kept, origin)
+
+
+def with_partial(reply: Answer | Failure, partial: Sequence[str]) -> Answer | Failure:
+    """An answer with why it may lack documents."""
+    return replace(reply, partial=partial[0]) if partial and isinstance(reply, Answer) else reply
 
 
 def sent(
-    transport: Transport, method: str, path: str, params: Mapping[str, Any], body: Any = None
+    transport: Transport,
+    method: str,
+    path: str,
+    params: Mapping[str, Any],
+    body: Any = None,
+    partial: list[str] | None = None,
 ) -> Any | Failure:
-    """The JSON that a server answers; a failure where it does not."""
+    """The JSON that a server answers; a failure where it does not.
+
+    Args:
+        transport: to the server.
+        method: GET or POST.
+        path: what follows the URL.
+        params: of the URL.
+        body: what is sent as JSON.
+        partial: takes why the answer may not be whole.
+    """
     words = f"?{urlencode(_flat(params))}" if params else ""
     data = None if body is None else json.dumps(body, ensure_ascii=False).encode()
     reply = transport.send(method, path + words, data)
     if not isinstance(reply, Response):
         return reply
+    if partial is not None and reply.status == _PARTIAL:
+        partial.append(f"HTTP {_PARTIAL}, partial content")
     try:
         return json.loads(reply.data)
     except (ValueError, RecursionError):

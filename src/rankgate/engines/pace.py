@@ -19,7 +19,9 @@ class Pace:
         backoff: Seconds before the first of them; doubled each time.
         warm_up: Queries asked before, whose answers and latencies are thrown away.
         give_up: Failed queries in a row after which the engine counts as down.
-        scores: The scores of the run: the engine's, or made of the ranks.
+        scores: The scores of the run: the engine's, equal ones lowered by the least step so that
+            their documents stay in the order in which they were served (served); the engine's as
+            they are (engine); or made of the ranks (rank).
     """
 
     concurrency: Annotated[int, Range(1, 256)] = 4
@@ -28,7 +30,7 @@ class Pace:
     backoff: Annotated[float, Range(0, 3600)] = 0.5
     warm_up: Annotated[int, Range(0, 100_000)] = 0
     give_up: Annotated[int, Range(1)] = 10
-    scores: Literal["engine", "rank"] = "engine"
+    scores: Literal["served", "engine", "rank"] = "served"
 
     def slower(self, other: Pace) -> Pace:
         """How two engines are asked so that neither is asked more than its file allows."""

@@ -39,6 +39,7 @@ from rankgate.scoring.alignment.subtopics import (
     with_subtopics,
 )
 from rankgate.scoring.chosen import chosen_convention
+from rankgate.scoring.input_cautions import BatchCautions
 from rankgate.scoring.job import Job
 from rankgate.scoring.list_values import ListBlock
 from rankgate.scoring.mean import of_parts
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from rankgate.scoring.catalogue import Catalogue
     from rankgate.scoring.overrides import Overrides
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 _NOBODY = pl.DataFrame(schema={"query_id": pl.String, "state": pl.String})
 
 
@@ -188,7 +189,8 @@ class Accumulator:
     def counts(self) -> Counts:
         """The counts behind the numbers so far."""
         judged = {k: part.value for k, part in sorted(self._seen.judged_at.items())}
-        return Counts(judged_at=judged, **self._seen.counts)  # type: ignore[arg-type]
+        cautions = self._seen.cautions.of_run
+        return Counts(judged_at=judged, cautions=cautions, **self._seen.counts)  # type: ignore[arg-type]
 
     def update(self, qrels: QrelsLike, run: RunLike) -> None:
         """Add a batch; if it is refused, nothing of it is added.
@@ -252,7 +254,8 @@ class Accumulator:
             lists = [part_from(part) for part in lists]
         means = {label: (ExactMean(*part[:3]), part[3]) for label, part in found["means"].items()}
         judged_at = {k: ExactMean(*part) for k, part in found["judged_at"].items()}
-        fresh = BatchTotals(dict(found["counts"]), means, judged_at, lists)
+        cautions = BatchCautions(**found["cautions"])
+        fresh = BatchTotals(dict(found["counts"]), means, judged_at, lists, cautions)
         self._seen = self._seen.added(fresh)
 
     def pooled(self, parts: Sequence[Accumulator], times: Sequence[int]) -> Accumulator:
@@ -286,6 +289,7 @@ class Accumulator:
             },
             "judged_at": {k: list(astuple(part)) for k, part in self._seen.judged_at.items()},
             "lists": lists,
+            "cautions": self._seen.cautions.to_dict(),
         }
 
     def result(self) -> dict[str, float]:
@@ -326,7 +330,7 @@ class Accumulator:
         found = rankings_of(renamed(run, self._columns), "run")
         if isinstance(found, Run) and found.queries is None:
             found = replace(found, queries=_NOBODY)  # a batch may have no rankings left
-        return judged, found
+        return judged, judged.ranked(found)
 
     def _with_subtopics(self, index: JudgmentIndex, judged: JudgmentIndex) -> JudgmentIndex:
         """Some judgments of a batch with subtopics: as judged, or the categories of items."""
@@ -347,7 +351,10 @@ class Accumulator:
         """The lists of a batch."""
         top = self._builder.top(judged, run)
         for item in _unknown(base, judged, top).head(1):
-            problem = f"item '{item}' is not in the catalogue; give all items there are."
+            problem = (
+                f"item '{item}' is not in the catalogue; give all items there are, or begin with "
+                "open_catalogue=True and add those of unknown_items."
+            )
             place = run.name if item in top.shown else judged.name
             raise InputError(problem, source=place, code="unknown-item")
         catalogue = self._builder.of_batch(base, judged, everyone(judged, [top]))

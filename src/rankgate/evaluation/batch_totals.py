@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.lists import Sums
 from rankgate.metrics.lists.accumulate import Part, add_parts
+from rankgate.scoring.input_cautions import BatchCautions
 
 if TYPE_CHECKING:
     from rankgate.data import Scores
@@ -34,12 +35,14 @@ class BatchTotals:
         means: by metric of rankings its exact sum, and how many queries have a hit.
         judged_at: by cutoff the share of judged documents.
         lists: by metric of lists, in their order; None before the first batch.
+        cautions: what the reader should know of the judgments and the run.
     """
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
     means: dict[str, tuple[ExactMean, int]] = field(default_factory=dict)
     judged_at: dict[int, ExactMean] = field(default_factory=dict)
     lists: list[Any] | None = None
+    cautions: BatchCautions = field(default_factory=BatchCautions)
 
     def added(self, other: BatchTotals) -> BatchTotals:
         """Both together."""
@@ -51,6 +54,7 @@ class BatchTotals:
             merged(self.means, other.means, add_mean),
             merged(self.judged_at, other.judged_at, add),
             lists,
+            self.cautions + other.cautions,
         )
 
 
@@ -59,7 +63,8 @@ def totals_of(scores: Scores) -> BatchTotals:
     counts = {name: getattr(scores.counts, name) for name in COUNTED}
     parts = scores.parts
     lists = None if parts.lists is None else list(parts.lists)
-    return BatchTotals(counts, dict(parts.means), dict(parts.judged_at), lists)
+    cautions = BatchCautions.of(scores)
+    return BatchTotals(counts, dict(parts.means), dict(parts.judged_at), lists, cautions)
 
 
 def merged(

@@ -86,14 +86,18 @@ def ceiling(scorer: Scorer, target: tuple[str, Metric], candidates: pl.DataFrame
     Args:
         scorer: judgments and convention.
         target: label and metric, whose best order is that of falling grades.
-        candidates: ``query_id``, ``doc_id``, ``grade`` (null or below 0: unjudged).
+        candidates: ``query_id``, ``doc_id``, ``grade`` (null or below 0: unjudged); with ``rank``
+            and ``movable`` where some keep their order below those that may be ordered.
 
     Returns:
         ``query_id`` and ``value``, a row for each judged query that counts; null where undefined.
     """
     worth = pl.col("grade").fill_null(-1.0).clip(-1.0)
+    if "movable" not in candidates.columns:
+        candidates = candidates.with_columns(rank=0, movable=True)
+    fixed = pl.col("rank") * (~pl.col("movable")).cast(pl.Int64)
     ordered = candidates.sort(
-        "query_id", worth, descending=[False, True], maintain_order=True
+        "query_id", fixed, worth, descending=[False, False, True], maintain_order=True
     ).select(
         "query_id",
         "doc_id",

@@ -47,6 +47,8 @@ class ConventionDetails(Result):
         name: the tool, or the user's own name.
         title: what it reproduces.
         source: where the choices can be read or were measured.
+        versions: versions of the tool that the choices were checked against; empty where there is
+            no tool.
         defects: what the tool does besides that is not reproduced.
         hash: of the choices.
         choices: every axis.
@@ -61,6 +63,7 @@ class ConventionDetails(Result):
     name: str
     title: str
     source: str
+    versions: str
     defects: tuple[str, ...]
     hash: str
     choices: tuple[AxisChoice, ...]
@@ -75,6 +78,7 @@ class ConventionDetails(Result):
             name=how.name,
             title=how.title,
             source=how.source,
+            versions=how.versions,
             defects=tuple(how.defects),
             hash=how.hash,
             choices=tuple(_choices(how)),

@@ -293,9 +293,8 @@ def chosen_metrics(
     Raises:
         UsageError: a name that nothing has, a parameter that does not fit, no metric.
     """
-    listed = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     found: dict[str, Metric] = {}
-    for each in listed:
+    for each in _listed(metrics):
         if isinstance(each, Metric):
             found[str(each)] = each
         elif how is not None and (ours := how.spelled(each)):
@@ -312,3 +311,19 @@ def chosen_metrics(
             how.defaults(metric)  # so that parameters that contradict are refused before reading
         found = {each: m.under(how.parameters.get(m.name, {})) for each, m in found.items()}
     return list(found.items())
+
+
+def _listed(metrics: Any) -> list[str | Metric]:  # noqa: ANN401 - anything, to be checked
+    """Metrics and names of metrics, or one of them, as a list.
+
+    Raises:
+        UsageError: anything else.
+    """
+    single = isinstance(metrics, str | bytes | Metric) or not isinstance(metrics, Iterable)
+    listed: list[Any] = [metrics] if single else list(metrics)
+    for metric in listed:
+        if not isinstance(metric, str | Metric):
+            kind = type(metric).__name__
+            problem = f"metrics are texts such as 'nDCG@10', or metrics; this is of type {kind}."
+            raise UsageError(problem, code="unknown-metric")
+    return listed

@@ -22,7 +22,7 @@ from rankgate.evaluation.states import unanswered
 from rankgate.frozen import dataclass
 from rankgate.present.frames import frame
 from rankgate.present.numbers import known
-from rankgate.present.result import Notice, Result
+from rankgate.present.result import Notice, Result, run_notices
 from rankgate.scoring.chosen import refuse_mixed
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Evaluation(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Sampled candidates, and runs that are ranked by their rows against their scores."""
+        """What the reader should know of the judgments, and of each run."""
         found = []
         from rankgate.data.logs.candidates import mark_in
 
@@ -84,6 +84,7 @@ class Evaluation(Result):
         for run in self.runs:
             if text := unanswered(run.run, run.counts.states):
                 found.append(Notice("unanswered-queries", text, run.run))
+            found += run_notices(run.run, run.counts.cautions)
             if count := run.counts.against_scores:
                 text = (
                     f"{run.run}: {count} of {run.counts.queries} queries are ranked by the order "

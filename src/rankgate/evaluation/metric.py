@@ -11,6 +11,7 @@ from rankgate.metrics.lists import LIST_METRICS, NEEDS
 from rankgate.metrics.lists.declare import lists_apart
 from rankgate.metrics.names import parse
 from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
+from rankgate.metrics.sequences.declare import SequenceMetric
 from rankgate.metrics.subtopics import FACET_METRICS
 from rankgate.metrics.trec import NAMED
 from rankgate.present.result import Result
@@ -19,7 +20,7 @@ from rankgate.scoring import CONVENTIONS
 if TYPE_CHECKING:
     from rankgate.declare import Parameter
     from rankgate.metrics.declare import Metric
-    from rankgate.scoring.convention import Convention
+    from rankgate.scoring.convention import Convention, Empty
 
 _TOGETHER = {"mean": "mean", "items": "one number for all lists", "ratio": "ratio of sums"}
 
@@ -152,8 +153,8 @@ def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:
             for name, value in how.for_metric(metric).defaults(metric).items()
             if name in metric.parameters
         },
-        "without_relevant": _empty(how.empty(metric, "without_relevant")),
-        "nothing_retrieved": _empty(how.empty(metric, "nothing_retrieved")),
+        "without_relevant": _empty_value(how, metric, "without_relevant"),
+        "nothing_retrieved": _empty_value(how, metric, "nothing_retrieved"),
     }
 
 
@@ -172,8 +173,10 @@ def _variants(metric: Metric) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def _empty(value: float | None) -> float | str:
-    """The value that represents an empty query: a number, or what is done instead."""
+def _empty_value(how: Convention, metric: Metric, kind: Empty) -> float | str:
+    """What a query counts for which a metric has no value: a number, or what is done instead."""
+    undefined = isinstance(metric, SequenceMetric) and metric.undefined
+    value = None if undefined else how.empty(metric, kind)
     if value is None:
         return "left out"
     return "undefined" if math.isnan(value) else value

@@ -8,6 +8,7 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.data import Run, read_run
+from rankgate.data.dataframes import by_system
 from rankgate.data.memory.libraries import from_library, is_pair
 from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, source_of
 from rankgate.errors import DuplicateError, InputError
@@ -48,13 +49,17 @@ def measured_run(
         InputError, DuplicateError: what is wrong with the run; matrices of different sizes.
     """
     if isinstance(run, MatrixInput):
-        from rankgate.scoring.matrix_source import MatrixSource
-
         _refuse_unlike(judgments, run)
         if strict and judgments.query_ids.is_empty():
             raise InputError("no judgments found.", source=judgments.name, code="no-judgments")
         if strict and not run.users.size:
             raise InputError("there are no rankings in it.", source=run.name, code="no-rankings")
+    own_ids = any(way.alignment.own_id == "dropped" for way in plan.ways)
+    if isinstance(run, MatrixInput) and run.users.given is None:
+        own_ids = False  # the number of a row is not the id of a document
+    if isinstance(run, MatrixInput) and not own_ids:
+        from rankgate.scoring.matrix_source import MatrixSource
+
         matrix = MatrixSource(run, judgments, train.seen(run) if train else None)
         try:
             return measured(replace(plan, duplicates=matrix.duplicates), matrix), matrix
@@ -119,6 +124,7 @@ def named_rankings(runs: RunsLike, given: Sequence[str] = ()) -> list[Rankings]:
     Raises:
         UsageError: not one name for each run.
     """
+    runs = by_system(runs) or runs
     if isinstance(runs, Mapping) and not _is_ranking(runs):
         by_name: Mapping[str, Any] = runs
         return [replace(rankings_of(run, name), name=name) for name, run in by_name.items()]

@@ -134,6 +134,8 @@ class Scorer:
             lower=tuple(label for label, each in self.metrics if not each.higher_is_better),
             served=self._served(ranked),
             zeros_relevant=scores.counts.zeros_relevant,
+            cautions=scores.counts.cautions,
+            concurrency=_concurrency(ranked),
         )
 
     def _of_tasks(self, run: Run) -> tuple[Scores, pl.DataFrame, Run]:
@@ -186,6 +188,14 @@ def _refuse_no_means(metrics: Sequence[tuple[str, Metric]]) -> None:
                 "compared query by query; leave it out, and see it with rankgate eval.",
                 code="unsupported-metric",
             )
+
+
+def _concurrency(run: Run) -> str:
+    """How many queries were asked at the same time, as the run's metadata say."""
+    if run.queries is None or "concurrency" not in run.queries.columns:
+        return ""
+    counts = run.queries["concurrency"].drop_nulls().unique().sort()
+    return " and ".join(map(str, counts))
 
 
 def _queries(

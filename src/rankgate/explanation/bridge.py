@@ -9,7 +9,7 @@ import polars as pl
 
 from rankgate.explanation.convention_path import Step
 from rankgate.frozen import dataclass
-from rankgate.present.result import Result
+from rankgate.present.result import Notice, Result
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Bridge(Result):
         before: the mean under ``begin``.
         after: the mean under ``end``.
         steps: one axis after the other; their effects add up to ``after`` less ``before``.
+        notices: what the reader should know of the judgments and the run.
     """
 
     kind: ClassVar[str] = "bridge"
@@ -39,6 +40,7 @@ class Bridge(Result):
     before: float | None
     after: float | None
     steps: tuple[Step, ...]
+    notices: tuple[Notice, ...] = ()
 
     @property
     def heading(self) -> str:

@@ -21,6 +21,7 @@ from rankgate.explanation.ranking import QueryRanking, ranking
 from rankgate.explanation.steps import Contributions, contributions
 from rankgate.frozen import dataclass
 from rankgate.present.numbers import known
+from rankgate.present.result import run_notices
 from rankgate.scoring import CONVENTIONS, Convention
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.chosen import chosen_convention
@@ -162,6 +163,7 @@ def _explained(case: _Case, judgments: Qrels, scores: Scores) -> Explanation:
         mean=known(scores.means[case.label]),
         queries=scores.counts.queries,
         others=_others(case, value),
+        notices=run_notices(scores.run, scores.counts.cautions),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from rankgate.frozen import dataclass
-from rankgate.present.result import Result
+from rankgate.present.result import Notice, Result
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,7 @@ class Explanation(Result):
         mean: the metric over all queries of the run.
         queries: how many those are.
         others: values of trec_eval that differ.
+        notices: what the reader should know of the judgments and the run.
     """
 
     kind: ClassVar[str] = "explanation"
@@ -156,6 +157,7 @@ class Explanation(Result):
     mean: float | None
     queries: int
     others: tuple[Other, ...]
+    notices: tuple[Notice, ...] = ()
 
     @property
     def heading(self) -> str:

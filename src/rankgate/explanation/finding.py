@@ -7,7 +7,7 @@ from typing import ClassVar
 import polars as pl
 
 from rankgate.frozen import dataclass
-from rankgate.present.result import Result
+from rankgate.present.result import Notice, Result
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Finding(Result):
         nearest: what comes closest, where nothing fits.
         tried: the metrics tried.
         conventions: how many conventions were tried.
+        notices: what the reader should know of the judgments and the run.
     """
 
     kind: ClassVar[str] = "finding"
@@ -58,6 +59,7 @@ class Finding(Result):
     nearest: tuple[Fit, ...]
     tried: tuple[str, ...]
     conventions: int
+    notices: tuple[Notice, ...] = ()
 
     @property
     def heading(self) -> str:

@@ -14,10 +14,12 @@ from rankgate.explanation.bridge import Bridge
 from rankgate.explanation.convention_path import Known, effective, path_steps
 from rankgate.explanation.reconciliation import Group, Reconciliation, Refusal
 from rankgate.present.numbers import known
+from rankgate.present.result import run_notices
 from rankgate.scoring import CONVENTIONS, Convention, convention
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.cached_source import CachedSource
 from rankgate.scoring.differences import Choices
+from rankgate.scoring.input_cautions import first_cautions
 from rankgate.scoring.sources import RunSource
 
 if TYPE_CHECKING:
@@ -66,7 +68,8 @@ def reconcile(
     groups = _grouped(label, scores)
     items = [groups[0], *(_separated(each, groups[0], one, hows, content) for each in groups[1:])]
     refused = tuple(Refusal(each, reason) for each, reason in refusals.items())
-    return Reconciliation(name, content.name, label, tuple(items), refused)
+    notices = run_notices(content.name, first_cautions(scores.values()))
+    return Reconciliation(name, content.name, label, tuple(items), refused, notices)
 
 
 def bridge(
@@ -97,8 +100,19 @@ def bridge(
     content, name = hold(qrels, run, one, context)
     steps = path_steps(content, one, first, last)
     ends = content.score([(label, one)], [first, last])
-    before, after = (known(each.means[label]) for each in ends if isinstance(each, Scores))
-    return Bridge(name, content.name, label, first.to_dict(), last.to_dict(), before, after, steps)
+    scores = [each for each in ends if isinstance(each, Scores)]
+    before, after = (known(each.means[label]) for each in scores)
+    return Bridge(
+        name,
+        content.name,
+        label,
+        first.to_dict(),
+        last.to_dict(),
+        before,
+        after,
+        steps,
+        run_notices(content.name, first_cautions(scores)),
+    )
 
 
 def one_metric(metric: str | Metric) -> tuple[str, Metric]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from rankgate.explanation.convention_path import Step  # noqa: TC001 - read by its type
 from rankgate.frozen import dataclass
-from rankgate.present.result import Result
+from rankgate.present.result import Notice, Result
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class Reconciliation(Result):
         metric: the metric as it was written.
         groups: conventions by the number they give, the largest group first.
         refusals: conventions that give none, and why.
+        notices: what the reader should know of the judgments and the run.
     """
 
     kind: ClassVar[str] = "reconciliation"
@@ -66,6 +67,7 @@ class Reconciliation(Result):
     metric: str
     groups: tuple[Group, ...]
     refusals: tuple[Refusal, ...]
+    notices: tuple[Notice, ...] = ()
 
     @property
     def heading(self) -> str:

@@ -12,7 +12,9 @@ from rankgate.errors import UsageError
 from rankgate.explanation.finding import Finding, Fit
 from rankgate.explanation.reconcile import CLOSE, hold, one_metric, usual
 from rankgate.present.numbers import known
+from rankgate.present.result import run_notices
 from rankgate.scoring import Convention, convention
+from rankgate.scoring.input_cautions import first_cautions
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike
@@ -76,6 +78,7 @@ def reported(
         nearest=near,
         tried=tuple(label for label, _ in metrics),
         conventions=len(hows),
+        notices=run_notices(content.name, first_cautions(scores for _, scores in taken)),
     )
 
 

@@ -14,8 +14,8 @@ from rankgate.frozen import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Status = Literal["valid", "moved", "split", "merged", "lost"]
-STATUSES: tuple[Status, ...] = ("valid", "moved", "split", "merged", "lost")
+Status = Literal["valid", "moved", "split", "merged", "ambiguous", "lost"]
+STATUSES: tuple[Status, ...] = ("valid", "moved", "split", "merged", "ambiguous", "lost")
 
 NEAR = 0.9
 """The share of a document's words that another must have to hold it."""
@@ -36,10 +36,11 @@ class Anchor:
 
     Attributes:
         status: valid: the same text under the same id; moved: under another one; merged: within a
-            longer document; split: over several ones; lost: nowhere.
+            longer document; split: over several ones; ambiguous: several documents are as near;
+            lost: nowhere.
         same: new documents with this text.
         parts: by new document the words that are shared with it.
-        why: why a document that is lost was not found.
+        why: the reason why a document that is lost or ambiguous was not found.
     """
 
     status: Status
@@ -47,15 +48,27 @@ class Anchor:
     parts: Mapping[str, Overlap] = field(default_factory=dict)
     why: str = ""
 
-    @property
-    def holders(self) -> tuple[str, ...]:
-        """New documents that hold all of it, and more."""
-        return tuple(doc for doc, found in self.parts.items() if holds(found))
+    def reaches(self, name: str, *, inherit: bool) -> bool:
+        """True if the grade of this relevant document is one of a new document.
+
+        Args:
+            name: the new document.
+            inherit: pieces have the grade too; see `makes_up`.
+        """
+        shared = self.parts.get(name)
+        if shared is None:
+            return name in self.same
+        return holds(shared) or (inherit and makes_up(shared))
 
 
 def holds(found: Overlap) -> bool:
     """Whether the second document has nearly all words of the first one in one place."""
     return found.together[0] >= NEAR
+
+
+def makes_up(shared: Overlap) -> bool:
+    """True if half of one of the two documents is in the other: a finer or a coarser cut."""
+    return max(shared.of_first, shared.of_second) >= _HALF
 
 
 def anchors(old: Texts, new: Texts, docs: Collection[str]) -> dict[str, Anchor]:
@@ -83,9 +96,10 @@ def _anchor(doc: str, old: Texts, new: Texts) -> Anchor:
     parts = {name: each for name, each in found.items() if name not in near}
     if same := new.equal.get(words):
         return Anchor("valid" if doc in same else "moved", same, parts)
-    if near:
-        return _moved(doc, near, parts, old, new)
-    if any(map(holds, parts.values())):
+    merged = any(map(holds, parts.values()))
+    if near and ((moved := _moved(doc, near, parts, old, new)).same or not merged):
+        return moved
+    if merged:
         return Anchor("merged", parts=parts)
     if covered([each.first for each in parts.values()]) >= _HALF:
         return Anchor("split", parts=parts)
@@ -108,9 +122,9 @@ def _moved(
     """The nearest of some near-duplicates, if no other one and no other old document is as near."""
     (best, value), *others = sorted(near.items(), key=lambda each: -each[1])
     if others and value - others[0][1] < _CLEARLY:
-        return Anchor("lost", parts=rest, why="several documents are as near")
+        return Anchor("ambiguous", parts=rest, why="several documents are as near")
     if not _nearest(doc, new.words[best], old, value):
-        return Anchor("lost", parts=rest, why="another old document is as near")
+        return Anchor("ambiguous", parts=rest, why="another old document is as near")
     return Anchor("valid" if best == doc else "moved", (best,), rest)
 
 

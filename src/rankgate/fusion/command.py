@@ -42,7 +42,7 @@ def _numbers(
     },
 )
 @options.runs
-@options_of(fuse, "method", choices={"method": list(METHODS)})
+@options_of(fuse, "method", choices={"method": METHODS})
 @options.parameters("A parameter of the method, as in k=30; may be given several times.")
 @click.option(
     "--weights",
@@ -62,7 +62,7 @@ def _numbers(
     "relevant GRADE",
     "seed",
     "convention NAME",
-    choices={"norm": list(NORMALISATIONS)},
+    choices={"norm": NORMALISATIONS},
 )
 @options.form(*FORMS)
 @click.option(

@@ -16,9 +16,10 @@ from rankgate.fusion.fuser import Fused, Fuser, Setting
 from rankgate.fusion.fusion import SOURCES, Fusion, Learned
 from rankgate.fusion.layout import RankedRun
 from rankgate.fusion.learning import Learner, settings_of
-from rankgate.fusion.lesson import Learning, Lesson, lesson_of
+from rankgate.fusion.lesson import Learning, Lesson, lesson_of, values_of
 from rankgate.fusion.normalise import NORMALISATIONS
 from rankgate.fusion.training import TrainingData
+from rankgate.present.result import run_notices
 from rankgate.scoring.alignment.ranked import systems_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.inputs import QrelsLike, RunLike, RunsLike
     from rankgate.fusion.method import Method
+    from rankgate.present.result import Notice
     from rankgate.scoring import Convention
 
 NORM = "min-max"
@@ -98,13 +100,21 @@ def fuse(
         laid.append(RankedRun.of(run, numbered, depth))
     fuser = Fuser(tuple(laid), queries, chosen, normalisation, keep)
     learned = None
+    notices: list[Notice] = []
     if lesson is None:
         fused = fuser.fuse(setting)
     else:
         fused, learned = _learned(fuser, setting, lesson, ends, report)
         setting = learned.setting
-        singles = [float(np.nanmean(lesson.values(run, queries[: ends[-1]]))) for run in systems]
-        learned = learned.against(names, singles)
+        singles = dict(zip(names, map(lesson.scores, systems), strict=True))
+        judged = queries[: ends[-1]]
+        means = [float(np.nanmean(values_of(scores, judged))) for scores in singles.values()]
+        learned = learned.against(names, means)
+        notices = [
+            notice
+            for name, scores in singles.items()
+            for notice in run_notices(name, scores.counts.cautions)
+        ]
     return Fusion(
         method=chosen.name,
         parameters={**_defaults(chosen), **setting.parameters},
@@ -116,6 +126,7 @@ def fuse(
         documents=len(fused.table),
         sources=_sources(names, ids, fused, len(queries)),
         learned=learned,
+        input_notices=tuple(notices),
         run=run_of(_in_order(fused.table, in_order) if lesson else fused.table, chosen.name),
         fused=tuple(systems),
     )

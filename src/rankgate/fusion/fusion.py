@@ -84,6 +84,7 @@ class Fusion(Result):
             ``alone`` (documents that no other run has), ``first`` (the share of the first 10
             fused documents that it has).
         learned: what was learned from judgments; None where nothing was.
+        input_notices: what the reader should know of the judgments and the runs.
         run: the fused run; None in a result that was read from JSON.
         fused: the runs that were fused; none in a result that was read from JSON.
         known: their hashes, in a result that was read from JSON.
@@ -105,14 +106,15 @@ class Fusion(Result):
     documents: int
     sources: pl.DataFrame
     learned: Learned | None = None
+    input_notices: tuple[Notice, ...] = ()
     run: Run | None = field(default=None, compare=False, repr=False)
     fused: tuple[Run, ...] = field(default=(), compare=False, repr=False)
     known: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Runs that lack queries."""
-        return tuple(
+        """Cautions of runs, and runs that lack queries."""
+        missing = tuple(
             Notice(
                 "missing-queries",
                 f"{name} has no list for {count:,} of {self.queries:,} queries; there the others "
@@ -122,6 +124,7 @@ class Fusion(Result):
             for name, count in self.sources.select("run", "missing").iter_rows()
             if count
         )
+        return (*self.input_notices, *missing)
 
     @property
     def sha256(self) -> tuple[str, ...]:

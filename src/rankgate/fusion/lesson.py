@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rankgate.data import Qrels
     from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.data.scores import Scores
     from rankgate.fusion.method import Method
     from rankgate.scoring import Convention
 
@@ -51,9 +52,11 @@ class Lesson:
 
     def values(self, run: RunLike, queries: pl.Series) -> NDArray[np.float64]:
         """The metric's value of each query, NaN if undefined."""
-        scores = evaluate(self.qrels, run, [self.how.metric], self.how.convention).runs[0]
-        known = scores.per_query(next(iter(scores.values)))
-        return np.array([known.get(each) for each in queries], np.float64)
+        return values_of(self.scores(run), queries)
+
+    def scores(self, run: RunLike) -> Scores:
+        """The scores of a run by the metric."""
+        return evaluate(self.qrels, run, [self.how.metric], self.how.convention).runs[0]
 
     def parts(self, queries: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
         """Queries ordered by fold, those without judgments last; where folds begin, and the end.
@@ -72,6 +75,12 @@ class Lesson:
         parts = [np.sort(part) for part in np.array_split(drawn, self.how.folds)]
         ends = np.cumsum([0, *map(len, parts)])
         return queries.gather(np.concatenate([*parts, np.flatnonzero(~judged)])), ends
+
+
+def values_of(scores: Scores, queries: pl.Series) -> NDArray[np.float64]:
+    """The value of each query by the only metric, NaN if undefined."""
+    by_query = scores.per_query(next(iter(scores.values)))
+    return np.array([by_query.get(query) for query in queries], np.float64)
 
 
 def lesson_of(method: Method, train: QrelsLike | None, how: Learning) -> Lesson | None:

@@ -105,6 +105,11 @@ def _min_max(lists: ScoredLists) -> NDArray[np.float64]:
     return (lists.scores - lists.each(lists.lowest)) / lists.each(spread)
 
 
+def _min_max_inverted(lists: ScoredLists) -> NDArray[np.float64]:
+    spread = np.maximum(lists.highest - lists.lowest, _LEAST)
+    return (lists.each(lists.highest) - lists.scores) / lists.each(spread)
+
+
 def _max(lists: ScoredLists) -> NDArray[np.float64]:
     if (lists.highest <= 0).any():
         raise UsageError(
@@ -168,6 +173,11 @@ NORMALISATIONS = Registry(
         Normalisation(
             "min-max", _min_max, source=_LEE, aliases=("min_max",),
             title="(score - lowest) / (highest - lowest) of the list",
+        ),
+        Normalisation(
+            "min-max-inverted", _min_max_inverted, aliases=("min_max_inverted",),
+            title="(highest - score) / (highest - lowest) of the list; for distances",
+            source="ranx",
         ),
         Normalisation("max", _max, source=_LEE, title="score / highest of the list"),
         Normalisation(

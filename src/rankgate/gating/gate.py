@@ -44,6 +44,7 @@ from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.recommenders.scorecard_slices import ACTIVITY, active
 from rankgate.scoring.alignment.ranked import ranked_of
 from rankgate.scoring.chosen import chosen_convention
+from rankgate.scoring.input_cautions import refuse_no_shared_document
 from rankgate.scoring.run_names import refuse_baseline_again, systems_apart
 
 if TYPE_CHECKING:
@@ -233,7 +234,9 @@ def gate(
         return stale_verdict(saved, other, rules)
     say("scoring the baseline")
     base = chosen(saved, metrics, rules) if saved else scorer.scored(*old)
-    base, other = systems_apart([base, other], [None if saved else baseline, candidate], names)
+    base, other = systems_apart(
+        _related([base, other]), [None if saved else baseline, candidate], names
+    )
     test = Test(
         interval=_interval(rules),
         level=1 - rules["alpha"],
@@ -271,6 +274,17 @@ def gate(
     redraws = 0 if drawn else redraws
     verdict = decide(result, rules, inputs, looks=looks, today=today, redraws=redraws)
     return _logged(verdict, saved, other, record=record) if saved else verdict
+
+
+def _related(systems: list[ScoredRun]) -> list[ScoredRun]:
+    """The same systems, if each has judged documents: values of 0 for other ids decide nothing.
+
+    Raises:
+        InputError: a run has none.
+    """
+    for system in systems:
+        refuse_no_shared_document(system.name, system.cautions)
+    return systems
 
 
 def _refuse_inputs(context: Context, noise: Sequence[Any], predicted: object) -> None:

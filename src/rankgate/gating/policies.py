@@ -29,6 +29,7 @@ _TYPES = {
     "text": "string",
     "bool": "boolean",
     "list": "array",
+    "texts": "array",
 }
 _ABOUT = {
     "[gate]": "Settings of the whole gate; every key is optional.",
@@ -126,7 +127,7 @@ def _property(each: Parameter) -> dict[str, Any]:
     if isfinite(each.range.high):
         values["maximum"] = each.range.high
     if each.default is not None:
-        values["default"] = list(each.default) if each.kind == "list" else each.default
+        values["default"] = list(each.default) if each.kind in {"list", "texts"} else each.default
     return values
 
 

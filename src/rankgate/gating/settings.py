@@ -7,7 +7,7 @@ from rankgate.gating.rule import TIERS
 
 SETTINGS = (
     Parameter("convention", "text", "the convention (the tool whose rules metrics follow)", "trec"),
-    Parameter("metrics", "list", "metrics to report in addition to those of the rules", ()),
+    Parameter("metrics", "texts", "metrics to report in addition to those of the rules", ()),
     Parameter("alpha", "number", "the allowed probability of a false pass", 0.05,
               range=Range(0.0001, 0.5)),
     Parameter("power", "number", "the statistical power of detectable differences", 0.8,
@@ -38,7 +38,7 @@ SETTINGS = (
 LISTS = (
     Parameter("train", "text", "the training log of the systems, next to the policy"),
     Parameter("items", "text", "a table of items, next to the policy: item_id and columns"),
-    Parameter("features", "list", "columns of items with numbers", ()),
+    Parameter("features", "texts", "columns of items with numbers", ()),
     Parameter("category", "text", "a column of items with categories, separated by bars"),
     Parameter("group", "text", "a column of items with groups, for fairness of exposure"),
     Parameter("length", "text", "a column of items with lengths of passages in tokens"),
@@ -88,8 +88,8 @@ RAMP = (
     Parameter("days", "int", "how many days the step takes at least", 1, range=Range(1)),
     Parameter("units", "int", "how many units of the treatment it needs at least", 0,
               range=Range(0)),
-    Parameter("passes", "list", "the rules that must pass; without it those that block in the last "
-              "step, and none before it, where no rule may fail", ()),
+    Parameter("passes", "texts", "the rules that must pass; without it those that block in the "
+              "last step, and none before it, where no rule may fail", ()),
 )  # fmt: skip
 """What every ``[[ramp]]`` may say: the steps of a launch, in order."""
 

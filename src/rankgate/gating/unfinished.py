@@ -17,13 +17,13 @@ def refuse_unfinished_files(*given: Any) -> None:
     """Refuse a run's file whose snapshot is under way, before it is read.
 
     Raises:
-        UsageError: which file, and why.
+        InputError: which file, and why.
     """
-    from rankgate.engines.snapshots.under_way import unfinished
+    from rankgate.data.formats.snapshot_files import refuse_unfinished_file
 
-    for each in given:
-        if isinstance(each, str | Path) and (why := unfinished(each)):
-            raise UsageError(f"{each}: {why}; finish the snapshot first.", code=_CODE)
+    for path in given:
+        if isinstance(path, str | Path):
+            refuse_unfinished_file(path)
 
 
 def refuse_unfinished(*runs: Run, partly: bool = False) -> None:

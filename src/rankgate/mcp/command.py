@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from rankgate.errors import MissingExtraError
+from rankgate.extras import require
 
 
 @click.command("mcp")
@@ -17,8 +16,10 @@ from rankgate.errors import MissingExtraError
 @click.option("--max-bytes", default=500_000_000, show_default=True, type=click.IntRange(1),
               help="The size of the largest file that is read.")  # fmt: skip
 @click.option("--rows", default=100, show_default=True, type=click.IntRange(1, 100_000),
-              help="Rows of each table that an answer keeps.")  # fmt: skip
-def command(folder: Path, write: bool, max_bytes: int, rows: int) -> None:
+              help="Rows of each table that an answer holds at most.")  # fmt: skip
+@click.option("--answer-bytes", default=32_000, show_default=True, type=click.IntRange(4_000),
+              help="The size of the largest answer; longer ones have pages.")  # fmt: skip
+def command(folder: Path, write: bool, max_bytes: int, rows: int, answer_bytes: int) -> None:
     """Serve the verbs to an assistant, by the Model Context Protocol on standard input and output.
 
     Nothing outside of FOLDER is read. Without --write nothing is written.
@@ -27,12 +28,11 @@ def command(folder: Path, write: bool, max_bytes: int, rows: int) -> None:
     rankgate mcp evaluation
     rankgate mcp evaluation --write
     """
-    if find_spec("mcp") is None:
-        raise MissingExtraError("rankgate mcp needs the package mcp; pip install 'rankgate[mcp]'.")
+    require("rankgate mcp needs the package mcp", "mcp")
     from rankgate.mcp.folder import folder_of
     from rankgate.mcp.server import server_of
     from rankgate.mcp.tools import Tools
 
     found = folder_of(folder, max_bytes)
     os.chdir(found.root)  # names of saved baselines and of files in errors are those of the folder
-    server_of(Tools(found, rows), write=write).run("stdio")
+    server_of(Tools(found), rows, answer_bytes, write=write).run("stdio")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from inspect import getdoc, getmembers, isfunction
+from dataclasses import replace
+from inspect import Parameter, getdoc, getmembers, isfunction, signature
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
@@ -13,6 +14,7 @@ from mcp.types import ToolAnnotations
 
 import rankgate
 from rankgate.errors import RankgateError
+from rankgate.mcp.answers import Page, answer_of, error_text
 from rankgate.mcp.tools import WRITING, Tools
 
 _ABOUT = (
@@ -21,12 +23,18 @@ _ABOUT = (
     "A verdict is pass, fail or inconclusive: never report inconclusive as a pass."
 )
 
+_OFFSET = (
+    "    offset: rows of each table to skip; the next_offset of an answer gives its next page."
+)
 
-def server_of(tools: Tools, *, write: bool) -> MCPServer:
+
+def server_of(tools: Tools, rows: int, largest: int, *, write: bool) -> MCPServer:
     """The server of a folder.
 
     Args:
         tools: the verbs.
+        rows: of each table that an answer holds at most.
+        largest: bytes of an answer.
         write: whether tools that write files are offered.
     """
     server = MCPServer("rankgate", instructions=_ABOUT, version=rankgate.__version__)
@@ -35,18 +43,38 @@ def server_of(tools: Tools, *, write: bool) -> MCPServer:
             continue
         verb = getattr(tools, name)
         hints = ToolAnnotations(read_only_hint=name not in WRITING, destructive_hint=False)
-        server.add_tool(_reported(verb), name, description=getdoc(verb), annotations=hints)
+        call = _bounded(verb, Page(rows, 0, largest))
+        server.add_tool(call, name, description=f"{getdoc(verb)}\n{_OFFSET}", annotations=hints)
+        _refuse_unknown_arguments(server, name)
     return server
 
 
-def _reported(verb: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """A verb whose errors are one sentence with their code."""
+def _bounded(verb: Callable[..., dict[str, Any]], page: Page) -> Callable[..., dict[str, Any]]:
+    """A verb whose answers and errors have a bounded size, with an argument that turns pages."""
 
     @functools.wraps(verb)
-    def call(*args: Any, **given: Any) -> dict[str, Any]:
+    def call(offset: int = 0, **arguments: Any) -> dict[str, Any]:
         try:
-            return verb(*args, **given)
+            return answer_of(verb(**arguments), replace(page, offset=max(offset, 0)))
         except RankgateError as error:
-            raise ToolError(f"{error} ({error.code})") from None
+            raise ToolError(error_text(f"{error} ({error.code})", arguments)) from None
 
+    named = signature(verb, eval_str=True)
+    rows = Parameter("offset", Parameter.KEYWORD_ONLY, default=0, annotation=int)
+    call.__signature__ = named.replace(  # type: ignore[attr-defined]
+        parameters=[*named.parameters.values(), rows]
+    )
+    call.__annotations__ = {
+        name: parameter.annotation for name, parameter in named.parameters.items()
+    } | {"offset": int, "return": dict[str, Any]}
     return call
+
+
+def _refuse_unknown_arguments(server: MCPServer, name: str) -> None:
+    """An argument that a tool does not have is an error, not ignored."""
+    tool = server._tool_manager.get_tool(name)  # noqa: SLF001 - the package has no setting for it
+    assert tool is not None
+    model = tool.fn_metadata.arg_model
+    model.model_config["extra"] = "forbid"
+    model.model_rebuild(force=True)
+    tool.parameters = model.model_json_schema(by_alias=True)

@@ -20,7 +20,7 @@ from rankgate.evaluation.metrics import metrics
 from rankgate.files.formats import formats
 from rankgate.frozen import dataclass
 from rankgate.gating.policies import policy_keys
-from rankgate.mcp.answers import answer_of
+from rankgate.mcp.answers import content_of, index_of
 
 if TYPE_CHECKING:
     from rankgate.mcp.folder import Folder
@@ -36,14 +36,12 @@ class Tools:
 
     Attributes:
         folder: what may be read, and written if the server may write.
-        rows: of a table that an answer keeps.
     """
 
     folder: Folder
-    rows: int
 
     def _answer(self, result: Result) -> dict[str, Any]:
-        return answer_of(result, self.rows)
+        return content_of(result)
 
     def _convention(self, name: str) -> str:
         return self.folder.settings(name) if name.endswith(".toml") else name
@@ -217,7 +215,7 @@ class Tools:
             and not path.is_symlink()
             and not any(part.startswith(".") for part in path.relative_to(root).parts)
         ]
-        return {"files": found[: self.rows], "in_all": len(found)}
+        return {"files": found, "in_all": len(found)}
 
     def list_metrics(self, name: str | None = None) -> dict[str, Any]:
         """List all metrics; with a name its formula, parameters, what it sees and what it does not.
@@ -225,7 +223,7 @@ class Tools:
         Args:
             name: of a metric, such as nDCG.
         """
-        return answer_of(metric_details(name) if name else metrics(), 1_000)
+        return content_of(metric_details(name)) if name else index_of(metrics())
 
     def list_conventions(self, name: str | None = None) -> dict[str, Any]:
         """List the conventions that reproduce other tools; with a name its rules.
@@ -233,11 +231,11 @@ class Tools:
         Args:
             name: of a convention, such as ranx.
         """
-        return answer_of(convention_details(name) if name else conventions(), 1_000)
+        return content_of(convention_details(name)) if name else index_of(conventions())
 
     def list_formats(self) -> dict[str, Any]:
         """List the file formats that can be read and written."""
-        return answer_of(formats(), 1_000)
+        return content_of(formats())
 
     def list_policy_keys(self) -> dict[str, Any]:
         """Show what a gate policy can contain: settings, kinds of rules, their parameters."""

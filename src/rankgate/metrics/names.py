@@ -174,12 +174,16 @@ def _arguments(inside: str, text: str) -> dict[str, object]:
         call = ast.parse(f"f({inside})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args:
             raise ValueError  # noqa: TRY301 one refusal for all that is not k=v
-        return {str(word.arg or 1 / 0): ast.literal_eval(word.value) for word in call.keywords}
+        given = {str(word.arg or 1 / 0): ast.literal_eval(word.value) for word in call.keywords}
+        names = [word.arg for word in call.keywords]
     except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
         raise UsageError(
             f"{text}: what is in parentheses must be parameters, such as (gain='exp',rel=2).",
             code="invalid-parameter",
         ) from None
+    if twice := [name for name in given if names.count(name) > 1]:
+        raise UsageError(f"{text}: {twice[0]} is given twice.", code="invalid-parameter")
+    return given
 
 
 def _of_ir_measures(metric: Metric, given: dict[str, object]) -> Metric:

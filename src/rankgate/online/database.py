@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import MissingExtraError
+from rankgate.errors import InputError
+from rankgate.extras import require
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,12 +36,14 @@ class Database:
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> None:
         """Carry out a statement."""
-        self.connection.execute(sql, list(values))
+        with _readable():
+            self.connection.execute(sql, list(values))
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> pl.DataFrame:
         """The rows of a query."""
-        found: pl.DataFrame = self.connection.sql(sql, params=list(values) or None).pl()
-        return found
+        with _readable():
+            table: pl.DataFrame = self.connection.sql(sql, params=list(values) or None).pl()
+        return table
 
     def text(self, expression: Any) -> str:  # noqa: ANN401 - of Ibis
         """An expression of Ibis as SQL of this database."""
@@ -57,6 +61,35 @@ class Database:
         return found.item(0, 0) if len(found) else None
 
 
+_DAMAGED = re.compile(r"(?i)magic bytes|too small|corrupt|invalid|parquet|snappy|zstd|gzip")
+_WHOLE = "check that the file is whole", "damaged-file"
+_OUTSIDE = "check the path, its permissions and the space on the disk", "cannot-read"
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Turn DuckDB's errors about files and values of users into ours.
+
+    Raises:
+        InputError: a damaged file, a column that is not there, a value of the wrong type.
+    """
+    import duckdb
+
+    try:
+        yield
+    except (
+        duckdb.IOException,
+        duckdb.InvalidInputException,
+        duckdb.ConversionException,
+        duckdb.HTTPException,
+        duckdb.SerializationException,
+    ) as error:
+        message = str(error).splitlines()[0].rstrip(".")
+        outside = isinstance(error, duckdb.IOException) and not _DAMAGED.search(message)
+        mend, code = _OUTSIDE if outside else _WHOLE
+        raise InputError(f"{message}; {mend}.", code=code) from None
+
+
 @contextmanager
 def database(memory: str = MEMORY, threads: int | None = None) -> Iterator[Database]:
     """Open a database for a verb.
@@ -68,11 +101,9 @@ def database(memory: str = MEMORY, threads: int | None = None) -> Iterator[Datab
     Raises:
         MissingExtraError: DuckDB is not installed.
     """
-    try:
-        import duckdb
-    except ImportError:
-        message = "logs are read by DuckDB; pip install 'rankgate[online]'."
-        raise MissingExtraError(message) from None
+    require("logs are read by DuckDB", "duckdb")
+    import duckdb
+
     with tempfile.TemporaryDirectory(prefix="rankgate-") as folder:
         connection = duckdb.connect(config={"memory_limit": memory, "temp_directory": folder})
         try:

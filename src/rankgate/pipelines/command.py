@@ -101,6 +101,6 @@ def _live(pipeline: str, words: tuple[str, ...]) -> tuple[dict[str, Any], str, s
     from rankgate.engines.snapshots.queries import queries_of
     from rankgate.pipelines.pipeline_file import read
 
-    asked = {query.query_id: query.text for query in queries_of(words[0])}
+    asked = queries_of(words[0])
     count = len(read(pipeline).stages)
     return {"queries": asked}, words[1], pipeline, count * (len(asked) + 1)

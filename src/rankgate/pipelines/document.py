@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _WHY = {
     "retrieval": "its first {depth} lack relevant documents",
+    "depth": "it does not look below its first candidates",
     "cut": "takes relevant documents out",
     "order": "its order of the candidates",
 }
@@ -52,7 +53,8 @@ def title(result: Pipeline) -> str:
 def grids(result: Pipeline) -> list[tuple[str, Grid]]:
     """Every table with its heading, those that say something."""
     ceiling = (
-        f"the ceiling: {result.target} of the first {result.depth} documents in their best order "
+        f"the ceiling: {result.target} of the first {result.depth} documents, or those that a "
+        "reranker may order, in their best order "
         f"(best there is: {decimal(result.best)})"
     )
     tables = [
@@ -185,7 +187,7 @@ def notes(result: Pipeline) -> str:
 
 
 def _against(result: Pipeline) -> str:
-    return "its last input, or else the stage above" if len(result.latency) else "the stage before"
+    return "its last input" if len(result.latency) else "the stage before"
 
 
 def _rows(table: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - a frame

@@ -82,8 +82,7 @@ class Live:
             words = failure(each)
             if words and (refuse or (each.states["state"] == "failed").all()):
                 problem = (
-                    f"{words}; add again to ask them anew, set unequal = zero to count them as "
-                    "queries without results, or unequal = drop to leave them out."
+                    f"{words}; add again to ask them anew, or set unequal = drop to leave them out."
                 )
                 raise pipeline.error(each.stage, problem, code="failed-queries")
         return taken

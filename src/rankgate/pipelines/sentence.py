@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rankgate.present.figures import interval
@@ -12,7 +13,24 @@ if TYPE_CHECKING:
 
 
 def sentence(result: Pipeline) -> str:
-    """Which stage is the bottleneck now, and whether the difference to the next is significant."""
+    """Stages that lower the metric first, then which stage is the bottleneck now."""
+    return " ".join([*_lowering(result), _bottleneck(result)])
+
+
+def _lowering(result: Pipeline) -> Iterator[str]:
+    """The stages after which the metric is lower than before, which can be left out at once."""
+    for row in result.steps.iter_rows(named=True):
+        if row["metric"] == result.target and row["delta"] < 0 and not (row["high"] or -1) > 0:
+            ends = interval(row["low"], row["high"])
+            certainty = "" if row["high"] is None else f" ({result.level:.0%} interval {ends})"
+            yield (
+                f"{printable(row['stage'])} lowers {result.target} by {-row['delta']:.4f} against "
+                f"{printable(row['against'])}{certainty}."
+            )
+
+
+def _bottleneck(result: Pipeline) -> str:
+    """Where most is lost, and whether the difference to the next is significant."""
     found = result.bottleneck
     if found is None:
         return f"Nothing is lost: the last stage has the best {result.target} there is."
@@ -20,6 +38,7 @@ def sentence(result: Pipeline) -> str:
     name = printable(found.stage)
     why = {
         "retrieval": f"retrieval: the first {result.depth} documents of {name} lack relevant ones",
+        "depth": f"the depth of {name}: relevant documents are below those that it looks at",
         "cut": f"{name}: it takes relevant documents out of its candidates",
         "order": f"the order of {name}: the documents are there, and others are above them",
     }[found.why]
@@ -31,6 +50,7 @@ def sentence(result: Pipeline) -> str:
         return f"{first} Nothing else is lost."
     after = {
         "retrieval": f"retrieval by {printable(found.next_stage)}",
+        "depth": f"the depth of {printable(found.next_stage)}",
         "cut": f"what {printable(found.next_stage)} takes out",
         "order": f"the order of {printable(found.next_stage)}",
     }[str(found.next_why)]

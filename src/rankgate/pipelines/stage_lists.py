@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -107,14 +106,32 @@ def kinds_of(moved: pl.DataFrame, depth: int, count: int) -> tuple[str, ...]:
     return tuple("retrieves" if new[i] else "reranks" for i in range(count))
 
 
-def uneven(mixed: pl.DataFrame, k: int) -> list[str]:
+def parallel_of(systems: Sequence[ScoredRun], kinds: Sequence[str]) -> set[int]:
+    """The places of stages that retrieve by themselves, and do not follow the stage above.
+
+    The stage below such a one has documents that it lacks and an earlier stage has: it merges
+    both. In a row of stages it could have no document that the stage above took out.
+    """
+    pairs = [system.lists.select("query_id", "doc_id") for system in systems]
+    parallel = set()
+    for i in range(1, len(systems) - 1):
+        if kinds[i] == "retrieves" and kinds[i + 1] == "retrieves":
+            merged = pairs[i + 1].join(pairs[i], on=["query_id", "doc_id"], how="anti")
+            earlier = pl.concat(pairs[:i]).unique()
+            if len(merged.join(earlier, on=["query_id", "doc_id"], how="semi")):
+                parallel.add(i)
+    return parallel
+
+
+def uneven(mixed: pl.DataFrame, k: int, before: Sequence[int | None]) -> list[str]:
     """A sentence for each step between lists of which one is judged much less far."""
     holes = mixed.filter(pl.col("label") == "unjudged").select("stage", "share").rows()
+    steps = [(holes[i], holes[place]) for place, i in enumerate(before) if i is not None]
     return [
-        f"of the first {k} documents {one:.0%} are unjudged at {before} and {two:.0%} at {after}: "
-        f"they count as not relevant, so {before if one > two else after} may look worse than it "
+        f"of the first {k} documents {one:.0%} are unjudged at {above} and {two:.0%} at {after}: "
+        f"they count as not relevant, so {above if one > two else after} may look worse than it "
         "is."
-        for (before, one), (after, two) in pairwise(holes)
+        for (above, one), (after, two) in steps
         if one is not None and two is not None and abs(one - two) > _UNEVEN
     ]
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import polars as pl
 
 from rankgate.frozen import dataclass
 
-RETRIEVAL, CUT, ORDER = "retrieval", "cut", "order"
-"""Why something is lost: it is not among the candidates that retrieval leaves; a reranker takes it
-out of them; it is there and is not where it should."""
+RETRIEVAL, DEPTH, CUT, ORDER = "retrieval", "depth", "cut", "order"
+"""Why something is lost: it is not among the candidates that retrieval leaves; it is below those
+that a reranker looks at; a reranker takes it out of them; it is there and is at a wrong rank."""
 
 LOSSES: dict[str, Any] = {
     "stage": pl.String,
@@ -29,7 +30,7 @@ class Bottleneck:
 
     Attributes:
         stage: its name.
-        why: `RETRIEVAL`, `CUT` or `ORDER`.
+        why: `RETRIEVAL`, `DEPTH`, `CUT` or `ORDER`.
         lost: how much, mean over queries.
         share: of all that is missing.
         next_stage, next_why, next_lost: where the second most is lost; None where nothing is.
@@ -50,28 +51,35 @@ class Bottleneck:
     significant: bool
 
 
-def losses(values: pl.DataFrame, names: Sequence[str], kinds: Sequence[str]) -> pl.DataFrame:
+def losses(values: pl.DataFrame, names: Sequence[str], path: Sequence[int]) -> pl.DataFrame:
     """The loss to the best there is, in parts that add up.
 
-        best − value_n = (best − ceiling_r) + Σ_{r<i≤n} (ceiling_{i−1} − ceiling_i)
+        best − value_n = (best − ceiling_r)
+                         + Σ_{r<i≤n} [(ceiling_{i−1} − reach_i) + (reach_i − ceiling_i)]
                          + (ceiling_n − value_n)
 
-    with r the last stage that retrieves: what its candidates lack, what each later stage takes
-    out of them, and what the last stage's order leaves on the table.
+    with r the last stage that retrieves: what its candidates lack, what each later stage does not
+    look at and takes out, and what the last stage's order leaves on the table. ``reach_i`` is the
+    best that any order of the documents that stage i looks at could reach; without it a stage
+    looks at all candidates.
 
     Args:
-        values: ``best``, ``value0``, ``ceiling0``, … by query.
+        values: ``best``, ``value0``, ``ceiling0``, …, and ``reach1``, … where it is known.
         names: of the stages.
-        kinds: ``retrieves`` or ``reranks`` of each.
+        path: the places of the stages from r to n.
 
     Returns:
         the columns of `LOSSES`, means over queries, then ``more`` and ``less``: the columns of
         values whose difference each is.
     """
-    last = max(i for i, kind in enumerate(kinds) if kind == "retrieves")
-    end = len(names) - 1
-    pairs = [(names[last], RETRIEVAL, "best", f"ceiling{last}")]
-    pairs += [(names[i], CUT, f"ceiling{i - 1}", f"ceiling{i}") for i in range(last + 1, end + 1)]
+    first, end = path[0], path[-1]
+    pairs = [(names[first], RETRIEVAL, "best", f"ceiling{first}")]
+    for before, i in pairwise(path):
+        candidates = f"ceiling{before}"
+        if f"reach{i}" in values.columns:
+            pairs.append((names[i], DEPTH, candidates, f"reach{i}"))
+            candidates = f"reach{i}"
+        pairs.append((names[i], CUT, candidates, f"ceiling{i}"))
     pairs.append((names[end], ORDER, f"ceiling{end}", f"value{end}"))
     lost = [float((values[a] - values[b]).mean() or 0.0) for *_, a, b in pairs]  # type: ignore[arg-type]
     whole = sum(lost)

@@ -13,30 +13,28 @@ import polars as pl
 
 from rankgate.data import read_run
 from rankgate.data.formats import run_meta
+from rankgate.data.formats.snapshot_files import PARTIAL
 from rankgate.data.run import SCHEMA
 from rankgate.data.write import format_for, write_run
 from rankgate.engines.configuration import Configuration
 from rankgate.engines.configuration import read as read_engine
 from rankgate.engines.kinds.python import imported
 from rankgate.engines.pace import Pace
-from rankgate.engines.snapshots.outcome import SUFFIX
 from rankgate.engines.snapshots.take import snapshot
+from rankgate.engines.snapshots.writing import HELD
 from rankgate.errors import UsageError
 from rankgate.frozen import dataclass
 from rankgate.fusion.catalogue import METHODS
 from rankgate.fusion.fuse import fuse
 from rankgate.pipelines.pipeline_file import EngineStage, FuseStage, RerankStage
 from rankgate.pipelines.rerank import Reranker
-from rankgate.pipelines.taken import STATES, TakenStage, documents_of, run_with, split
+from rankgate.pipelines.taken import RERANKED, STATES, TakenStage, documents_of, run_with, split
 
 if TYPE_CHECKING:
     from rankgate.data import Run
     from rankgate.engines.engine import Query
     from rankgate.errors import InputError
     from rankgate.pipelines.pipeline_file import PipelineFile, Stage
-
-DEPTH = 100
-"""How many documents a reranker is given by default."""
 
 _SHORT = 12  # digits of a hash in a file's name
 
@@ -127,7 +125,7 @@ class Taking:
             folder=str(folder),
             error=refused,
             parameters=stage.parameters,
-            depth=stage.depth or DEPTH,
+            depth=stage.depth or RERANKED,
             timeout=stage.timeout,
         )
         chosen = Configuration(stage.name, reranker, Pace(concurrency=stage.concurrency))
@@ -145,7 +143,7 @@ class Taking:
         """The snapshot of a stage: the one that is kept, or a new one."""
         good, lost = split(inputs, self.queries)
         path = self._path(stage, key)
-        stored = path.exists() and not Path(f"{path}{SUFFIX}").exists() and not self.force
+        stored = path.exists() and not Path(f"{path}{PARTIAL}").exists() and not self.force
         if not good:
             run = run_with(stage.name, pl.DataFrame(schema=SCHEMA), lost)
             _write(run, path)
@@ -165,8 +163,9 @@ class Taking:
         try:
             result = snapshot(
                 chosen,
-                {query.query_id: query.text for query in queries},
+                list(queries),
                 path,
+                to=HELD,
                 again=self.again,
                 force=self.force,
                 on_progress=self.report,
@@ -180,7 +179,7 @@ class Taking:
             )
             raise self._error(stage, problem, code="unfinished-snapshot")
         assert result.run is not None
-        return result.run
+        return replace(result.run, cautions=result.cautions)
 
     def _fused(self, stage: FuseStage, inputs: Sequence[TakenStage]) -> TakenStage:
         """The lists of several stages merged, without the queries that one of them failed."""
@@ -254,7 +253,7 @@ def _stored(name: str, path: Path) -> Run:
 
 def _write(run: Run, path: Path) -> None:
     assert run.queries is not None
-    write_run(run, path, format_for(path, None, "runs"))
+    write_run(run, path, format_for(path, HELD, "runs"))
     run_meta.write(run.queries, run_meta.companion_of(path))
 
 

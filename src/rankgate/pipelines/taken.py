@@ -12,11 +12,15 @@ import polars as pl
 from rankgate.data import Run
 from rankgate.engines.snapshots.writing import DOCUMENTS
 from rankgate.frozen import dataclass
+from rankgate.pipelines.pipeline_file import RerankStage
 from rankgate.pipelines.rerank import Candidates
 
 if TYPE_CHECKING:
     from rankgate.engines.engine import Query
     from rankgate.pipelines.pipeline_file import Stage
+
+RERANKED = 100
+"""How many documents a reranker is given by default."""
 
 STATES = {
     "query_id": pl.String,
@@ -66,6 +70,12 @@ class TakenStage:
             values = {"id": doc_id, "score": score, "rank": len(own) + 1}
             own.append({**shown.get(doc_id, {}), **values})
         return Candidates(lists, self.content)
+
+
+def reach_of(taken: TakenStage) -> int | None:
+    """How many of the first documents a reranker may order; None for other stages."""
+    stage = taken.stage
+    return (stage.depth or RERANKED) if isinstance(stage, RerankStage) else None
 
 
 def run_with(name: str, table: pl.DataFrame, states: pl.DataFrame) -> Run:

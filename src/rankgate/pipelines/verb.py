@@ -24,9 +24,11 @@ from rankgate.evaluation.ceilings import (
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.pipelines.latency import LATENCY, failure, latencies
 from rankgate.pipelines.live import Live
-from rankgate.pipelines.stage_lists import kinds_of, mix, moves, uneven
+from rankgate.pipelines.stage_lists import kinds_of, mix, moves, parallel_of, uneven
 from rankgate.pipelines.stage_losses import LOSSES, bottleneck, losses
 from rankgate.pipelines.stages import CEILINGS, Pipeline
+from rankgate.pipelines.taken import reach_of
+from rankgate.scoring.input_cautions import prefixed
 from rankgate.scoring.run_names import systems_apart
 
 if TYPE_CHECKING:
@@ -135,6 +137,7 @@ def stages(
     live = Live(queries, parameters, folder, again=again, force=force)
     if taken := live.taken(runs, on_progress, refuse=unequal == "refuse"):
         runs = {each.stage.name: each.run for each in taken}
+        scorer = replace(scorer, depth=max(depth, *(reach_of(each) or 0 for each in taken)))
     systems: list[ScoredRun] = []
     places: list[Any] = []
     for name, run in parts.named(runs):
@@ -159,54 +162,98 @@ def _pipeline(
     taken: Sequence[TakenStage],
 ) -> Pipeline:
     rules, correction = ruled
-    before = _before(taken) or [i - 1 if i else None for i in range(len(systems))]
     scale = scorer.qrels.scale
     named = {**dict(scale.labels if scale else ()), **labels}
     k, depth, test = cutoff_of(aim[1]) or scorer.depth, scorer.depth, rules.test
-    moved = moves(systems, sorted({k, depth}, reverse=True), before)
+    cutoffs = sorted({k, depth}, reverse=True)
+    if taken:
+        kinds = tuple("retrieves" if reach_of(each) is None else "reranks" for each in taken)
+        before = _before(taken)
+    else:
+        before = [i - 1 if i else None for i in range(len(systems))]
+        kinds = kinds_of(moves(systems, cutoffs, before), depth, len(systems))
+        parallel = parallel_of(systems, kinds)
+        before = [None if i in parallel else place for i, place in enumerate(before)]
+    moved = moves(systems, cutoffs, before)
     mixed = mix(systems, k, named)
-    kinds = tuple(
-        "reranks" if each.stage.key == "rerank" else "retrieves" for each in taken
-    ) or kinds_of(moved, depth, len(systems))
-    values = _values(scorer, aim, systems)
-    lost = losses(values, [system.name for system in systems], kinds)
+    reaches = [reach_of(each) for each in taken] or [None] * len(systems)
+    path = _path(kinds, before)
+    values = _values(scorer, aim, systems, before, reaches)
+    reachable = values
+    if (final := _final_reaches(reaches, path)) != reaches:
+        reachable = _values(scorer, aim, systems, before, final)
+    lost = losses(reachable, [system.name for system in systems], path)
     pairs = [(systems[i], systems[j]) for j, i in enumerate(before) if i is not None]
-    steps, cautions, correction = _steps(pairs, rules, correction)
+    inputs = [text for system in systems for text in prefixed(system.name, system.cautions)]
+    steps, cautions, correction = _steps(pairs, rules, correction, inputs)
     times = latencies(taken) if taken else pl.DataFrame(schema=LATENCY)
     failed = [
         f"{each.stage.name}: {words}; --again asks them anew"
         for each in taken
         if (words := failure(each))
     ]
+    warnings = (*failed, *_hidden(scorer, aim), *uneven(mixed, k, before), *inputs, *cautions)
     first = systems[0]
     return Pipeline(
         tuple(system.name for system in systems), kinds, first.qrels, first.qrels_sha256,
         tuple(system.sha256 for system in systems), first.convention, aim[0], k, depth, len(values),
-        _mean(values, "best"), _means(systems), _ceilings(values, systems, kinds, moved, depth),
-        steps, moved, mixed, lost.select(*LOSSES), bottleneck(values, lost, test.level),
-        (*failed, *_hidden(scorer, aim), *uneven(mixed, k), *cautions),
+        _mean(values, "best"), _means(systems), _ceilings(values, systems, kinds, reaches),
+        steps, moved, mixed, lost.select(*LOSSES), bottleneck(reachable, lost, test.level),
+        tuple(dict.fromkeys(warnings)),
         test.method, test.interval, test.level, correction, test.seed, test.drawn, times,
     )  # fmt: skip
 
 
 def _before(taken: Sequence[TakenStage]) -> list[int | None]:
-    """The stage that each one is compared with: its last input, or else the one above it."""
+    """The stage that each one is compared with: its last input, if it has one."""
     names = [each.stage.name for each in taken]
-    return [
-        names.index(each.stage.inputs[-1]) if each.stage.inputs else i - 1 if i else None
-        for i, each in enumerate(taken)
-    ]
+    return [names.index(each.stage.inputs[-1]) if each.stage.inputs else None for each in taken]
 
 
-def _values(scorer: Scorer, aim: tuple[str, Metric], systems: Sequence[ScoredRun]) -> pl.DataFrame:
-    """``query_id``, ``best``, ``value0``, ``ceiling0``, ``value1``, …; whole rows only."""
+def _path(kinds: Sequence[str], before: Sequence[int | None]) -> list[int]:
+    """The places of the stages from the last one that retrieves to the end."""
+    path = [len(kinds) - 1]
+    while kinds[path[0]] == "reranks" and (above := before[path[0]]) is not None:
+        path.insert(0, above)
+    return path
+
+
+def _final_reaches(reaches: Sequence[int | None], path: Sequence[int]) -> list[int | None]:
+    """How deep each stage, or a later one on its path, looks: what is not lost at the stage."""
+    final, deepest = list(reaches), 0
+    for place in reversed(path[1:]):
+        reach = reaches[place]
+        if reach is not None:
+            final[place] = deepest = max(deepest, reach)
+    return final
+
+
+def _values(
+    scorer: Scorer,
+    aim: tuple[str, Metric],
+    systems: Sequence[ScoredRun],
+    before: Sequence[int | None],
+    reaches: Sequence[int | None],
+) -> pl.DataFrame:
+    """``query_id``, ``best``, ``value0``, ``ceiling0``, ``value1``, …; whole rows only.
+
+    A reranker of some of the first documents also has the ceiling of these in its input,
+    ``reach1`` and so on.
+    """
     table = best_there_is(scorer, aim).rename({"value": "best"})
     for i, system in enumerate(systems):
-        own = system.scores.filter(pl.col("metric") == aim[0])
-        found = ceiling(scorer, aim, system.lists)
-        table = table.join(
-            own.select("query_id", pl.col("value").alias(f"value{i}")), on="query_id"
-        ).join(found.rename({"value": f"ceiling{i}"}), on="query_id")
+        values = system.scores.filter(pl.col("metric") == aim[0]).select("query_id", "value")
+        above, reach = before[i], reaches[i]
+        columns, candidates = {f"value{i}": values}, system.lists
+        if reach is not None and above is not None:
+            lists = systems[above].lists.with_columns(movable=pl.col("rank") <= reach)
+            columns[f"reach{i}"] = ceiling(scorer, aim, lists)
+            movable = lists.select("query_id", "doc_id", "movable")
+            candidates = candidates.join(movable, on=["query_id", "doc_id"], how="left")
+            candidates = candidates.with_columns(pl.col("movable").fill_null(value=False))
+        columns[f"ceiling{i}"] = ceiling(scorer, aim, candidates)
+        for name, column in columns.items():
+            table = table.join(column.rename({"value": name}), on="query_id")
     return table.drop_nulls().sort("query_id")
 
 
@@ -221,14 +268,14 @@ def _ceilings(
     values: pl.DataFrame,
     systems: Sequence[ScoredRun],
     kinds: Sequence[str],
-    moved: pl.DataFrame,
-    k: int,
+    reaches: Sequence[int | None],
 ) -> pl.DataFrame:
-    documents = moved.filter(pl.col("k") == k)["documents"].to_list()
     rows = []
     for i, system in enumerate(systems):
         value, top = _mean(values, f"value{i}"), _mean(values, f"ceiling{i}")
         lists = system.lists["query_id"].n_unique()
+        ordered = system.lists.filter(pl.col("rank") <= reach) if (reach := reaches[i]) else None
+        documents = len(system.lists if ordered is None else ordered)
         rows.append(
             {
                 "stage": system.name,
@@ -236,14 +283,17 @@ def _ceilings(
                 "value": value,
                 "ceiling": top,
                 "realised": value / top if value is not None and top else None,
-                "documents": documents[i] / lists if lists else None,
+                "documents": documents / lists if lists else None,
             }
         )
     return pl.DataFrame(rows, schema=CEILINGS)
 
 
 def _steps(
-    pairs: Sequence[tuple[ScoredRun, ScoredRun]], rules: Rules, correction: str
+    pairs: Sequence[tuple[ScoredRun, ScoredRun]],
+    rules: Rules,
+    correction: str,
+    inputs: Sequence[str],
 ) -> tuple[pl.DataFrame, list[str], str]:
     """Each stage against the one before, with what to be careful about, and what corrected p."""
     found: list[Comparison] = [compared(before, after, rules)[0] for before, after in pairs]
@@ -264,7 +314,8 @@ def _steps(
     cautions: dict[str, list[str]] = {}
     for each, (_, after) in zip(found, pairs, strict=True):
         for sentence in each.warnings:
-            if not sentence.startswith("judged@"):  # of a baseline; `_uneven` names the stages
+            # of a baseline, whose stage `uneven` names; of a run, which is said once
+            if not sentence.startswith("judged@") and sentence not in inputs:
                 cautions.setdefault(sentence, []).append(after.name)
     texts = [f"{', '.join(names)}: {sentence}" for sentence, names in cautions.items()]
     return table.with_columns(p_value, correction=pl.lit(corrected)), texts, words

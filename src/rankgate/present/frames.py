@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from rankgate.errors import MissingExtraError
+from rankgate.extras import require
 
 
 def frame(rows: Sequence[Any] | Mapping[str, Any], schema: Mapping[str, Any]) -> pl.DataFrame:
@@ -28,9 +28,7 @@ def pandas_frame(table: pl.DataFrame) -> Any:
     Raises:
         MissingExtraError: pandas is not installed.
     """
-    try:
-        import pandas as pd
-    except ImportError:
-        problem = "pandas is not installed; pip install 'rankgate[pandas]'."
-        raise MissingExtraError(problem) from None
+    require("pandas is not installed", "pandas")
+    import pandas as pd
+
     return pd.DataFrame({name: table[name].to_list() for name in table.columns})

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.frozen import ByContent, dataclass
 from rankgate.present.codec import decoded, fields_of
 from rankgate.present.resolve import resolved
 
@@ -52,6 +52,11 @@ class Notice:
         return {"code": self.code, "text": self.text, "subject": self.subject}
 
 
+def run_notices(run: str, cautions: Mapping[str, str]) -> tuple[Notice, ...]:
+    """The cautions of a run, which have a code each, as notices."""
+    return tuple(Notice(code, f"{run}: {text}", run) for code, text in cautions.items())
+
+
 @dataclass(frozen=True)
 class ReportOptions:
     """What a page shows in addition to a result's own figures.
@@ -73,7 +78,7 @@ class ReportOptions:
     add: tuple[str, ...] = ()
 
 
-class Result:
+class Result(ByContent):
     """The base of all results; see the module."""
 
     kind: ClassVar[str]

@@ -30,6 +30,9 @@ def warnings_of(systems: Systems, metrics: Mapping[str, Metric]) -> tuple[str, .
         if len(unjudged):
             items.append(f"{run.name}: {are(len(unjudged), 'user')} {_unjudged(systems)}")
         items += [f"{run.name}: {words}" for words in odd_lists(systems.catalogue, listed)]
+        if not systems.index.judges(run.pieces):
+            text = "no item of its lists is judged for its user; check that both use the same ids"
+            items.append(f"{run.name}: {text}.")
     return tuple(items)
 
 

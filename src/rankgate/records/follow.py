@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,7 @@ from rankgate.stats.change_points import Change, change_points, continued
 if TYPE_CHECKING:
     from rankgate.records.places.place import Place
     from rankgate.store.records.annotations import Annotation
+    from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
 
 RATE = 0.001
@@ -31,6 +32,8 @@ RATE = 0.001
 
 Looked = tuple[tuple[str | float | None, ...], tuple[Change, ...]]
 """What the evaluations of a stretch hold, and the changes among them."""
+
+Evaluated = TypeVar("Evaluated", "Point", "Record")
 
 _COMPARABLE = (("judgments", "qrels_sha256"), ("convention", "convention_hash"),
                ("queries", "queries_sha256"))  # fmt: skip
@@ -122,7 +125,7 @@ def history_of(
     changes: list[dict[str, Any]] = []
     cache: dict[str, pl.DataFrame | None] = {}
     for own in _systems(points):
-        segments = _segments(own)
+        segments = comparable_segments(own)
         for before, after in pairwise(segments):
             breaks.append(_break(before[-1], after[0], bridge))
         for number, segment in enumerate(segments):
@@ -149,16 +152,17 @@ def _systems(points: Sequence[Point]) -> list[list[Point]]:
     return [list(each.values()) for each in found.values()]
 
 
-def _segments(points: Sequence[Point]) -> list[list[Point]]:
-    found = [[points[0]]]
+def comparable_segments(points: Sequence[Evaluated]) -> list[list[Evaluated]]:
+    """Points or records, the oldest first, cut where one is not comparable with the one before."""
+    segments = [[points[0]]]
     for before, after in pairwise(points):
         if reasons(before, after):
-            found.append([])
-        found[-1].append(after)
-    return found
+            segments.append([])
+        segments[-1].append(after)
+    return segments
 
 
-def reasons(before: Point, after: Point) -> tuple[str, ...]:
+def reasons(before: Point | Record, after: Point | Record) -> tuple[str, ...]:
     """Why two points are not comparable: judgments, convention, queries; empty if they are."""
     found = tuple(
         word for word, name in _COMPARABLE if getattr(before, name) != getattr(after, name)
@@ -169,6 +173,8 @@ def reasons(before: Point, after: Point) -> tuple[str, ...]:
 def _row(point: Point, segment: int) -> dict[str, Any]:
     given = vars(point)
     row = {name: given[name] for name in SERIES if name in given}
+    if point.low is None or point.high is None:  # half of an interval says nothing
+        row |= {"low": None, "high": None}
     return {**row, "at": point.evaluated_at.isoformat(), "segment": segment}
 
 

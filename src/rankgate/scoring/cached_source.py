@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -71,9 +71,14 @@ class CachedSource:
         """Queries that ran and returned nothing."""
         return self.source.zero
 
-    def query_ids(self) -> pl.Series:
+    @property
+    def cautions(self) -> Mapping[str, str]:
         """As of the run."""
-        return self.source.query_ids()
+        return self.source.cautions
+
+    def first_rows(self) -> pl.DataFrame:
+        """As of the run."""
+        return self.source.first_rows()
 
     def read(self, ways: Iterable[Alignment]) -> None:
         """Form rankings in several ways at one reading, where they are not formed yet."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, fields, replace
 from functools import cached_property
 from importlib import import_module
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Ties = Literal["doc_id_desc", "doc_id_asc", "file_order"]
 Precision = Literal["float64", "float32"]
+OwnId = Literal["kept", "dropped"]
 Missing = Literal["zero", "leave_out", "error"]
 Unknown = Literal["ignore", "zero", "error"]
 Empty = Literal["without_relevant", "nothing_retrieved", "nothing_judged"]
@@ -41,6 +42,8 @@ class Alignment:
         above: a document counts as retrieved only with a score above this; None is any score.
         absent: a document with exactly this score does not count as retrieved, as in a sparse
             matrix one with 0; None is no such score.
+        own_id: a document whose id is that of its query is ``kept``, or ``dropped`` as if it were
+            not retrieved, where queries are documents of the collection themselves.
         depth: documents of a ranking that count; None is all.
         judged_only: documents without a grade of 0 or more are taken out before ranks are given.
     """
@@ -50,6 +53,7 @@ class Alignment:
     precision: Precision = "float64"
     above: float | None = None
     absent: float | None = None
+    own_id: OwnId = "kept"
     depth: int | None = None
     judged_only: bool = False
 
@@ -67,9 +71,11 @@ class Convention:
         name: the tool, or the user's own name.
         title: what it reproduces.
         source: where the choices can be read or were measured.
+        versions: versions of the tool that the choices were checked against; empty where there is
+            no tool.
         defects: what the tool does besides that is not reproduced: crashes, lost state,
             orders that change from call to call.
-        order, ties, precision, above, absent, depth, judged_only: as in ``Alignment``.
+        order, ties, precision, above, absent, own_id, depth, judged_only: as in ``Alignment``.
         duplicates: a document ranked twice for one query is an error, or the first or the last
             row counts, or each does, or the first counts and the others only hold their
             ``place``.
@@ -104,12 +110,14 @@ class Convention:
     name: str
     title: str = ""
     source: str = ""
+    versions: str = ""
     defects: tuple[str, ...] = ()
     order: Literal["score", "file"] = "score"
     ties: Ties = "doc_id_desc"
     precision: Precision = "float64"
     above: float | None = None
     absent: float | None = None
+    own_id: OwnId = "kept"
     depth: int | None = None
     judged_only: bool = False
     duplicates: Duplicates = "error"
@@ -135,8 +143,16 @@ class Convention:
 
     @cached_property
     def hash(self) -> str:
-        """Twelve hexadecimal digits of the axes: equal choices, equal hash."""
-        text = json.dumps(self.axes, sort_keys=True)
+        """Twelve hexadecimal digits of the axes: equal choices, equal hash.
+
+        Axes that came later do not change the hash of conventions that leave them as they are.
+        """
+        axes = {
+            name: value
+            for name, value in self.axes.items()
+            if name not in _LATER or value != _LATER[name]
+        }
+        text = json.dumps(axes, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @cached_property
@@ -185,14 +201,39 @@ class Convention:
     def spelled(self, text: str) -> str | None:
         """What one of the tool's own names is here; None if it is not one of them.
 
-        >>> Convention("mine", spellings={"hits@{k}": "Success@{k}"}).spelled("hits@5")
-        'Success@5'
+        A name that takes a cutoff, or nothing, may be written as ours are.
+
+        >>> mine = Convention("mine", spellings={"hit@{k}": "Success(rel=2)@{k}"})
+        >>> mine.spelled("hit@5"), mine.spelled("Hit(judged_only=True)@5")
+        ('Success(rel=2)@5', 'Success(rel=2,judged_only=True)@5')
         """
         for theirs, ours in self.spellings.items():
             pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^,()@=]+)", re.escape(theirs))
-            if found := re.fullmatch(pattern, text):
+            if found := re.fullmatch(pattern, text.strip()):
                 return ours.format(**found.groupdict())
-        return None
+        match = _OURS.fullmatch(text.strip())
+        names = self._tool_names
+        if match is None or (name := _own_name(match["name"], names)) is None:
+            return None
+        bound = match["inside"] or ""
+        cutoff = _CUTOFF.search(bound)
+        at = match["at"] or (cutoff["at"] if cutoff else "")
+        metric = names[name].get(bool(at)) or next(iter(names[name].values()))
+        ours, _, inside = metric.rstrip(")").partition("(")
+        words = ",".join(filter(None, (inside, _CUTOFF.sub("", bound).strip(" ,"))))
+        return ours + (f"({words})" if words else "") + (f"@{at}" if at else "")
+
+    @cached_property
+    def _tool_names(self) -> dict[str, dict[bool, str]]:
+        """The tool's names that take a cutoff or nothing: what each is here, by either."""
+        names: dict[str, dict[bool, str]] = {}
+        for theirs, ours in self.spellings.items():
+            match = _THEIRS.fullmatch(theirs)
+            cutoff = match and (match["at"] or match["argument"])
+            if match and (not cutoff or ours.endswith(f"@{{{cutoff}}}")):
+                metric = ours.removesuffix(f"@{{{cutoff}}}").format()
+                names.setdefault(match["name"], {})[bool(cutoff)] = metric
+        return names
 
     def has(self, metric: str) -> bool:
         """Whether it says anything of a metric by its name: a parameter, or what its tool calls it.
@@ -209,5 +250,34 @@ class Convention:
         return value
 
 
-WORDS = frozenset({"name", "title", "source", "defects", "spellings"})
+_OURS = re.compile(r"(?P<name>\w[\w-]*)\s*(?:\((?P<inside>[^()]*)\))?\s*(?:@\s*(?P<at>[^@()\s]+))?")
+"""A metric as ours are written, without maps."""
+
+_CUTOFF = re.compile(r"\bcutoff\s*=\s*(?P<at>[^,\s]+)\s*(?:,|$)")
+
+_THEIRS = re.compile(
+    r"(?P<name>\w[\w-]*)(?:@\{(?P<at>\w+)\}|\((?:(?:\w+=)?\{(?P<argument>\w+)\})?\))?"
+)
+"""A pattern of a tool's name with a cutoff or nothing."""
+
+
+def _own_name(name: str, names: Iterable[str]) -> str | None:
+    """The tool's name that a user wrote, in any case where it is no canonical name of ours."""
+    if name in names:
+        return name
+    fold = name.casefold()
+    tool_name = next((n for n in names if n.casefold() == fold), None)
+    if tool_name is None:
+        return None
+    from rankgate.metrics.catalogue import by_name
+    from rankgate.metrics.lists import LIST_METRICS
+
+    ours = name in by_name or any(name == metric.name for metric in LIST_METRICS)
+    return None if ours else tool_name
+
+
+_LATER = {"own_id": "kept"}
+"""Axes that came after conventions had been stored by their hash, with what they do by default."""
+
+WORDS = frozenset({"name", "title", "source", "versions", "defects", "spellings"})
 """The fields of a convention that say something about it and choose nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +40,7 @@ class BlockValues:
         shares: by cutoff the share of judged documents, ``(t,)``; NaN for an empty ranking.
         values: of each job of the way.
         ties, unknown, against_scores: as of `Aligned`.
+        judged_documents: how many judged documents were retrieved.
     """
 
     way: Way
@@ -52,6 +53,7 @@ class BlockValues:
     ties: int
     unknown: int
     against_scores: int
+    judged_documents: int
 
     @classmethod
     def of(cls, block: Block, values: tuple[JobValues, ...], cutoffs: Sequence[int]) -> BlockValues:
@@ -68,6 +70,7 @@ class BlockValues:
             found.ties,
             found.unknown,
             found.against_scores,
+            len(found.owner),
         )
 
 
@@ -82,6 +85,7 @@ class Facts:
     ties: int = 0
     unknown: int = 0
     against_scores: int = 0
+    judged_documents: int = 0
 
     @classmethod
     def of(cls, found: Sequence[BlockValues], T: int, cutoffs: Sequence[int]) -> Facts:
@@ -92,6 +96,7 @@ class Facts:
             facts.ties += part.ties
             facts.unknown += part.unknown
             facts.against_scores += part.against_scores
+            facts.judged_documents += part.judged_documents
             facts.present[part.codes] |= part.present
             facts.retrieved[part.codes] = part.retrieved
             facts.lacking[part.codes] = part.lacking
@@ -104,8 +109,8 @@ class Facts:
         shares = {k: share[counted] for k, share in self.shares.items()}
         return {k: share[~np.isnan(share)] for k, share in shares.items()}
 
-    def counts(self, counted: Flags, zeros: int) -> Counts:
-        """The counts behind the means."""
+    def counts(self, counted: Flags, zeros: int, cautions: Mapping[str, str]) -> Counts:
+        """The counts behind the means, and what the reader should know of the inputs."""
         shares = self.known_shares(counted)
         return Counts(
             queries=int(counted.sum()),
@@ -116,6 +121,7 @@ class Facts:
             ties_broken=self.ties,
             against_scores=self.against_scores,
             zeros_relevant=zeros,
+            cautions=cautions,
             judged_at={
                 k: float(share.mean()) if len(share) else np.nan for k, share in shares.items()
             },
@@ -156,7 +162,7 @@ def zeros_relevant(jobs: Sequence[Job], index: JudgmentIndex) -> int:
 
 def _strangers(source: Origin) -> str:
     """The sentence for a run and judgments that share no query."""
-    ranked = source.query_ids().unique(maintain_order=True).head(3)
+    ranked = source.first_rows()["query_id"].unique(maintain_order=True).head(3)
     theirs = ", ".join(f"'{query}'" for query in ranked)
     ours = ", ".join(f"'{query}'" for query in source.judgments.query_ids.head(3))
     return (

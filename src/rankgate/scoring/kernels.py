@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.errors import FunctionError, UsageError
+from rankgate.errors import FunctionError, InputError, UsageError
 from rankgate.frozen import dataclass
 from rankgate.metrics.judged import count
 from rankgate.metrics.views import RANKING, SUBTOPICS
@@ -102,9 +102,16 @@ def _lacking(block: Block, rows: NDArray[np.int64], job: Job, seen: Any) -> Flag
 
 
 def _computed(block: Block, rows: NDArray[np.int64], job: Job, seen: Any) -> Floats:  # noqa: ANN401
-    """The values of a block; where a user's function fails, the error names the query."""
+    """The values of a block; where a user's function fails, the error names the query.
+
+    Raises:
+        InputError: a grade that is too great for the metric, which would become infinite.
+    """
     try:
-        return job.metric.compute(seen, job.defaults)
+        with np.errstate(over="raise"):
+            value = job.metric.compute(seen, job.defaults)
+    except (FloatingPointError, OverflowError):
+        raise _too_great(block, rows, job) from None
     except FunctionError as error:
         codes = block.aligned.codes[rows]
         query = block.judgments.query_ids[int(codes[error.row or 0])]
@@ -113,6 +120,22 @@ def _computed(block: Block, rows: NDArray[np.int64], job: Job, seen: Any) -> Flo
             where = f"{len(codes)} queries, the first being '{query}'"
         problem = f"{error.problem}; it was computed for {where}."
         raise UsageError(problem, code="function-failed") from error
+    if np.isinf(value).any():
+        raise _too_great(block, rows, job)
+    return value
+
+
+def _too_great(block: Block, rows: NDArray[np.int64], job: Job) -> InputError:
+    """The error for numbers that overflow; it names the grade that is farthest from 0."""
+    judgments, codes = block.judgments, block.aligned.codes[rows]
+    owner, places = judgments.rows(codes)
+    farthest = int(np.argmax(np.abs(judgments.grades[places])))
+    problem = (
+        f"{job.label}: grade {judgments.grades[places][farthest]:g} of query "
+        f"'{judgments.query_ids[int(codes[owner[farthest]])]}' makes the value infinite; bring "
+        "the grades to a smaller scale, or give them other gains."
+    )
+    return InputError(problem, source=judgments.name, code="grade-outside-scale")
 
 
 def _forced(value: Floats, block: Judged, job: Job) -> tuple[Floats, Flags]:

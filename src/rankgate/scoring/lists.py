@@ -150,6 +150,7 @@ def _part(batch: Batch, names: Growing, how: Convention, depth: int) -> _Part:
         0,
         rows,
         ordered=batch.ordered,
+        query_ids=heads,
     )
     top = first(every, how.alignment, depth)
     items = np.full((len(heads), int(top.rank.max(initial=1))), NONE, np.int32)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankgate.data.memory.arrays import pieces_of
+from rankgate.data.run import SCHEMA
 from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.block import Block
 from rankgate.scoring.alignment.sheets import aligned_blocks
@@ -53,9 +54,14 @@ class MatrixSource:
         """Queries that ran and returned nothing."""
         return pl.Series([], dtype=pl.String)
 
-    def query_ids(self) -> pl.Series:
-        """Those of the first rows."""
-        return next(pieces_of(self.matrix), pl.DataFrame({"query_id": []}))["query_id"]
+    @property
+    def cautions(self) -> Mapping[str, str]:
+        """None: a matrix has no form that could be mistaken."""
+        return {}
+
+    def first_rows(self) -> pl.DataFrame:
+        """The first rows by ids."""
+        return next(pieces_of(self.matrix), pl.DataFrame(schema=SCHEMA))
 
     def blocks(self, plan: Plan) -> Iterator[Block]:
         """The judged items of stretches of rows, in every way of the plan.

@@ -30,10 +30,12 @@ def overridden(start: Convention, settings: Overrides | Iterable[str] = ()) -> C
 
     Args:
         start: the convention to begin with.
-        settings: ``AXIS=VALUE`` words, or axes with their values; later ones go before.
+        settings: ``AXIS=VALUE`` words, or axes with their values; what is said of one metric
+            goes before what is said of all where it comes later.
 
     Raises:
-        UsageError: an unknown axis, metric or value; the message suggests the nearest.
+        UsageError: an unknown axis, metric or value; the message suggests the nearest; an axis
+            that is given twice.
 
     >>> from rankgate.scoring.convention import Convention
     >>> how = overridden(Convention("mine"), ["ties=doc_id_asc", "nDCG.gain=exp"])
@@ -42,7 +44,10 @@ def overridden(start: Convention, settings: Overrides | Iterable[str] = ()) -> C
     >>> overridden(how, {"missing": "leave_out"}).missing
     'leave_out'
     """
-    pairs = settings.items() if isinstance(settings, Mapping) else map(_split, settings)
+    pairs = list(settings.items() if isinstance(settings, Mapping) else map(_split, settings))
+    names = [key for key, _ in pairs]
+    if twice := [key for key in names if names.count(key) > 1]:
+        raise UsageError(f"{twice[0]} is given twice; keep one.", code="duplicate-name")
     found = start
     for key, value in pairs:
         found = _set(found, key, value)

@@ -16,6 +16,7 @@ from rankgate.metrics.exact import ExactMean
 from rankgate.metrics.views import LISTS, RANKING, SEQUENCES
 from rankgate.scoring.alignment.block import Block, Origin, Way
 from rankgate.scoring.facts import BlockValues, Facts, zeros_relevant
+from rankgate.scoring.input_cautions import input_cautions
 from rankgate.scoring.job import Job
 from rankgate.scoring.kernels import JobValues, computed
 from rankgate.scoring.mean import filled, of_parts, parts, terms
@@ -193,10 +194,12 @@ class Measurement:
                 hits = 0 if hit is None else int(np.count_nonzero(hit))
                 made_of[job.label] = ExactMean.of(*terms(*own, weight)), hits
         zeros = zeros_relevant(self.plan.jobs[i], index)
-        counts = facts.counts(counted, zeros)
+        cautions = input_cautions(source, facts, self.plan.jobs[i])
+        counts = facts.counts(counted, zeros, cautions)
         shares = facts.known_shares(counted) if exact else {}
         lists = self.lists.parts if exact and self.lists is not None else None
-        made = MeanParts(made_of, {k: ExactMean.of(share) for k, share in shares.items()}, lists)
+        judged_at = {k: ExactMean.of(share) for k, share in shares.items()}
+        made = MeanParts(made_of, judged_at, lists, facts.judged_documents)
         query_ids = index.query_ids.filter(pl.Series(counted))
         scores = Scores(
             source.name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, TypeVar
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import polars as pl
 
-from rankgate.data.run import ScatteredError
+from rankgate.data.run import SCHEMA, ScatteredError
 from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.align import align, nothing
 from rankgate.scoring.alignment.block import Block
@@ -102,9 +102,14 @@ class RunSource:
             return pl.Series([], dtype=pl.String)
         return queries.filter(pl.col("state") == "zero")["query_id"]
 
-    def query_ids(self) -> pl.Series:
-        """Those of the first rows."""
-        return next(iter(self.run.pieces()), pl.DataFrame({"query_id": []}))["query_id"]
+    @property
+    def cautions(self) -> Mapping[str, str]:
+        """What was noticed when the run was read."""
+        return self.run.cautions
+
+    def first_rows(self) -> pl.DataFrame:
+        """The first rows of the run."""
+        return next(iter(self.run.pieces()), pl.DataFrame(schema=SCHEMA))
 
     def blocks(self, plan: Plan) -> Iterator[Block]:
         """The judged documents of each batch in every way of the plan."""
@@ -144,5 +149,6 @@ class RunSource:
 
 
 def _plain(how: Alignment) -> bool:
-    """Whether rankings are all the rows by their scores, as a dictionary is ranked at once."""
-    return how.order == "score" and how.above is None and how.absent is None
+    """True if rankings are all the rows by their scores, as a dictionary is ranked at once."""
+    every_row = how.above is None and how.absent is None and how.own_id == "kept"
+    return how.order == "score" and every_row

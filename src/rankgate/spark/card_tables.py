@@ -37,6 +37,7 @@ class Pooled:
         drawn: by metric ``(B,)``, of the resamples.
         users: how many judged ones there are.
         valued: by metric, how many users have a value, or a list that it is about.
+        cautions: as of `Counts`.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Pooled:
     drawn: Mapping[str, Floats]
     users: int
     valued: Mapping[str, int]
+    cautions: Mapping[str, str]
 
     @classmethod
     def of(cls, name: str, groups: Sequence[Accumulator], weights: NDArray[np.int64]) -> Pooled:
@@ -52,7 +54,10 @@ class Pooled:
         whole = groups[0].pooled(groups, [1] * len(groups))
         again = [groups[0].pooled(groups, row).result() for row in weights.tolist()]
         drawn = {label: np.array([each[label] for each in again]) for label in whole.metrics}
-        return cls(name, groups, whole.result(), drawn, whole.counts.queries, _valued(whole))
+        counts = whole.counts
+        return cls(
+            name, groups, whole.result(), drawn, counts.queries, _valued(whole), counts.cautions
+        )
 
 
 def _valued(whole: Accumulator) -> dict[str, int]:

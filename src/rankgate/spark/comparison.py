@@ -17,6 +17,7 @@ from rankgate.comparison.sample_sizes import detectables
 from rankgate.comparison.values import refuse_unequal
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.codec import frame
+from rankgate.scoring.input_cautions import prefixed
 from rankgate.spark.evaluation import refuse_by_convention, refuse_without_tags
 from rankgate.spark.executed import measured
 from rankgate.spark.paired import ALL, PairSums, slices_of, summed_pairs
@@ -143,6 +144,13 @@ def _comparisons(
             for name, each in (("baseline", totals[0]), ("candidate", totals[i]))
             for k, part in sorted(each.judged_at.items())
         ]
+        inputs = [
+            text
+            for name, each in zip(
+                (work.names[0], work.names[i]), (totals[0], totals[i]), strict=True
+            )
+            for text in prefixed(name, each.cautions.of_run)
+        ]
         empty: dict[str, Any] = {name: frame([], schema) for name, schema in SCHEMAS.items()}
         found.append(
             Comparison(
@@ -157,7 +165,10 @@ def _comparisons(
                 qrels=work.qrels.name,
                 qrels_sha256="",
                 convention=work.plan.conventions[0].to_dict(),
-                warnings=tuple(dict.fromkeys(words for each in own.warnings for words in each)),
+                warnings=(
+                    *inputs,
+                    *dict.fromkeys(text for texts in own.warnings for text in texts),
+                ),
                 level=test.level,
                 correction=f"{used} over {tests} test{'s' * (tests > 1)}",
                 power=test.power,

@@ -27,6 +27,7 @@ from rankgate.recommenders.scorecard_figures import DIFFERENCES, FIGURES
 from rankgate.recommenders.scorecard_warnings import catalogue_warnings
 from rankgate.scoring.alignment.subtopics import no_subtopics
 from rankgate.scoring.chosen import chosen_convention
+from rankgate.scoring.input_cautions import prefixed
 from rankgate.spark.accumulating import Accumulating, Seen
 from rankgate.spark.card_slices import SliceTables
 from rankgate.spark.card_tables import (
@@ -141,10 +142,10 @@ def scorecard(
 
     task, found = _carried_out(work, empty, task_of)
     card = _card(work, task, found, (level, resamples, seed))
-    warnings: tuple[str, ...] = ()
+    warnings = card.warnings
     if (known := task.empty[0].catalogue) is not None:
         facts = catalogue_facts(known.items, [stated, *([table.ids] if table else [])])
-        warnings = (*catalogue_warnings(known.items, facts, table, metrics_of(empty)),)
+        warnings += (*catalogue_warnings(known.items, facts, table, metrics_of(empty)),)
     return replace(card, convention=chosen_convention(convention).to_dict(), warnings=warnings)
 
 
@@ -227,7 +228,7 @@ def _card(
         level=level,
         resamples=resamples,
         seed=seed,
-        warnings=(),
+        warnings=tuple(text for each in systems for text in prefixed(each.name, each.cautions)),
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import MissingExtraError, UsageError
+from rankgate.extras import install_command, require
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,14 +34,12 @@ def pyspark() -> Any:  # noqa: ANN401 - the module
     Raises:
         MissingExtraError: it is not installed, or too old.
     """
-    fix = "pip install 'rankgate[spark]'."
-    try:
-        found = import_module("pyspark")
-    except ImportError:
-        raise MissingExtraError(f"Spark needs PySpark 4; {fix}") from None
+    require("Spark needs PySpark 4", "pyspark")
+    found = import_module("pyspark")
     version = str(getattr(found, "__version__", ""))
     if version.startswith(("2.", "3.")):
-        raise MissingExtraError(f"Spark needs PySpark 4, and this is {version}; {fix}")
+        message = f"Spark needs PySpark 4, and this is {version}; {install_command('pyspark')}."
+        raise MissingExtraError(message)
     return found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.data import read_qrels, read_run
 from rankgate.data.column_map import ColumnMap
-from rankgate.data.columns import ALIASES, named
+from rankgate.data.columns import ALIASES, named, one_document_column
 from rankgate.data.qrels import OPTIONAL
 from rankgate.errors import InputError
 from rankgate.frozen import dataclass
@@ -200,6 +200,8 @@ def _shaped(
     types = {each.name: each.dataType for each in frame.schema.fields}
     if not types:  # an empty file
         raise InputError("no rows found.", source=label, code="empty-file")
+    if "doc_id" not in (known or {}):
+        one_document_column(types, label)
     found = {**named(types, ("query_id", "doc_id", number, "rank")), **_given(known, types)}
     value = F.col(quoted(found[number])).try_cast("double") if number in found else None
     if value is None and number == "score" and "rank" in found:

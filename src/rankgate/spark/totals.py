@@ -17,6 +17,7 @@ from rankgate.data.scores import Counts
 from rankgate.evaluation.batch_totals import COUNTED, merged
 from rankgate.frozen import dataclass
 from rankgate.metrics.exact import ExactMean
+from rankgate.scoring.input_cautions import BatchCautions
 from rankgate.scoring.mean import of_parts, terms
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class Totals:
         missing: the first judged query that the run does not have; empty if it has all.
         groups: by metric that is a plain mean, the sums of groups of queries.
         slices: by tag, value and metric the `Moments` of the values of these queries.
+        cautions: what the reader should know of the judgments and the run.
     """
 
     counts: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTED, 0))
@@ -89,6 +91,7 @@ class Totals:
     missing: str = ""
     groups: Mapping[str, GroupSums] = field(default_factory=dict)
     slices: Mapping[tuple[str, str, str], Moments] = field(default_factory=dict)
+    cautions: BatchCautions = field(default_factory=BatchCautions)
 
     @classmethod
     def of(cls, scores: Scores, jobs: Iterable[Job], missing: str = "") -> Totals:
@@ -109,7 +112,8 @@ class Totals:
             if job.metric.aggregate == "mean":
                 groups[job.label] = GroupSums.of(ids, scores.values[job.label])
         counts = {name: getattr(scores.counts, name) for name in _COUNTED}
-        return cls(counts, means, dict(scores.parts.judged_at), missing, groups)
+        cautions = BatchCautions.of(scores)
+        return cls(counts, means, dict(scores.parts.judged_at), missing, groups, cautions=cautions)
 
     @classmethod
     def of_slices(cls, scores: Scores, groups: Mapping[tuple[str, str], Any]) -> Totals:
@@ -137,6 +141,7 @@ class Totals:
             min(firsts, default=""),
             merged(self.groups, other.groups, add),
             merged(self.slices, other.slices, add),
+            self.cautions + other.cautions,
         )
 
     def value(self, job: Job) -> float:
@@ -150,7 +155,7 @@ class Totals:
     def known_counts(self) -> Counts:
         """The counts behind the means."""
         judged = {k: part.value for k, part in sorted(self.judged_at.items())}
-        return Counts(judged_at=judged, **self.counts)  # type: ignore[arg-type]
+        return Counts(judged_at=judged, cautions=self.cautions.of_run, **self.counts)  # type: ignore[arg-type]
 
     def to_json(self) -> str:
         """As text, to be sent."""
@@ -162,6 +167,7 @@ class Totals:
                 "missing": self.missing,
                 "groups": {name: each.packed() for name, each in self.groups.items()},
                 "slices": [[*where, each.plain()] for where, each in self.slices.items()],
+                "cautions": self.cautions.to_dict(),
             }
         )
 
@@ -175,7 +181,8 @@ class Totals:
         judged_at = {int(k): ExactMean(*part) for k, part in found["judged_at"].items()}
         groups = {name: GroupSums.from_packed(each) for name, each in found["groups"].items()}
         slices = {(*where,): Moments.from_plain(each) for *where, each in found["slices"]}
-        return cls(found["counts"], means, judged_at, found["missing"], groups, slices)
+        cautions = BatchCautions(**found["cautions"])
+        return cls(found["counts"], means, judged_at, found["missing"], groups, slices, cautions)
 
 
 def summed(texts: Iterable[str]) -> Totals:

@@ -4,9 +4,6 @@ Raises:
     MissingExtraError: SQLAlchemy is not installed.
 """
 
-from importlib.util import find_spec
+from rankgate.extras import require
 
-from rankgate.errors import MissingExtraError
-
-if find_spec("sqlalchemy") is None:
-    raise MissingExtraError("the store needs SQLAlchemy; pip install 'rankgate[store]'.")
+require("the store needs SQLAlchemy and Alembic", "sqlalchemy", "alembic")

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 VARIABLE = "RANKGATE_STORE"
 """The environment variable that names the store."""
 
+PRIVATE = 0o600
+"""Permissions of the files of a store: only their owner reads them."""
+
 _KNOWN = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 
 

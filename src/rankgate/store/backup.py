@@ -23,7 +23,7 @@ from rankgate.data.streams.target import replacing
 from rankgate.errors import InputError, UsageError
 from rankgate.frozen import dataclass
 from rankgate.store import versions
-from rankgate.store.address import address, file_of, shown
+from rankgate.store.address import PRIVATE, address, file_of, shown
 from rankgate.store.database import WRITES, engine_of
 from rankgate.store.hashes import RowHasher, TableHash, rows_of, table_hashes, tables_of
 from rankgate.store.kept.blobs import blobs_at
@@ -67,7 +67,7 @@ def backup(store: Store, path: str | Path) -> Backup:
     """
     made = datetime.now(UTC).isoformat(timespec="seconds")
     hashes: dict[str, TableHash] = {}
-    with replacing(path) as stream, store.read() as connection:
+    with replacing(path, mode=PRIVATE) as stream, store.read() as connection:
         tables = tables_of(connection)
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as file:
             for table in tables:

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
 
-from rankgate.errors import InputError, MissingExtraError, RankgateError, UsageError
+from rankgate.errors import InputError, RankgateError, UsageError
+from rankgate.extras import require
 from rankgate.store.address import file_of, shown
 
 if TYPE_CHECKING:
@@ -30,6 +31,12 @@ Connection: TypeAlias = sa.Connection
 WRITES = "rankgate_writes"
 """The execution option of connections that write: SQLite takes its lock when they begin."""
 
+_DAMAGE = {
+    "malformed": ("damaged-store", "the database is damaged; restore it from a backup."),
+    "not a database": ("not-a-store", "it is not a database of SQLite."),
+}
+"""What SQLite says of a file that it cannot read: the code of the error, and what is wrong."""
+
 _PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
@@ -46,11 +53,8 @@ def engine_of(url: URL) -> Engine:
         MissingExtraError: the driver of PostgreSQL is not installed.
     """
     if file_of(url) is None:
-        try:
-            engine = sa.create_engine(url, pool_size=10, max_overflow=20)
-        except ImportError:
-            message = "a store in PostgreSQL needs psycopg; pip install 'rankgate[postgresql]'."
-            raise MissingExtraError(message) from None
+        require("a store in PostgreSQL needs psycopg", "psycopg")
+        engine = sa.create_engine(url, pool_size=10, max_overflow=20)
         event.listen(engine, "checkin", _used)
         event.listen(engine, "checkout", partial(_answers, engine.dialect))
         return engine
@@ -93,8 +97,9 @@ def failure(error: DBAPIError, url: URL) -> RankgateError:
         if "locked" in words or "busy" in words:
             problem = f"another process wrote for more than {BUSY // 1000} s; try again."
             return UsageError(f"{place}: {problem}", code="store-locked")
-        if "not a database" in words or "malformed" in words:
-            return InputError("it is not a database of SQLite.", source=place, code="not-a-store")
+        for sign, (code, problem) in _DAMAGE.items():
+            if sign in words:
+                return InputError(problem, source=place, code=code)
         if "readonly" in words or "unable to open" in words:
             return UsageError(f"{place}: cannot be opened: {words}.", code="cannot-write")
         if "disk is full" in words or "disk I/O" in words:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from rankgate.store.rows import insert, now
+from rankgate.store.rows import AHEAD, insert, now
 from rankgate.store.tables.people import settings
 
 if TYPE_CHECKING:
@@ -30,7 +30,11 @@ def hold(connection: Connection, name: str, owner: str, lease: timedelta) -> boo
     mine = f"{(moment + lease).isoformat()} {owner}"
     made = insert(connection, settings).values(name=key, value="").on_conflict_do_nothing()
     connection.execute(made)
-    free = sa.or_(settings.c.value < moment.isoformat(), settings.c.value.endswith(f" {owner}"))
+    free = sa.or_(
+        settings.c.value < moment.isoformat(),
+        settings.c.value > (moment + AHEAD).isoformat(),
+        settings.c.value.endswith(f" {owner}"),
+    )
     here = sa.update(settings).where(settings.c.name == key, free).values(value=mine)
     return bool(connection.execute(here).rowcount)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row, Table
 
 T = TypeVar("T")
+
+AHEAD = timedelta(hours=1)
+"""A lease or a wait that ends later than this was written before the clock was put back."""
 
 PIECE = 5_000
 """Rows that are written by one call."""
@@ -56,9 +59,13 @@ def numbered(connection: Connection, kind: type[T], table: Table, number: int, w
     return value_of(kind, row)
 
 
-def all_of(connection: Connection, kind: type[T], table: Table, project: int) -> list[T]:
-    """The rows of a project, the oldest first."""
+def all_of(
+    connection: Connection, kind: type[T], table: Table, project: int, *, archived: bool = True
+) -> list[T]:
+    """The rows of a project, the oldest first; those that are archived only where wanted."""
     chosen = sa.select(table).where(table.c.project == project).order_by(table.c.id)
+    if not archived:
+        chosen = chosen.where(table.c.archived_at.is_(None))
     return [value_of(kind, row) for row in connection.execute(chosen)]
 
 
@@ -82,6 +89,49 @@ def new_id(connection: Connection, table: Table, **values: Any) -> int:
 def now() -> datetime:
     """The moment, in UTC."""
     return datetime.now(UTC)
+
+
+def over(
+    column: sa.ColumnElement[Any], moment: datetime, longest: timedelta = AHEAD
+) -> sa.ColumnElement[bool]:
+    """True where a lease or a wait has ended, or ends later than it can: the clock was put back.
+
+    Args:
+        column: when it ends.
+        moment: now.
+        longest: how long it can be.
+    """
+    return sa.or_(column <= moment, column > moment + longest)
+
+
+_TWINS = (".json", ".csv")
+
+
+def addressable(name: str) -> str:
+    """A name as it can be in the address of a page: without what the address gives a meaning.
+
+    >>> [addressable(name) for name in ("beir/scifact", "..", "a.json", "gold v2")]
+    ['beir-scifact', '--', 'a-json', 'gold v2']
+    """
+    name = "".join("-" if sign in "/\\" or not sign.isprintable() else sign for sign in name)
+    if not name.strip(". "):
+        return "-" * max(1, len(name))
+    stem, dot, suffix = name.rpartition(".")
+    return f"{stem}-{suffix}" if f"{dot}{suffix}".lower() in _TWINS else name
+
+
+def refuse_unaddressable(what: str, name: str) -> None:
+    """Check that a name can be in the address of a page.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if addressable(name) != name:
+        raise UsageError(
+            f"{name!r} cannot be the name of {what}, as it is in addresses of pages; use a name "
+            "without slashes that does not end with .json or .csv.",
+            code="invalid-name",
+        )
 
 
 def unknown(what: str, name: object) -> UsageError:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field
 from typing import TYPE_CHECKING, Self
 
@@ -14,15 +16,18 @@ from sqlalchemy.exc import DBAPIError
 from rankgate.errors import UsageError
 from rankgate.frozen import dataclass
 from rankgate.store import versions
-from rankgate.store.address import address, file_of, shown
+from rankgate.store.address import PRIVATE, address, file_of, shown
 from rankgate.store.database import WRITES, engine_of, failure
-from rankgate.store.kept.blobs import Blobs, blobs_at
+from rankgate.store.kept.blobs import PRIVATE_FOLDER, Blobs, Folder, blobs_at
 from rankgate.store.tables.people import settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sqlalchemy import URL, Connection, Engine
 
 _BLOBS = "blobs"
+_OTHERS = 0o077
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,9 @@ class Store:
         if file is not None and not file.is_file():
             problem = f"{shown(place)}: there is no store; make one with rankgate store init."
             raise UsageError(problem, code="no-store")
+        if file is not None:
+            for suffix in ("", "-wal", "-shm"):
+                _make_private(file.with_name(f"{file.name}{suffix}"), PRIVATE)
         engine = engine_of(place)
         try:
             with reported(place), engine.connect() as connection:
@@ -66,7 +74,10 @@ class Store:
         except BaseException:
             engine.dispose()
             raise
-        return cls(engine, blobs_at(str(found), place), None if file is None else threading.Lock())
+        blobs_place = blobs_at(str(found), place)
+        if file is not None and isinstance(blobs_place, Folder):
+            _make_private(blobs_place.folder, PRIVATE_FOLDER)
+        return cls(engine, blobs_place, None if file is None else threading.Lock())
 
     @classmethod
     def create(cls, url: str | None = None, blobs: str | None = None) -> Self:
@@ -82,12 +93,13 @@ class Store:
         """
         place = address(url)
         refuse_placeless(place, blobs)
-        engine = engine_of(place)
-        try:
-            with reported(place):
-                made = versions.upgrade(engine, first=lambda each: _named(each, blobs or ""))
-        finally:
-            engine.dispose()
+        with _new_file(file_of(place)):
+            engine = engine_of(place)
+            try:
+                with reported(place):
+                    made = versions.upgrade(engine, first=lambda each: _named(each, blobs or ""))
+            finally:
+                engine.dispose()
         if not made:
             problem = f"{shown(place)}: there is a store already; name another place."
             raise UsageError(problem, code="store-exists")
@@ -160,6 +172,36 @@ class Store:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _make_private(path: Path, mode: int) -> None:
+    """Let only its owner read what an older version made; others who open it leave it as it is."""
+    with suppress(OSError):  # it is not there
+        status = path.stat()
+        if stat.S_IMODE(status.st_mode) & _OTHERS and status.st_uid == os.geteuid():
+            path.chmod(mode)
+
+
+@contextmanager
+def _new_file(file: Path | None) -> Iterator[None]:
+    """A file of SQLite that only its owner may read; if it cannot become a store, nothing is left.
+
+    Files that SQLite makes next to it have the same permissions.
+    """
+    if file is None or file.exists():
+        yield
+        return
+    try:
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
+    except OSError as error:
+        problem = f"{file}: cannot be made: {error.strerror}."
+        raise UsageError(problem, code="cannot-write") from None
+    try:
+        yield
+    except BaseException:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            file.with_name(f"{file.name}{suffix}").unlink(missing_ok=True)
+        raise
 
 
 def _named(connection: Connection, blobs: str) -> None:

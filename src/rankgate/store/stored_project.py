@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from rankgate.data.streams.closing import Closing
@@ -73,6 +74,17 @@ class StoredProject(Closing):
     def place(self) -> str:
         """The store's address, for people."""
         return self.store.name
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that writes into the project.
+
+        Raises:
+            UsageError: the project is archived; the database cannot be reached or written.
+        """
+        with self.store.write() as connection:
+            projects.refuse_archived(connection, self.number)
+            yield connection
 
     def run(self, name: str) -> Run:
         """A run with its rankings.
@@ -161,7 +173,7 @@ class StoredProject(Closing):
         Raises:
             UsageError: the name is another run's.
         """
-        with self.store.write() as connection:
+        with self.write() as connection:
             runs.add(connection, self.store.blobs, self.number, run, name=name)
 
     def add_judgments(self, qrels: Qrels, name: str) -> None:
@@ -170,7 +182,7 @@ class StoredProject(Closing):
         Raises:
             UsageError: the name is that of other judgments.
         """
-        with self.store.write() as connection:
+        with self.write() as connection:
             judgments.add(connection, self.store.blobs, self.number, qrels, name=name)
 
     def add_batch(self, pairs: pl.DataFrame, name: str, strategy: Strategy = "1") -> int:
@@ -179,7 +191,7 @@ class StoredProject(Closing):
         Raises:
             UsageError: the name is taken.
         """
-        with self.store.write() as connection:
+        with self.write() as connection:
             made = batches.add(connection, self.number, name, strategy=strategy)
             return batches.add_pairs(connection, made, pairs)
 
@@ -187,7 +199,7 @@ class StoredProject(Closing):
         self, result: Kept, name: str = "", summary: Mapping[str, Any] | None = None
     ) -> int:
         """Keep a result; its number."""
-        with self.store.write() as connection:
+        with self.write() as connection:
             made = results.add(
                 connection, self.store.blobs, self.number, result.to_dict(), name=name,
                 summary=summary,

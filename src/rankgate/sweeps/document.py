@@ -13,7 +13,7 @@ from rankgate.sweeps.dials import shown, words
 
 if TYPE_CHECKING:
     from rankgate.sweeps.choice import Choice
-    from rankgate.sweeps.sweep import Sweep, SweepPoint, Value
+    from rankgate.sweeps.sweep import Sweep, SweepPoint
 
 _MOST = 15
 _PAIRS = 3
@@ -27,7 +27,9 @@ def document(result: Sweep) -> Document:
         Table(f"gain over the baseline in {result.metric}", _gains(result)),
         Table(_best_heading(result), _points(result, _best(result))),
         Table(
-            f"front of {result.metric} against {result.quantile}", _points(result, _fronts(result))
+            f"front of {result.metric} against {result.quantile}: no setting is at least as good "
+            "and known to be faster",
+            _points(result, _fronts(result), timed=(result.quantile,)),
         ),
         Table("importance of dials", _importance(result)),
     ]
@@ -114,19 +116,22 @@ def _fronts(result: Sweep) -> list[int]:
     return list(result.front) if len(result.front) > 1 else []
 
 
-def _points(result: Sweep, places: list[int]) -> Grid:
+def _points(result: Sweep, places: list[int], timed: tuple[str, ...] = ("p50", "p95")) -> Grid:
+    """Rows of points; a single quantile of latency, that of the front, has its interval."""
     names = [dial.name for dial in result.space]
-    timed = any(point.latency for point in result.points)
+    if not any(point.latency for point in result.points):
+        timed = ()
     rows = [
         (
             _mark(result, place),
             *(printable(shown(result.points[place].parameters[name])) for name in names),
-            *_figures(result, result.points[place], timed=timed),
+            *_figures(result, result.points[place], timed),
         )
         for place in places
     ]
     means = [metric for each in result.metrics for metric in _heads(result, each)]
-    times = ("p50\nms", "p95\nms") if timed else ()
+    times = [f"{name}\nms" for name in timed]
+    times += [f"{result.level:.0%}\ninterval"] * (len(timed) == 1)
     head = ("", *map(printable, names), *means, *times)
     texts = {
         place
@@ -149,23 +154,24 @@ def _mark(result: Sweep, place: int) -> str:
     return ", ".join(marks)
 
 
-def _figures(result: Sweep, point: SweepPoint, *, timed: bool) -> list[str]:
+def _figures(result: Sweep, point: SweepPoint, timed: tuple[str, ...]) -> list[str]:
     cells = []
     for metric in result.metrics:
         value = point.metrics[metric]
         cells.append(decimal(value.mean))
         if metric == result.metric:
-            cells.append(_range(value))
-    if timed:
-        times = (point.latency.get(name) for name in ("p50", "p95"))
-        cells += [UNDEFINED if each is None else f"{each:,.1f}" for each in times]
+            cells.append(_range(value.low, value.high, 4))
+    times = (point.latency.get(name) for name in timed)
+    cells += [UNDEFINED if each is None else f"{each:,.1f}" for each in times]
+    if len(timed) == 1:
+        cells.append(_range(point.latency_low, point.latency_high, 1))
     return cells
 
 
-def _range(value: Value) -> str:
-    if value.low is None or value.high is None:
+def _range(low: float | None, high: float | None, digits: int) -> str:
+    if low is None or high is None:
         return UNDEFINED
-    return f"[{value.low:.4f}, {value.high:.4f}]"
+    return f"[{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def _importance(result: Sweep) -> Grid:

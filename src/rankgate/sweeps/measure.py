@@ -16,6 +16,7 @@ from rankgate.frozen import dataclass
 from rankgate.sweeps.dials import words
 from rankgate.sweeps.setup import JOURNAL, SetupError
 from rankgate.sweeps.targets.target import Stopped, Taken, digest
+from rankgate.sweeps.timing import Timing, read_timing, write_timing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,6 +42,7 @@ class Measured:
         latency: quantiles in milliseconds.
         file: of its run.
         scores: ``query_id``, ``metric``, ``value``, ``why``; None where it failed.
+        cautions: as of `Counts`.
     """
 
     point: Point
@@ -50,6 +52,7 @@ class Measured:
     latency: Mapping[str, float | None] = field(default_factory=dict)
     file: Path | None = None
     scores: pl.DataFrame | None = None
+    cautions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -114,6 +117,24 @@ class Measuring:
         threads.run(work, workers)
         return [found[place] for place in range(len(points))]
 
+    def time(self, points: Sequence[Measured]) -> Timing:
+        """The latencies of points with figures, asked in turn; those of an earlier call if kept.
+
+        Raises:
+            KeyboardInterrupt: the next call measures them anew.
+        """
+        if self.down or not points:
+            return Timing(problem=self.down)
+        settings = self.plan.settings
+        key = digest([settings.seed, *(each.key for each in points)])
+        if known := read_timing(self.folder, key):
+            return known
+        self.report("latencies, all points in turn")
+        timing = self.plan.target.time([each.point for each in points], settings.seed)
+        if timing.latencies is not None:
+            write_timing(self.folder, key, timing)
+        return timing
+
     def _one(self, point: Point) -> Measured:
         key = digest([self.plan.target.identity(point), self.plan.setup.identity(point)])[:_LETTERS]
         if self.down:
@@ -136,10 +157,11 @@ class Measuring:
             state = "empty" if taken.empty else "failed"
             return Measured(point, key, state, taken.problem, taken.latency, taken.file)
         try:
-            scores = self.plan.scorer.scored(taken.run).scores
+            scored = self.plan.scorer.scored(taken.run)
         except RankgateError as error:
             return Measured(point, key, "failed", error.problem.rstrip("."), taken.latency)
-        return Measured(point, key, "ok", "", taken.latency, taken.file, scores)
+        scores, cautions = scored.scores, scored.cautions
+        return Measured(point, key, "ok", "", taken.latency, taken.file, scores, cautions)
 
     def _taken(self, point: Point, key: str) -> Taken:
         place = self.folder / key

@@ -79,16 +79,19 @@ def carry_out(step: Step, engine: Engine | None, folder: Path, *, undo: bool = F
         folder: where commands are started.
         undo: whether what is deleted may be missing.
     """
+    secrets = Secrets.named_in(step, engine)
     try:
         if step.request is not None:
-            return _request(step, engine, undo=undo)
-        if step.sql is not None:
+            problem = _request(step, engine, undo=undo)
+        elif step.sql is not None:
             assert engine is not None
             engine.execute(step.sql)
             return ""
+        else:
+            problem = run_program(step.command or (), folder, step.timeout)
     except UsageError as error:
-        return error.problem.rstrip(".")
-    return run_program(step.command or (), folder, step.timeout)
+        problem = error.problem.rstrip(".")
+    return secrets.message(problem)
 
 
 def _request(step: Step, engine: Engine | None, *, undo: bool) -> str:
@@ -105,7 +108,6 @@ def _request(step: Step, engine: Engine | None, *, undo: bool) -> str:
             resolved_table(step.headers, secrets),
             timeout=step.timeout,
             authority=step.ca,
-            scrubbed=secrets.scrubbed,
         )
         url = parts.path + (f"?{parts.query}" if parts.query else "")
     body = None if step.body is None else json.dumps(step.body, ensure_ascii=False).encode()

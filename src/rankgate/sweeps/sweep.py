@@ -51,6 +51,9 @@ class SweepPoint:
         problem: why it is not ``ok``.
         metrics: by metric; empty where it is not ``ok``.
         latency: quantiles in milliseconds, p50 to p100; empty where nothing was timed.
+        latency_low: the lower end of the interval of the quantile for the front; None where points
+            were not timed in turn.
+        latency_high: the upper end.
         run: the file of its run; None where there is none.
     """
 
@@ -60,6 +63,8 @@ class SweepPoint:
     problem: str = ""
     metrics: Mapping[str, Value] = field(default_factory=dict)
     latency: Mapping[str, float | None] = field(default_factory=dict)
+    latency_low: float | None = None
+    latency_high: float | None = None
     run: str | None = None
 
 
@@ -83,13 +88,16 @@ class Sweep(Result):
         space: the dials.
         points: every point; the first is the baseline, the values now.
         quantile: of latency, for the front.
-        front: places of the points that no other point is better and faster than.
+        front: places of the points that no other point is at least as good as and known to be
+            faster than, the fastest first; empty where points were not timed in turn.
         choice: the chosen point and its gain; None where nothing can be chosen.
         importance: of dials, then of pairs of dials.
         level: of the intervals.
         seed: of folds and proposals.
         repeats: how often the queries were cut into folds.
         folder: where runs are kept; None if nowhere.
+        not_timed: why points were not timed in turn; empty if they were, or have no latency.
+        input_notices: what the reader should know of the judgments and the runs.
     """
 
     kind: ClassVar[str] = "sweep"
@@ -123,6 +131,8 @@ class Sweep(Result):
     seed: int
     repeats: int
     folder: str | None = None
+    not_timed: str = ""
+    input_notices: tuple[Notice, ...] = ()
 
     @property
     def metric(self) -> str:
@@ -146,8 +156,8 @@ class Sweep(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Points without figures, and what the gain rests on."""
-        return tuple(_notices(self))
+        """Cautions of runs, points without figures, and what the gain rests on."""
+        return (*self.input_notices, *_notices(self))
 
     def _table(self) -> pl.DataFrame:
         """A row for each point: dials, state, means with intervals, latency."""
@@ -161,7 +171,10 @@ def _row(point: SweepPoint, result: Sweep) -> dict[str, Any]:
         value = point.metrics.get(metric)
         for end in ("mean", "low", "high"):
             row[metric if end == "mean" else f"{metric}.{end}"] = getattr(value, end, None)
-    return row | {name: point.latency.get(name) for name in ("p50", "p90", "p95", "p99")}
+    row |= {name: point.latency.get(name) for name in ("p50", "p90", "p95", "p99")}
+    return row | {
+        f"{result.quantile}.low": point.latency_low, f"{result.quantile}.high": point.latency_high
+    }  # fmt: skip
 
 
 def _notices(result: Sweep) -> list[Notice]:
@@ -206,6 +219,14 @@ def _cautions(result: Sweep) -> list[Notice]:
     if result.left_out:
         found.append(
             Notice("queries-not-asked", f"{result.left_out:,} judged queries were not asked")
+        )
+    if result.not_timed:
+        found.append(
+            Notice(
+                "not-timed-in-turn",
+                f"points were not timed in turn ({result.not_timed}): their latencies are of "
+                "different moments, and there is no front",
+            )
         )
     if result.substituted:
         lower = result.metric in result.lower

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import MissingExtraError
+from rankgate.extras import require
 
 if TYPE_CHECKING:
     from rankgate.sweeps.dials import Dial, Point
@@ -26,11 +26,9 @@ class Proposals:
     """
 
     def __init__(self, dials: Sequence[Dial], seed: int, *, maximise: bool, several: bool) -> None:
-        try:
-            import optuna
-        except ImportError:
-            message = "search = 'optuna' needs Optuna; pip install 'rankgate[sweeps]'."
-            raise MissingExtraError(message) from None
+        require("search = 'optuna' needs Optuna", "optuna")
+        import optuna
+
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._optuna: Any = optuna
         self._space = {dial.name: _distribution(optuna, dial) for dial in dials}

@@ -73,14 +73,3 @@ def value_of(values: Floats, level: float) -> Value:
         return Value(mean, None, None)
     found = guarded_interval(values, level)
     return Value(mean, float(found.low[0]), float(found.high[0]))
-
-
-def front_of(quality: Floats, latency: Sequence[float | None]) -> list[int]:
-    """The points that no other point is at least as good and as fast as, and better in one."""
-    places = [place for place, each in enumerate(latency) if each is not None]
-    ordered = sorted(places, key=lambda place: (latency[place], -quality[place], place))
-    front: list[int] = []
-    for place in ordered:
-        if not front or quality[place] > quality[front[-1]]:
-            front.append(place)
-    return front

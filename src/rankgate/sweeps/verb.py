@@ -13,24 +13,31 @@ import polars as pl
 
 from rankgate.data.streams.target import replacing
 from rankgate.declare import Range
+from rankgate.present.result import Notice, run_notices
 from rankgate.present.write import rendered
 from rankgate.sweeps.choice import Choice, choose
+from rankgate.sweeps.dials import words
+from rankgate.sweeps.front import Speed, front_of
 from rankgate.sweeps.importance import importances
 from rankgate.sweeps.measure import Measured, Measuring
 from rankgate.sweeps.plan import read_plan
 from rankgate.sweeps.sweep import Sweep, SweepPoint, Value
-from rankgate.sweeps.values import aligned, front_of, value_of
+from rankgate.sweeps.values import aligned, value_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.sweeps.plan import Plan, SweepLike
     from rankgate.sweeps.settings import Settings
+    from rankgate.sweeps.timing import Timing
 
     Floats = NDArray[np.float64]
 
 RESULT = "sweep.json"
 """The file of the result in the folder of a sweep."""
+
+QUANTILES = ("p50", "p90", "p95", "p99", "p100")
+"""Of the latencies of a point."""
 
 
 def sweep(
@@ -47,6 +54,10 @@ def sweep(
     scored, and the set-up is undone. Runs are kept in a folder by a hash of all that they depend
     on: what was measured is not measured again, and a sweep that was interrupted goes on when it
     is called again. The first point is the baseline: the values now.
+
+    Then an engine's points are timed: each query is asked at all points, one right after the other,
+    in an order that is drawn for each query, so that whatever else the machines do meets all points
+    alike.
 
     The point with the highest mean is chosen; its gain over the baseline is estimated on queries
     that it was not chosen by (`rankgate.sweeps.choice.choose`).
@@ -85,11 +96,12 @@ def sweep(
 
 
 def steps_of(plan: SweepLike, trials: int | None = None) -> int:
-    """How many points a sweep has, to show progress."""
+    """How many steps a sweep has, to show progress."""
     chosen = read_plan(plan)
+    timing = 1  # all points once more, in turn
     if chosen.settings.search == "grid":
-        return len(chosen.points)
-    return 1 + (trials or chosen.settings.trials)
+        return len(chosen.points) + timing
+    return 1 + (trials or chosen.settings.trials) + timing
 
 
 def _swept(plan: Plan, folder: Path, report: Callable[[str], None]) -> Sweep:
@@ -100,7 +112,8 @@ def _swept(plan: Plan, folder: Path, report: Callable[[str], None]) -> Sweep:
         measured = measuring.all(first)
         if not grid:
             measured += _proposed(plan, measuring, measured[0])
-    return _result(plan, measured, folder)
+        timing = measuring.time([each for each in measured if each.scores is not None])
+    return _result(plan, measured, timing, folder)
 
 
 def _proposed(plan: Plan, measuring: Measuring, baseline: Measured) -> list[Measured]:
@@ -130,7 +143,7 @@ def _mean(measured: Measured, metric: str) -> float:
     return float(measured.scores.filter(pl.col("metric") == metric)["value"].mean() or 0.0)  # type: ignore[arg-type]
 
 
-def _result(plan: Plan, measured: Sequence[Measured], folder: Path) -> Sweep:
+def _result(plan: Plan, measured: Sequence[Measured], timing: Timing, folder: Path) -> Sweep:
     good = [place for place, each in enumerate(measured) if each.scores is not None]
     labels = [label for label, _ in plan.scorer.metrics]
     lower = tuple(label for label, each in plan.scorer.metrics if not each.higher_is_better)
@@ -143,7 +156,16 @@ def _result(plan: Plan, measured: Sequence[Measured], folder: Path) -> Sweep:
     sign = -1.0 if metric in lower else 1.0
     choice = _choice(settings, sign * table.values[metric], good)
     means = np.array([values[place][metric].mean for place in good])
-    slow = [measured[place].latency.get(settings.latency) for place in good]
+    points = [_point(each, values[place]) for place, each in enumerate(measured)]
+    front = []
+    if timing.latencies is not None:
+        share = float(settings.latency[1:]) / 100
+        speed = Speed.from_latencies(
+            timing.latencies, share, level=settings.level, seed=settings.seed
+        )
+        front = [good[place] for place in front_of(sign * means, speed, settings.level)]
+        for column, place in enumerate(good):
+            points[place] = _timed(points[place], timing.latencies[:, column], speed, column)
     return Sweep(
         name=plan.name,
         target=plan.target.name,
@@ -157,9 +179,9 @@ def _result(plan: Plan, measured: Sequence[Measured], folder: Path) -> Sweep:
         left_out=table.left_out,
         substituted=table.substituted,
         space=plan.dials,
-        points=tuple(_point(each, values[place]) for place, each in enumerate(measured)),
+        points=tuple(points),
         quantile=settings.latency,
-        front=tuple(good[place] for place in front_of(sign * means, slow)),
+        front=tuple(front),
         choice=choice,
         importance=importances(plan.dials, [measured[place].point for place in good], means)
         if len(good) > 1
@@ -168,7 +190,18 @@ def _result(plan: Plan, measured: Sequence[Measured], folder: Path) -> Sweep:
         seed=settings.seed,
         repeats=settings.repeats,
         folder=str(folder),
+        not_timed=timing.problem,
+        input_notices=_input_notices(measured),
     )
+
+
+def _input_notices(measured: Sequence[Measured]) -> tuple[Notice, ...]:
+    """The cautions of the points: the first of each code, with its point."""
+    notices: dict[str, Notice] = {}
+    for point in measured:
+        for notice in run_notices(words(point.point), point.cautions):
+            notices.setdefault(notice.code, notice)
+    return tuple(notices.values())
 
 
 def _choice(settings: Settings, values: Floats, good: Sequence[int]) -> Choice | None:
@@ -190,5 +223,18 @@ def _point(measured: Measured, values: dict[str, Value]) -> SweepPoint:
         measured.problem,
         values,
         dict(measured.latency),
-        None if measured.file is None else measured.file.name,
+        run=None if measured.file is None else measured.file.name,
+    )
+
+
+def _timed(point: SweepPoint, latencies: Floats, speed: Speed, column: int) -> SweepPoint:
+    """A point with the latencies that were measured in turn with others."""
+    shares = [float(name[1:]) / 100 for name in QUANTILES]
+    values = np.quantile(latencies, shares).tolist()
+    low, high = speed.low[column], speed.high[column]
+    return replace(
+        point,
+        latency=dict(zip(QUANTILES, values, strict=True)),
+        latency_low=None if np.isnan(low) else float(low),
+        latency_high=None if np.isnan(high) else float(high),
     )

@@ -36,6 +36,7 @@ class TotalError(Result):
         left_out: queries without a value in some repetition.
         without_holes: metrics whose unjudged documents are not counted, as they look deeper than
             the lists.
+        input_notices: what the reader should know of the judgments and the runs.
     """
 
     kind: ClassVar[str] = "total_error"
@@ -56,10 +57,11 @@ class TotalError(Result):
     level: float
     left_out: int
     without_holes: tuple[str, ...] = ()
+    input_notices: tuple[Notice, ...] = ()
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Facets of two levels, queries and unjudged documents that are not counted."""
+        """Cautions of runs, facets of two levels, queries and documents that are not counted."""
         few = [name for name, levels in self.facets.items() if levels == 2]
         found = []
         if few:
@@ -74,7 +76,7 @@ class TotalError(Result):
         if self.without_holes:
             text = f"unjudged documents are not counted for {', '.join(self.without_holes)}"
             found.append(Notice("holes-not-counted", text))
-        return tuple(found)
+        return (*self.input_notices, *found)
 
     def _table(self) -> pl.DataFrame:
         return self.metrics

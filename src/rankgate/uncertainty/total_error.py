@@ -16,6 +16,7 @@ from rankgate.evaluation.scored_system import Scorer
 from rankgate.frozen import dataclass
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.frames import frame
+from rankgate.present.result import Notice, run_notices
 from rankgate.stats.facets import facets as components
 from rankgate.stats.interval import t_interval
 from rankgate.uncertainty.total import METRICS, NEXT, SOURCES, TotalError
@@ -201,8 +202,18 @@ def _result(cells: Sequence[_Cell], sizes: Mapping[str, int], level: float) -> T
     return TotalError(
         first.base.name, first.other.name, first.base.convention, {QUERIES: used, **sizes},
         frame(rows["metrics"], METRICS), frame(rows["sources"], SOURCES),
-        frame(rows["next"], NEXT), level, left_out, lacking,
+        frame(rows["next"], NEXT), level, left_out, lacking, _notices(cells),
     )  # fmt: skip
+
+
+def _notices(cells: Sequence[_Cell]) -> tuple[Notice, ...]:
+    """The cautions of each run by each set of judgments; the first text of each code."""
+    notices: dict[tuple[str, str], Notice] = {}
+    for cell in cells:
+        for run in (cell.base, cell.other):
+            for notice in run_notices(run.name, run.cautions):
+                notices.setdefault((notice.subject, notice.code), notice)
+    return tuple(notices.values())
 
 
 def _quantile(df: int, level: float) -> float:

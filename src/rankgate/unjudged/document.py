@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Chart, Document, Table
+from rankgate.present.document import Chart, Document, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.figures import interval, number, signed
 from rankgate.present.forms.as_csv import written
@@ -31,6 +31,7 @@ def document(result: HoleAnalysis, count: int = 10) -> Document:
     skipped = f"{', '.join(result.skipped)}: looks deeper than the lists, left out"
     return made(
         title,
+        Warnings(tuple(notice.text for notice in result.notices)),
         Chart("rankgate.unjudged.charts.holes:draw", result),
         Table("", _judged(result)),
         Table("", _metrics(result)),

@@ -16,7 +16,7 @@ from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import DEPTH, Scorer
 from rankgate.frozen import dataclass
 from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.present.result import Result
+from rankgate.present.result import Notice, Result, run_notices
 from rankgate.scoring.run_names import refuse_baseline_again, systems_apart
 from rankgate.unjudged.hole_figures import FIGURES, figures, judge_next
 from rankgate.unjudged.hole_model import Selection, modelled
@@ -67,6 +67,7 @@ class HoleAnalysis(Result):
         skipped: metrics that look deeper than the lists that were kept.
         draws, seed: of the estimate.
         selection: how documents to be judged were chosen, as the estimate takes it.
+        notices: what the reader should know of the judgments and the runs.
     """
 
     baseline: str
@@ -81,6 +82,7 @@ class HoleAnalysis(Result):
     draws: int
     seed: int
     selection: Selection = "unknown"
+    notices: tuple[Notice, ...] = ()
 
     kind: ClassVar = "holes"
     document_from: ClassVar = "rankgate.unjudged.document:document"
@@ -179,6 +181,7 @@ def holes(
         draws,
         seed,
         selection,
+        run_notices(base.name, base.cautions) + run_notices(other.name, other.cautions),
     )
 
 

@@ -80,7 +80,7 @@ def refuse(route: Route, asks: Who) -> None:
 
     Raises:
         Refused: nobody is signed in (401); no such project, or not theirs (404); not their role,
-            or not the scope of their token (403).
+            or not the scope of their token (403); a change of a project that is archived (409).
     """
     if route.needs == ANYONE:
         return
@@ -98,6 +98,9 @@ def refuse(route: Route, asks: Who) -> None:
         raise not_found("project")
     if asks.role not in route.needs:
         raise Refused(403, "not-allowed", "Your role in this project does not allow this.")
+    if route.method != "GET" and asks.project.archived_at and not route.in_archived:
+        problem = "The project is archived and cannot be changed; an admin can show it again first."
+        raise Refused(409, "project-archived", problem)
 
 
 def _refuse_scope(route: Route, token: Token) -> None:

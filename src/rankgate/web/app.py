@@ -86,7 +86,7 @@ def _lifespan(config: Config) -> Callable[[Starlette], AbstractAsyncContextManag
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:  # noqa: ARG001
-        scheduler = Scheduler(config.store, config.jobs, config.link)
+        scheduler = Scheduler(config.store, config.jobs, config.link, allow_http=config.allow_http)
         if config.schedule:
             scheduler.start()
         yield

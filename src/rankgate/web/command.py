@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from rankgate.errors import MissingExtraError, UsageError
+from rankgate.errors import UsageError
+from rankgate.extras import require
 
 
 @click.command("serve")
@@ -42,6 +42,8 @@ from rankgate.errors import MissingExtraError, UsageError
               type=click.Path(exists=True, file_okay=False, path_type=Path),
               help="Files of scheduled jobs: in FOLDER/PROJECT their engines, queries, judgments "
               "and policies.")  # fmt: skip
+@click.option("--allow-http", is_flag=True,
+              help="Webhooks may be sent over plain HTTP to other machines.")  # fmt: skip
 def command(
     store: str | None,
     host: str,
@@ -58,19 +60,24 @@ def command(
     log_format: str,
     schedule: bool,
     jobs: Path | None,
+    allow_http: bool,
 ) -> None:
     """Serve the dashboard, the pages where people rate, and the REST API.
 
     A store that is not there yet is made. At the first start a link is printed that makes the
-    admin; it works once.
+    admin; it works once. With --log-format json it is not, as logs are kept: add the admin with
+    rankgate store user add.
 
     \b
     rankgate serve --store judging.db
     rankgate serve --store postgresql://rankgate@db/judging --host 0.0.0.0 --behind-proxy
     """
-    if find_spec("starlette") is None:
-        raise MissingExtraError("the server needs Starlette; pip install 'rankgate[serve]'.")
-    from rankgate.web.first import first_link, opened
+    require(
+        "the server needs more packages",
+        "starlette", "uvicorn", "jinja2", "markdown_it", "multipart", "prometheus_client",
+        "apscheduler", "sqlalchemy", "alembic", "argon2",
+    )  # fmt: skip
+    from rankgate.web.first import first_link, has_admin, opened
     from rankgate.web.oidc.settings import read
     from rankgate.web.server import configured, listening, serve, trusted_proxies
 
@@ -85,13 +92,21 @@ def command(
             llm=llm,
             schedule=schedule,
             jobs=None if jobs is None else jobs.resolve(),
+            allow_http=allow_http,
         )  # fmt: skip
         place = listening(host, port)
         shown = f"[{host}]" if ":" in host else host
         scheme = "https" if certificate else "http"
         address = f"{scheme}://{shown}:{place.getsockname()[1]}{base}"
         click.echo(f"{found.name} is served at {address} (end with Ctrl+C)", err=True)
-        if link := first_link(found):
+        if behind_proxy and not names:
+            click.echo("warning: without --name it answers by any host name; give the one by "
+                       "which people reach it", err=True)  # fmt: skip
+        if log_format == "json":  # logs are collected and kept: no link goes there
+            if not has_admin(found):
+                click.echo("It has no admin yet; add one with: rankgate store user add NAME "
+                           "--admin", err=True)  # fmt: skip
+        elif link := first_link(found):
             click.echo(f"Become its admin, once, within a day: {address}{link}", err=True)
         serve(
             config, place, certificate=certificate, key=key, proxies=trusted, workers=workers,

@@ -19,6 +19,10 @@ SHARED = "PROMETHEUS_MULTIPROC_DIR"
 before prometheus_client is loaded."""
 
 
+UNPACKED = 256 << 20
+"""Bytes to which a compressed upload may unpack by default."""
+
+
 @dataclass(frozen=True)
 class Config:
     """What a server is started with.
@@ -31,6 +35,7 @@ class Config:
         hosts: the only names by which it answers; empty is any.
         largest: bytes of a request without files.
         largest_upload: bytes of a request with files.
+        largest_unpacked: bytes to which a compressed file may unpack.
         patience: seconds that a client may take to send its request.
         per_minute: requests of one session, token or address.
         proxied: whether a proxy in front of it sends requests of others.
@@ -38,6 +43,7 @@ class Config:
         schedule: whether it runs jobs, checks alerts and sends messages by the clock.
         jobs: the folder of scheduled jobs' files; None is jobs without files only.
         link: the address by which people reach it, for links in messages; empty is unknown.
+        allow_http: whether webhooks may be sent over plain HTTP.
         models: endpoints of language models that projects may use, by name.
     """
 
@@ -48,6 +54,7 @@ class Config:
     hosts: frozenset[str] = frozenset()
     largest: int = 1_000_000
     largest_upload: int = 200_000_000
+    largest_unpacked: float = UNPACKED
     patience: float = 30.0
     per_minute: int = 1_200
     proxied: bool = False
@@ -55,4 +62,5 @@ class Config:
     schedule: bool = False
     jobs: Path | None = None
     link: str = ""
+    allow_http: bool = False
     models: Mapping[str, Endpoint] = field(default_factory=dict)

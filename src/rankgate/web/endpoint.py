@@ -7,6 +7,7 @@ import json
 import logging
 import secrets
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlencode
@@ -20,7 +21,7 @@ from rankgate.frozen import dataclass
 from rankgate.present.forms import as_csv
 from rankgate.web import access
 from rankgate.web.asked import Asked, Upload, Who
-from rankgate.web.fields import checked
+from rankgate.web.fields import checked, is_true
 from rankgate.web.headers import secured
 from rankgate.web.render import plain, rendered
 from rankgate.web.replies import Away, Done, Page, Refused, Reply, Sent, not_found
@@ -44,14 +45,31 @@ SESSION, FORM = "rankgate_session", "rankgate_form"
 _SMALL = 16_384
 """Bytes of a request that is read before it is known who asks."""
 
+_FORM_AGAIN = {400, 401, 404, 409}
+"""Codes of HTTP after which a form is shown again, with what was typed."""
+
+_NAMES = {"invalid-name", "name-taken", "unknown-user"}
+"""Codes of errors that are of the field with a name."""
+
 _LAST = 2**53
 """The largest number of a row."""
 
 _STATUS = {
-    "rating-conflict": 409, "job-active": 409, "name-taken": 409, "scale-in-use": 409,
-    "store-locked": 503, "cannot-connect": 503, "cannot-write": 503, "store-refused": 503,
+    "rating-conflict": 409, "batch-closed": 409, "task-not-assigned": 409, "job-active": 409,
+    "name-taken": 409, "scale-in-use": 409, "in-use": 409,
 }  # fmt: skip
-"""Codes of HTTP; those of a database that does not answer let clients send again."""
+"""Codes of HTTP that are neither 400 nor 404."""
+
+_STORE_FAULTS = frozenset({
+    "store-locked", "cannot-connect", "cannot-write", "store-refused", "not-a-store",
+    "damaged-blob", "missing-blob",
+})  # fmt: skip
+"""Faults of the store, whose messages name its place; clients may send again (503)."""
+
+_STORE_MESSAGE = (
+    "The server cannot use its store at the moment, and nothing of this request was saved; try "
+    "again. The log of the server has the reason."
+)
 
 
 @dataclass(frozen=True)
@@ -87,15 +105,15 @@ class Endpoint:
                 partial(self._answer, request, who, sent, as_json=as_json)
             )
         except Refused as refused:
-            return self._refused(request, who, refused, as_json=as_json)
+            return self._refused(request, who, refused, sent, as_json=as_json)
         except RankgateError as error:
-            return self._refused(request, who, _refusal(error), as_json=as_json)
+            return self._refused(request, who, _refusal(error), sent, as_json=as_json)
         except Exception:  # noqa: BLE001 - one request that fails does not end the server
             _LOG.exception("%s %s failed", request.method, self.route.path)
             fault = Refused(
                 500, "own-fault", "This is a fault of rankgate; what you sent was not carried out."
             )
-            return self._refused(request, who, fault, as_json=as_json)
+            return self._refused(request, who, fault, sent, as_json=as_json)
 
     def _both(self, request: Request, sent: dict[str, Any], *, as_json: bool) -> Response:
         who = Who()
@@ -103,9 +121,9 @@ class Endpoint:
             who = self._who(request)
             return self._answer(request, who, sent, as_json=as_json)
         except Refused as refused:
-            return self._refused(request, who, refused, as_json=as_json)
+            return self._refused(request, who, refused, sent, as_json=as_json)
         except RankgateError as error:
-            return self._refused(request, who, _refusal(error), as_json=as_json)
+            return self._refused(request, who, _refusal(error), sent, as_json=as_json)
 
     def _who(self, request: Request) -> Who:
         if any(isinstance(each, int) and each > _LAST for each in request.path_params.values()):
@@ -150,6 +168,7 @@ class Endpoint:
         given = str(sent.pop("csrf", "") or request.headers.get("x-csrf-token", ""))
         access.refuse_forged(self.route, who, given, form_word)
         sent.pop("done", None) if self.route.method == "GET" else None
+        raw = self.form == "csv" and is_true(sent.pop("raw", None))
         asked = Asked(
             config=self.config,
             who=who,
@@ -160,9 +179,12 @@ class Endpoint:
             form_word=form_word,
             cookies=request.cookies,
         )
-        return self._response(request, asked.who, self.route.handler(asked), as_json=as_json)
+        reply = self.route.handler(asked)
+        return self._response(request, asked.who, reply, as_json=as_json, raw=raw)
 
-    def _response(self, request: Request, who: Who, reply: Reply, *, as_json: bool) -> Response:
+    def _response(
+        self, request: Request, who: Who, reply: Reply, *, as_json: bool, raw: bool
+    ) -> Response:
         if isinstance(reply, Sent):
             return self._file(reply)
         cookies = dict(reply.cookies)
@@ -171,7 +193,7 @@ class Endpoint:
         elif isinstance(reply, Done):
             response = self._done(request, who, reply, as_json=as_json)
         elif self.form == "csv" and reply.rows is not None:
-            return self._file(_sheet(reply.rows, request.url.path))
+            return self._file(_sheet(reply.rows, request.url.path, raw=raw))
         elif as_json:
             response = Response(plain(reply.data), reply.status, media_type="application/json")
         else:
@@ -235,7 +257,10 @@ class Endpoint:
                 name, value, path=path, httponly=True, samesite="lax", secure=self.config.secure
             )
 
-    def _refused(self, request: Request, who: Who, refused: Refused, *, as_json: bool) -> Response:
+    def _refused(
+        self, request: Request, who: Who, refused: Refused, sent: Mapping[str, Any], *,
+        as_json: bool,
+    ) -> Response:  # fmt: skip
         headers = {} if refused.again is None else {"retry-after": str(refused.again)}
         if refused.status == 401 and self.route.method == "GET" and not as_json:
             to = quote(request.url.path.removeprefix(self.config.base), safe="/")
@@ -245,15 +270,59 @@ class Endpoint:
             error = {"error": {"code": refused.code, "message": refused.problem}}
             response = Response(plain(error), refused.status, headers, "application/json")
         else:
-            values = self._values(request, who) | {"refused": refused}
+            values = self._values(request, who) | {
+                "refused": refused, "route": self.route.name, "form_again": None,
+            }  # fmt: skip
+            mendable = refused.status in _FORM_AGAIN or refused.code == "wrong-password"
+            if self.route.method == "POST" and mendable and sent:
+                values["form_again"] = self._form_again(request, who, refused, sent)
             html = rendered("refused.html", **values)
             response = Response(html, refused.status, headers, "text/html")
         return secured(response, self.config)
 
+    def _form_again(
+        self, request: Request, who: Who, refused: Refused, sent: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """What the form of the route shows again: what was typed, and what is wrong with it."""
+        fields = self.route.fields
+        typed = {
+            field.name: bool(sent.get(field.name)) if field.kind == "flag"
+            else sent.get(field.name, "")
+            for field in fields
+        }  # fmt: skip
+        # what the form sends without showing it; a check is asked for by its own button
+        hidden = {
+            field.name: typed[field.name]
+            for field in fields
+            if not field.label and field.kind != "flag" and typed[field.name]
+        }
+        shown = [field.name for field in fields if field.label]
+        at = refused.field if refused.field in shown else ""
+        if not at and refused.code in _NAMES and "name" in shown:
+            at = "name"
+        if not at and len(shown) == 1:
+            at = shown[0]
+        return {
+            "given": typed,
+            "hidden": {**hidden, **request.path_params},
+            "problems": {at: refused.problem} if at else {},
+            "options": self._options(request, who),
+        }
 
-def _sheet(rows: PlainRows, path: str) -> Sent:
-    """The main table of a page, for spreadsheets."""
-    words = as_csv.written(rows.head, rows.rows)
+    def _options(self, request: Request, who: Who) -> dict[str, list[str]]:
+        """The words of lists in the form; none where the project or the store is away."""
+        if who.role is None:
+            return {}
+        asked = Asked(self.config, who, request.path_params)
+        with suppress(RankgateError):
+            return {field.name: field.options(asked)
+                    for field in self.route.fields if field.options is not None}  # fmt: skip
+        return {}
+
+
+def _sheet(rows: PlainRows, path: str, *, raw: bool) -> Sent:
+    """The main table of a page, for spreadsheets; or as it is, for programs."""
+    words = (as_csv.unguarded if raw else as_csv.written)(rows.head, rows.rows)
     return Sent(words.encode(), "text/csv; charset=utf-8", path.rpartition("/")[2])
 
 
@@ -264,6 +333,9 @@ def _search(request: Request) -> str:
 
 
 def _refusal(error: RankgateError) -> Refused:
+    if error.code in _STORE_FAULTS:
+        _LOG.error("%s (%s)", error, error.code)
+        return Refused(503, error.code, _STORE_MESSAGE)
     status = _STATUS.get(error.code, 404 if error.code.startswith("unknown-") else 400)
     return Refused(status, error.code, str(error))
 

@@ -31,12 +31,19 @@ def checked(fields: tuple[Field, ...], sent: Mapping[str, Any], *, strict: bool)
     if strict and (other := sorted(set(sent) - names)):
         known = ", ".join(sorted(names)) or "nothing"
         raise wrong(other[0][:50], f"is not expected; there are: {known}")
-    return {each.name: _one(each, sent.get(each.name)) for each in fields}
+    values = {}
+    for field in fields:
+        try:
+            values[field.name] = _one(field, sent.get(field.name))
+        except Refused as refused:
+            refused.field = field.name
+            raise
+    return values
 
 
 def wrong(name: str, problem: str) -> Refused:
     """A value that cannot be."""
-    return Refused(400, "invalid-value", f"{name}: {problem}.")
+    return Refused(400, "invalid-value", f"{name}: {problem}.", field=name)
 
 
 def _one(field: Field, value: Any) -> Any:
@@ -46,7 +53,7 @@ def _one(field: Field, value: Any) -> Any:
     if field.kind == "rows":
         return _rows(field, value)
     if field.kind == "flag":
-        return value is True or (isinstance(value, str) and value.lower() in _TRUE)
+        return is_true(value)
     if value is None or (isinstance(value, str) and not value.strip()):
         if field.required:
             raise wrong(name, "is missing")
@@ -60,6 +67,11 @@ def _one(field: Field, value: Any) -> Any:
     if field.kind == "choice" and value not in {each for each, _ in field.choices}:
         raise wrong(name, "choose one of " + ", ".join(each for each, _ in field.choices))
     return _moment(name, value) if field.kind == "moment" else value.replace("\r\n", "\n")
+
+
+def is_true(value: Any) -> bool:
+    """True for what a flag of a form, an address or JSON says where it is set."""
+    return value is True or (isinstance(value, str) and value.lower() in _TRUE)
 
 
 def _rows(field: Field, value: Any) -> list[dict[str, Any]]:
@@ -88,6 +100,10 @@ def _number(field: Field, value: Any) -> float | int:
         raise wrong(name, "is not a number") from None
     if not math.isfinite(number) or abs(number) > 2**53:
         raise wrong(name, "is not a number that can be")
+    if field.least is not None and number < field.least:
+        raise wrong(name, f"is less than {field.least:g}")
+    if field.largest is not None and number > field.largest:
+        raise wrong(name, f"is more than {field.largest:g}")
     if field.kind == "whole":
         if not number.is_integer():
             raise wrong(name, "is not a whole number")

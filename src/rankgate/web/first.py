@@ -33,6 +33,12 @@ def first_link(store: Store) -> str | None:
     return None if secret is None else f"/invitations/{secret}"
 
 
+def has_admin(store: Store) -> bool:
+    """True if a user of the store is its admin."""
+    with store.read() as connection:
+        return any(user.admin for user in users.listed(connection))
+
+
 def _first_admin(connection: Connection) -> str | None:
     """The secret of a link that makes the admin of a store without users; None if it has one.
 

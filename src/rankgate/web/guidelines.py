@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
-from rankgate.errors import MissingExtraError
+from rankgate.extras import require
+from rankgate.web.cache import Cache
 from rankgate.web.render import visible
 
 if TYPE_CHECKING:
@@ -14,17 +15,21 @@ if TYPE_CHECKING:
 
 @cache
 def _parser() -> MarkdownIt:
-    try:
-        from markdown_it import MarkdownIt
-    except ImportError:
-        message = "the server needs more packages; pip install 'rankgate[serve]'."
-        raise MissingExtraError(message) from None
+    require("guidelines need markdown-it", "markdown_it")
+    from markdown_it import MarkdownIt
+
     return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 
 
-@lru_cache(maxsize=100)
+_GUIDELINES: Cache[str] = Cache(100)
+
+
 def guideline_html(text: str) -> str:
     """The guideline; what is HTML in it is shown as text."""
+    return _GUIDELINES.get(text, lambda: _rendered(text))
+
+
+def _rendered(text: str) -> str:
     tokens = _parser().parse(visible(text))
     for each in tokens:
         if each.type.startswith("heading"):  # the page has its own headings above

@@ -41,6 +41,12 @@ _ERROR = {
 }
 
 
+_RAW = {
+    "name": "raw", "in": "query", "required": False, "schema": {"type": "boolean"},
+    "description": "Cells as they are, also those that a spreadsheet would run as formulas.",
+}  # fmt: skip
+
+
 def description(routes: Iterable[Route]) -> dict[str, Any]:
     """The description: every route that a token may use."""
     paths: dict[str, dict[str, Any]] = {}
@@ -53,6 +59,7 @@ def description(routes: Iterable[Route]) -> dict[str, Any]:
         if route.tabular:
             sheet = _operation(route)
             sheet["operationId"] += "-csv"
+            sheet["parameters"] = [*sheet.get("parameters", []), _RAW]
             sheet["responses"]["200"]["content"] = {"text/csv": {"schema": {"type": "string"}}}
             paths[f"{path.removesuffix('.json')}.csv"] = {"get": sheet}
     return {
@@ -142,6 +149,9 @@ def _schema(field: Field) -> dict[str, Any]:
     found = dict(_TYPES.get(field.kind, {"type": "string"}))
     if field.choices:
         found["enum"] = [word for word, _ in field.choices]
+    elif field.kind in {"number", "whole"}:
+        bounds = {"minimum": field.least, "maximum": field.largest}
+        found |= {name: bound for name, bound in bounds.items() if bound is not None}
     elif found == {"type": "string"}:
         found["maxLength"] = field.most
         found["pattern"] = "^[^\\u0000]*$"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rankgate.data.scales import SCALES
 from rankgate.judging.resolution.from_ratings import WAYS
-from rankgate.web.pages import files, next_batch, pairs, preferences, results, users
+from rankgate.web import options
+from rankgate.web.pages import archive, files, next_batch, pairs, preferences, results, users
 from rankgate.web.route import ADMIN, MANAGE, VIEW, Field, Route
 
 STRATEGY = Field("strategy", "Raters a document", "choice", default="2", choices=(
@@ -18,9 +19,45 @@ _FORMAT = Field("format", "Format", most=50)
 _WHAT = Field(
     "what", "What", most=200, help="ratings, judgments/NAME, run/NAME, queries, documents"
 )
+_RAW = Field(
+    "raw", "Cells as they are", "flag", help="also those that a spreadsheet would run as formulas"
+)
 _NAME = Field("name", "Name", required=True, most=100)
 _PRIORITY = Field("priority", "Priority; higher is first", "whole", default="0")
-_TWO = (Field("first", "First run", most=200), Field("second", "Second run", most=200))
+_TWO = (Field("first", "First run", most=200, options=options.run_names),
+        Field("second", "Second run", most=200, options=options.run_names))  # fmt: skip
+
+_ITEM = "/projects/{project}/archive/{kind}/{number:int}"
+_QUERIES = "/projects/{project}/archive/queries"
+_ARCHIVED = Field("archived", kind="flag", help="Left out, it is shown again.")
+_CONFIRM = Field("confirm", "Its name, to confirm", required=True, most=200)
+_ADMIN_ROLE = frozenset({"admin"})
+
+ARCHIVE = (
+    Route("archive", "GET", "/projects/{project}/archive", MANAGE, archive.page, "Archive",
+          scope="manage"),
+    Route("project-archive", "POST", "/projects/{project}/archive", _ADMIN_ROLE,
+          archive.change_project, "Archive the project", (_ARCHIVED,), scope="admin",
+          in_archived=True),
+    Route("archive-change", "POST", _ITEM, MANAGE, archive.change, "Archive", (_ARCHIVED,),
+          scope="manage"),
+    Route("archive-queries", "POST", _QUERIES, MANAGE, archive.change_queries, "Archive",
+          (Field("queries", "Queries by their ids, a line each", "long", most=1_000_000),
+           Field("batch", "Or all queries of a batch", most=100, options=options.batch_names),
+           _ARCHIVED), scope="manage"),
+    Route("archive-queries-delete-page", "GET", f"{_QUERIES}/delete", _ADMIN_ROLE,
+          archive.before_delete_queries, "Delete", scope="admin"),
+    Route("archive-queries-delete", "POST", f"{_QUERIES}/delete", _ADMIN_ROLE,
+          archive.delete_queries, "Delete", (_CONFIRM,), scope="admin"),
+    Route("archive-delete-page", "GET", f"{_ITEM}/delete", _ADMIN_ROLE, archive.before_delete,
+          "Delete", scope="admin"),
+    Route("archive-delete", "POST", f"{_ITEM}/delete", _ADMIN_ROLE, archive.delete, "Delete",
+          (_CONFIRM,), scope="admin"),
+    Route("project-delete-page", "GET", "/projects/{project}/delete", _ADMIN_ROLE,
+          archive.before_delete_project, "Delete", scope="admin"),
+    Route("project-delete", "POST", "/projects/{project}/delete", _ADMIN_ROLE,
+          archive.delete_project, "Delete", (_CONFIRM,), scope="admin", in_archived=True),
+)  # fmt: skip
 
 FILES = (
     Route("material", "GET", "/projects/{project}/material", MANAGE, files.page, "Files",
@@ -30,7 +67,8 @@ FILES = (
                  help="Ratings, judgments, queries, documents or runs, in any format that rankgate "
                  "reads: of Quepid, SearchTweak, RRE, OpenSearch, RankQuest, Label Studio, "
                  "Argilla, TREC, CSV and others."),
-           Field("format", "Format", most=50, help="Only if it is not recognised."),
+           Field("format", "Format", most=50, help="Only if it is not recognised.",
+                 options=options.format_names),
            Field("columns", "Columns of a sheet", most=5_000,
                  help="Only if they have no usual name: query=term,doc=sku,grade=rater_*"),
            Field("final", "Rater or column with the final word", most=200),
@@ -44,11 +82,11 @@ FILES = (
     Route("export", "GET", "/projects/{project}/export", VIEW, files.export, "Export",
           (_FORMAT, _WHAT)),
     Route("export-file", "GET", "/projects/{project}/export/file", VIEW, files.export_file,
-          "Export as a file", (_FORMAT, _WHAT)),
+          "Export as a file", (_FORMAT, _WHAT, _RAW)),
     Route("judgments-file", "GET", "/projects/{project}/judgments/{judgments}/file", VIEW,
-          files.judgments_file, "Judgments as a file", (_FORMAT,)),
+          files.judgments_file, "Judgments as a file", (_FORMAT, _RAW)),
     Route("ratings-file", "GET", "/projects/{project}/ratings/file", VIEW, files.ratings_file,
-          "Ratings as a file", (_FORMAT,)),
+          "Ratings as a file", (_FORMAT, _RAW)),
 )  # fmt: skip
 
 WORK = (
@@ -83,7 +121,7 @@ WORK = (
            Field("deadline", "Deadline", "moment"), Field("seed", "Seed of the draw", "whole")),
           scope="manage"),
     Route("preferences-file", "GET", "/projects/{project}/preferences/{batch:int}/file", VIEW,
-          preferences.file, "Preferences as CSV"),
+          preferences.file, "Preferences as CSV", (_RAW,)),
     Route("next", "GET", "/projects/{project}/next", VIEW, next_batch.page, "What to judge next",
           (Field("verdict", "Verdict", "whole"), *_TWO, Field("metric", "Metric", most=100))),
     Route("next-add", "POST", "/projects/{project}/coverage", MANAGE, next_batch.add,

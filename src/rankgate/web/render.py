@@ -11,10 +11,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import MissingExtraError
+from rankgate.extras import require
 from rankgate.present.pages.page import PICTURES
 from rankgate.present.pages.script import SCRIPT
 from rankgate.present.pages.style import STYLE
+from rankgate.web.shown_commands import shown_command
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -25,6 +26,13 @@ _MEDIA = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+
+
+class OpenObject(dict[str, Any]):
+    """An object of JSON whose names are not fixed: one that is missing is None on a page."""
+
+    def __missing__(self, key: str) -> None:
+        """Nothing is known by this name."""
 
 
 @cache
@@ -48,11 +56,9 @@ def versioned(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    except ImportError:
-        message = "the server needs more packages; pip install 'rankgate[serve]'."
-        raise MissingExtraError(message) from None
+    require("pages need Jinja2", "jinja2")
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     found = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -62,7 +68,7 @@ def _environment() -> Environment:
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
     found.filters |= {"grade": _grade, "moment": _moment, "share": _share, "figure": _figure}
-    found.globals["asset"] = versioned
+    found.globals |= {"asset": versioned, "command": shown_command}
     return found
 
 

@@ -90,11 +90,15 @@ class Refused(Exception):  # noqa: N818 - it is an answer
         code: in kebab case, as of the errors of rankgate.
         problem: for people.
         again: seconds after which to try again.
+        field: the field of the form that is wrong; empty if it is not known.
     """
 
-    def __init__(self, status: int, code: str, problem: str, *, again: int | None = None) -> None:
+    def __init__(
+        self, status: int, code: str, problem: str, *, again: int | None = None, field: str = ""
+    ) -> None:
         super().__init__(problem)
         self.status, self.code, self.problem, self.again = status, code, problem, again
+        self.field = field
 
 
 def not_found(what: str = "page") -> Refused:

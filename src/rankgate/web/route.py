@@ -37,9 +37,11 @@ class Field:
         required: whether it must be there.
         help: more about it.
         choices: the words that it may be, each with its label.
-        most: characters, the largest number, or rows.
+        most: characters, or rows.
+        least, largest: the bounds of a number; None is without.
         default: what the form shows at first.
         columns: the fields of each row.
+        options: the words of a list of the project, where any other text is refused later.
     """
 
     name: str
@@ -49,8 +51,11 @@ class Field:
     help: str = ""
     choices: tuple[tuple[str, str], ...] = ()
     most: int = 500
+    least: float | None = None
+    largest: float | None = None
     default: str = ""
     columns: tuple[Field, ...] = ()
+    options: Callable[[Asked], list[str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ class Route:
         fields: what is sent.
         scope: that a token needs; None is that no token may.
         tabular: whether its page has a twin in CSV.
+        in_archived: whether it may change a project that is archived.
     """
 
     name: str
@@ -78,6 +84,7 @@ class Route:
     fields: tuple[Field, ...] = ()
     scope: str | None = "read"
     tabular: bool = False
+    in_archived: bool = False
 
     @property
     def has_file(self) -> bool:

@@ -22,7 +22,7 @@ from rankgate.web.pages import (
     sign_in,
     sign_in_oidc,
 )
-from rankgate.web.project_routes import FILES, STRATEGY, WORK
+from rankgate.web.project_routes import ARCHIVE, FILES, STRATEGY, WORK
 from rankgate.web.record_routes import RECORDS
 from rankgate.web.remote_routes import REMOTE
 from rankgate.web.route import ADMIN, ANYONE, MANAGE, RATE, SIGNED_IN, VIEW, Field, Route
@@ -59,7 +59,7 @@ _ACCOUNTS = (
           "You are invited", scope=None),
     Route("accept", "POST", "/invitations/{secret}", ANYONE, sign_in.accept, "Accept",
           (_NAME, Field("display", "Your name, as others see it", most=100),
-           Field("password", "Password", "secret", required=True, most=1_000,
+           Field("password", "Password", "secret", most=1_000,
                  help="Ten characters or more.")), scope=None),
 )  # fmt: skip
 
@@ -71,7 +71,7 @@ _ANSWER = (
     Field("reason", "Why you cannot tell", most=1_000),
     Field("why", "Another reason", most=1_000),
     Field("comment", "Comment", "long", most=5_000),
-    Field("seconds", "Seconds", "number"),
+    Field("seconds", "Seconds", "number", least=0),
     Field("at", "When", "moment"),
 )  # fmt: skip
 _RATING = (
@@ -111,11 +111,12 @@ _ACCOUNT = (
           "Change the password",
           (Field("before", "Password until now", "secret", required=True, most=1_000),
            Field("password", "New password", "secret", required=True, most=1_000,
-                 help="Ten characters or more.")), scope=None),
+                 help="Ten characters or more. All other sessions end."),
+           Field("end_tokens", "End all API tokens too", "flag")), scope=None),
     Route("token-issue", "POST", "/account/tokens", SIGNED_IN, account.issue, "Make a token",
           (Field("name", "What it is for", required=True, most=100),
            Field("project", "Only in this project", most=63),
-           Field("days", "Days until it ends", "whole", default="90"),
+           Field("days", "Days until it ends", "whole", default="90", least=1, largest=3_650),
            Field("read", "read: see results", "flag", default="1"),
            Field("record", "record: record evaluations, and nothing else", "flag"),
            Field("rate", "rate: give ratings", "flag"),
@@ -206,7 +207,8 @@ _RESULTS = (
            Field("transform", "Mapping to another scale", "long", most=2_000,
                  help="What each grade becomes before the rule, a line each: 2: 1. Or "
                  "graded-to-binary, graded-to-detail, and so on."),
-           Field("slots", "Use only so many grades of a pair, the first ones", "whole"), _METRICS,
+           Field("slots", "Use only so many grades of a pair, the first ones", "whole", least=1),
+           _METRICS,
            Field("convention", "Convention of the metrics", most=50),
            Field("models", "Admitted models", "choice", default="fill", choices=(
                ("fill", "grade what no person graded"), ("equal", "count as people do"),
@@ -224,7 +226,7 @@ def _described(asked: Asked) -> Sent:  # noqa: ARG001 - as every handler
 
 
 ROUTES: tuple[Route, ...] = (
-    *_ACCOUNTS, *_ACCOUNT, *DASHBOARD, *_RATING, *_RESULTS, *_PROJECTS, *FILES, *WORK, *MODELS,
-    *REMOTE, *RECORDS, *WATCHING,
+    *_ACCOUNTS, *_ACCOUNT, *DASHBOARD, *_RATING, *_RESULTS, *_PROJECTS, *FILES, *WORK, *ARCHIVE,
+    *MODELS, *REMOTE, *RECORDS, *WATCHING,
     Route("openapi", "GET", "/openapi.json", SIGNED_IN, _described, "The REST API"),
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 import os
 import signal
 import socket
@@ -13,9 +14,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from rankgate.errors import MissingExtraError, UsageError
+from rankgate.data.streams.source import limit_of
+from rankgate.errors import UsageError
+from rankgate.extras import require
 from rankgate.judging.models.endpoints import read_endpoints
-from rankgate.web.config import SHARED, Config
+from rankgate.web.config import SHARED, UNPACKED, Config
 from rankgate.web.limits import SharedBuckets
 from rankgate.web.logs import json_logging
 
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 TOKEN = "RANKGATE_METRICS_TOKEN"  # noqa: S105 - the variable's name
 """The environment variable with the token that a client of ``/metrics`` sends."""
+
+UNPACKED_MB = "RANKGATE_MAX_UPLOAD_MB"
+"""The environment variable with the megabytes to which a compressed upload may unpack."""
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -53,6 +59,7 @@ def configured(
     llm: Path | None = None,
     schedule: bool = False,
     jobs: Path | None = None,
+    allow_http: bool = False,
 ) -> Config:
     """The settings of a server.
 
@@ -72,12 +79,15 @@ def configured(
     alone = is_local(host) and not behind_proxy and not names
     hosts = LOCAL | {host} if alone else frozenset(each.lower() for each in names)
     models = {} if llm is None else read_endpoints(llm)
+    unpacked = limit_of(UNPACKED_MB, UNPACKED >> 20) * (1 << 20)
     secure = bool(certificate) or behind_proxy
     return Config(
         store, oidc, base, secure=secure, hosts=hosts, models=models, proxied=behind_proxy,
         metrics_token=os.environ.get(TOKEN, ""),
         schedule=schedule,
         jobs=jobs,
+        allow_http=allow_http,
+        largest_unpacked=unpacked or math.inf,
         link=f"https://{names[0]}{base}" if names and secure else "",
     )  # fmt: skip
 
@@ -151,16 +161,14 @@ def serve(
     Raises:
         MissingExtraError: the extra ``serve`` is not installed.
     """
-    try:
-        import uvicorn
-        from uvicorn.config import LOGGING_CONFIG
-        from uvicorn.supervisors import Multiprocess
+    require("the server needs more packages", "starlette", "uvicorn")
+    import uvicorn
+    from uvicorn.config import LOGGING_CONFIG
+    from uvicorn.supervisors import Multiprocess
 
-        from rankgate.web.app import create
-        from rankgate.web.patience import PatientProtocol
-    except ImportError:
-        message = "the server needs more packages; pip install 'rankgate[serve]'."
-        raise MissingExtraError(message) from None
+    from rankgate.web.app import create
+    from rankgate.web.patience import PatientProtocol
+
     application = partial(create, config)
     if workers > 1:
         shared = SharedBuckets(config.per_minute)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rankgate.web import options
 from rankgate.web.pages import alerts, schedule
 from rankgate.web.route import MANAGE, VIEW, Field, Route
 
@@ -23,7 +24,8 @@ WATCHING = (
     Route("alerts-check", "POST", f"{_AT}/check", MANAGE, alerts.check, "Check now",
           scope="manage"),
     Route("alert-channel-test", "POST", f"{_AT}/test", MANAGE, alerts.test, "Send a test",
-          (Field("channel", "Channel", required=True, most=100),), scope="manage"),
+          (Field("channel", "Channel", required=True, most=100, options=options.channel_names),),
+          scope="manage"),
     Route("schedule", "GET", _PLAN, VIEW, schedule.page, "Schedule"),
     Route("schedule-run", "GET", f"{_PLAN}/runs/{{run:int}}", VIEW, schedule.run, "A run"),
     Route("jobs-add", "POST", _PLAN, MANAGE, schedule.add, "Save the jobs",

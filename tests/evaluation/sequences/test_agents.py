@@ -126,11 +126,24 @@ def test_what_is_wrong_is_named(changes, code):
     assert error.value.line == 2
 
 
+def test_a_call_without_its_cost_is_not_free(tmp_path):
+    path = tmp_path / "calls.jsonl"
+    free = {"query_id": "q0", "calls": [], "evidence": ["a"]}
+    calls = [{"documents": ["a"], "tokens": 5, "seconds": 1}, {"documents": ["b"], "seconds": 1}]
+    task = {"query_id": "q1", "calls": calls, "evidence": ["a"]}
+    path.write_text(json.dumps(free) + "\n" + json.dumps(task) + "\n")
+    for metric in ("EvidenceRate(per='tokens')", "EvidenceR(tokens=9)", "EvidenceP(tokens=9)"):
+        with raises("missing-lengths", InputError, line=2):
+            rankgate.evaluate(path, path, metric)
+    result = rankgate.evaluate(path, path, "EvidenceRate(per='seconds')").runs[0]
+    assert result.per_query("EvidenceRate(per='seconds')") == {"q0": 0, "q1": 1 / 2}
+
+
 def test_a_document_or_question_twice():
+    twice = data([TASK | {"calls": [{"documents": ["a", "a"]}]}])
+    (run,) = named("trajectories").read(InputFile(None, twice)).runs
     with raises("duplicate-document", DuplicateError, line=1):
-        named("trajectories").read(
-            InputFile(None, data([TASK | {"calls": [{"documents": ["a", "a"]}]}]))
-        )
+        _ = run.table  # a convention says what such a document is
     with raises("duplicate-query", InputError, line=2):
         contents_of(InputFile(None, data([TASK, TASK])))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
-from rankgate.errors import InputError, UsageError
+from rankgate.errors import DuplicateError, InputError, UsageError
 from rankgate.metrics.sequences.contexts import (
     context_precision,
     context_recall,
@@ -50,6 +52,54 @@ def test_a_budget_ends_the_context_at_the_first_passage_that_does_not_fit():
     ]
 
 
+TWICE = {
+    "first": (2 / 3, 1, (1 + 1) / (1 + 1 / 2 + 1), 0, 2 / 3),
+    "last": (2 / 3, 1, (1 + 1) / (1 + 1 / 2 + 1), 0, 2 / 3),
+    "each": (3 / 4, 1, (2 + 5 / 9) / (2 + 10 / 9), 1 / 4, 3 / 4),
+    "place": (2 / 4, 1, 2 / (2 + 10 / 9), 1 / 4, 2 / 4),
+}
+"""Values of `_OF_CONTEXTS` for the ranking a a b c, of which b is not relevant."""
+_OF_CONTEXTS = ["ContextP", "ContextR", "PositionP", "Redundancy", "UDCG"]
+
+
+@pytest.mark.parametrize("rule", TWICE)
+def test_a_document_ranked_twice_is_what_the_convention_says(rule, tmp_path):
+    rows = "".join(f"1 Q0 {doc} 1 {9 - row} x\n" for row, doc in enumerate("aabc"))
+    (tmp_path / "twice.run").write_text(rows)
+    qrels = {"1": {"a": 1, "b": 0, "c": 1}}
+    how = rankgate.convention("trec", {"duplicates": rule})
+    result = rankgate.evaluate(qrels, tmp_path / "twice.run", _OF_CONTEXTS, how)
+    *shares, useful = TWICE[rule]
+    assert list(result.runs[0].means.values()) == pytest.approx(
+        [*shares, 1 / (1 + math.exp(-useful))]
+    )
+    alone = replace(rankgate.convention("ranx"), special={"ContextP": {"duplicates": rule}})
+    result = rankgate.evaluate(qrels, tmp_path / "twice.run", "ContextP", alone)
+    assert result.runs[0].means["ContextP"] == pytest.approx(TWICE[rule][0])
+
+
+def test_contexts_of_a_file_obey_the_rule_for_duplicates(tmp_path):
+    path = tmp_path / "samples.jsonl"
+    sample = {"user_input": "q", "retrieved_contexts": ["a", "a", "b"]}
+    path.write_text(json.dumps(sample | {"reference_contexts": ["a"]}) + "\n")
+    with raises("duplicate-document", DuplicateError, line=1):
+        rankgate.evaluate(path, path, "ContextP")
+    for rule, value in (("last", 1 / 2), ("each", 2 / 3), ("place", 1 / 3)):
+        how = rankgate.convention("trec", {"duplicates": rule})
+        (mean,) = rankgate.evaluate(path, path, "ContextP", how).runs[0].means.values()
+        assert mean == pytest.approx(value)
+
+
+def test_passages_ranked_twice_have_the_rule_before_they_become_documents():
+    run = pl.DataFrame(
+        {"query_id": ["1"] * 3, "doc_id": ["a1", "c1", "a1"], "score": [9.0, 8.0, 7.0]}
+    )
+    for rule, reciprocal in (("first", 1), ("last", 1 / 2)):
+        how = rankgate.convention("trec", {"duplicates": rule})
+        result = rankgate.evaluate({"1": {"a": 1}}, run, "RR", how, items=ITEMS, document="doc")
+        assert result.runs[0].means["RR"] == reciprocal
+
+
 def test_without_a_budget_they_are_precision_and_recall():
     plain = rankgate.evaluate(QRELS, RUN, ["P@2", "R@2", "ContextP@2", "ContextR@2"])
     for query in QRELS:
@@ -76,6 +126,13 @@ def test_a_budget_without_lengths_is_one_error():
                 QRELS, RUN, ["ContextP(tokens=9)"], length="tokens",
                 items=ITEMS.with_columns(pl.Series("tokens", bad)),
             )  # fmt: skip
+
+
+def test_redundancy_by_documents_needs_the_documents():
+    with raises("missing-input", UsageError):
+        rankgate.evaluate(QRELS, RUN, "Redundancy(by='documents')")
+    with raises("missing-input", UsageError):
+        rankgate.evaluate(QRELS, RUN, "Redundancy(by='documents')", items=ITEMS, length="tokens")
 
 
 def test_rankings_of_passages_become_rankings_of_documents():

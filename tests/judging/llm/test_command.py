@@ -60,6 +60,25 @@ def wait_for(server, count):
     until(lambda: sum(server.asked.values()) >= count)
 
 
+def kept_rows(out):
+    """The complete lines of ratings whose program was killed."""
+    text = out.read_text()
+    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+
+
+def assert_all_counted(server, out, n, *, kills, threads):
+    """Every request that the server got is in the ratings; more only where a kill came first."""
+    kept = kept_rows(out)
+    requests, got = sum(row["attempts"] for row in kept), sum(server.asked.values())
+    assert got <= requests <= got + kills * threads
+    unread = [row for row in kept if not row["answered"]]
+    assert len(unread) == requests - n
+    for row in unread:
+        assert row["reason"] == "no answer: the program ended before it was read"
+        assert row["input_tokens"] > 1000  # the most that the request can take
+    assert not out.with_name(f"{out.name}.requests").exists()
+
+
 @pytest.mark.parametrize("after", [3, 17, 38])
 def test_killed_half_way_it_pays_for_nothing_twice(server, files, rows, after):
     n, threads = 50, 4
@@ -70,8 +89,7 @@ def test_killed_half_way_it_pays_for_nothing_twice(server, files, rows, after):
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=60)
     server.settle()
-    text = out.read_text()
-    kept = [json.loads(line)["doc_id"] for line in text[: text.rfind("\n") + 1].splitlines()]
+    kept = [row["doc_id"] for row in kept_rows(out)]
     lost = sum(server.asked.values()) - len(kept)
     assert 0 <= lost <= threads  # only what was under way
     process = started(words)
@@ -80,6 +98,7 @@ def test_killed_half_way_it_pays_for_nothing_twice(server, files, rows, after):
     assert all(server.asked[doc] == 1 for doc in kept)
     assert sum(server.asked.values()) == n + lost
     assert len({row["doc_id"] for row in rows(out)}) == n
+    assert_all_counted(server, out, n, kills=1, threads=threads)
 
 
 @pytest.mark.slow
@@ -100,8 +119,7 @@ def test_killed_again_and_again_at_random_it_gets_there(server, files, rows, tho
         process.communicate(timeout=60)
         server.limit(None)
         server.settle()
-        text = out.read_text()
-        kept = text.count("\n")
+        kept = sum(row["answered"] for row in kept_rows(out))
         assert sum(server.asked.values()) - kept <= (kills + 1) * threads
         under_way, kills = sum(server.asked.values()) - kept, kills + 1
     process = started(words)
@@ -109,7 +127,9 @@ def test_killed_again_and_again_at_random_it_gets_there(server, files, rows, tho
     assert f"m graded {n} of {n} pairs" in said
     assert kills >= (5 if thorough else 2)
     assert sum(server.asked.values()) == n + under_way
-    assert sorted(row["doc_id"] for row in rows(out)) == sorted(f"d{i}" for i in range(n))
+    graded = sorted(row["doc_id"] for row in rows(out) if row["answered"])
+    assert graded == sorted(f"d{i}" for i in range(n))
+    assert_all_counted(server, out, n, kills=kills, threads=threads)
 
 
 def test_interrupted_it_keeps_what_is_under_way(server, files, rows):

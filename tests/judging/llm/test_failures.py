@@ -1,10 +1,12 @@
 """Whatever the endpoint does, no failure becomes a grade."""
 
+import json
 from itertools import pairwise
 
 import pytest
 
 from rankgate.errors import UsageError
+from rankgate.judging.llm.costs import Prices
 from rankgate.judging.resolution.resolve import resolve
 from support.wording import raises
 
@@ -135,3 +137,41 @@ def test_no_more_requests_at_a_time_than_allowed(rate, server):
     result, _ = rate(40, concurrency=3)
     assert result.graded == 40
     assert server.peak == 3
+
+
+STRANGE = {
+    "a lone surrogate": r'{"grade": 2, "reason": "a \ud800 b"}',
+    "a NUL": r'{"grade": 2, "reason": "a \u0000 b"}',
+    "a grade of many digits": '{"grade": 1%s}' % ("0" * 400),
+    "a confidence of many digits": '{"grade": 2, "confidence": 1%s}' % ("0" * 400),
+    "more digits than Python reads": '{"grade": 2, "x": 1%s}' % ("0" * 5000),
+    "a deep grade": f'{{"grade": {"[" * 400}2{"]" * 400}}}',
+}
+
+
+@pytest.mark.parametrize("answer", STRANGE.values(), ids=STRANGE)
+def test_a_strange_answer_is_kept_and_counted_and_ends_nothing(rate, server, rows, answer):
+    server.plan = {"d0": [("says", answer)]}
+    result, out = rate(3, prices=Prices(1, 10), ceiling=1, confidence=True)
+    assert (result.asked, result.unanswered, sum(server.asked.values())) == (3, 0, 3)
+    assert result.spent == pytest.approx(3 * (100 + 10 * 10) / 1e6)
+    assert all("\0" not in (row["comment"] or "") for row in rows(out))
+    assert rate(3, prices=Prices(1, 10), ceiling=1, confidence=True)[0].asked == 0
+
+
+@pytest.mark.parametrize("tokens", ["1" + "0" * 400, "-1", "1.5", "3000000000", '"many"', "[1]"])
+def test_tokens_that_cannot_be_count_the_most_that_a_request_can_take(rate, server, tokens):
+    answer = '{"choices": [{"message": {"content": "{\\"grade\\": 2}"}}], "usage": '
+    server.plan = {"d0": [("sends", answer + f'{{"prompt_tokens": {tokens}}}}}')]}
+    result, _ = rate(1, prices=Prices(1, 10), ceiling=1, parameters={"max_tokens": 50})
+    body = len(json.dumps(server.sent[0][2], ensure_ascii=False).encode())
+    assert result.spent == pytest.approx((body + 1000 + 10 * 50) / 1e6)
+
+
+def test_an_error_with_strange_signs_is_kept(rate, server, rows):
+    text = json.dumps({"error": {"message": "a\0b \ud800 c"}})
+    server.plan = {"d0": [("fails_with", 400, text)]}
+    _, out = rate(3)
+    reasons = {row["doc_id"]: row["reason"] for row in rows(out)}
+    assert reasons["d0"].startswith("no answer: HTTP 400: a")
+    assert "\0" not in reasons["d0"]

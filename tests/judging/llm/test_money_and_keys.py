@@ -85,3 +85,64 @@ def test_a_key_in_the_wrong_place_is_not_repeated(rate, monkeypatch):
     assert "hunter2" not in str(raised.value)
     with raises("invalid-key", UsageError):
         rate(1, key_from="NO_SUCH_KEY")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sent"),
+    [
+        ({"max_completion_tokens": 100_000}, {"max_completion_tokens": 100_000}),
+        ({"max_completion_tokens": 90, "max_tokens": 700}, {"max_tokens": 700}),
+        ({"max_completion_tokens": 90, "max_tokens": None}, {"max_completion_tokens": 90}),
+        ({"max_output_tokens": 64}, {"max_output_tokens": 64}),
+        ({}, {"max_tokens": 512}),
+    ],
+)
+def test_one_limit_of_tokens_is_sent_and_reserved(rate, server, parameters, sent):
+    [limit] = sent.values()
+    prices, room = Prices(1, 10), 10 * limit / 1e6
+    assert rate(1, prices=prices, ceiling=room, parameters=parameters)[0].asked == 0
+    result, _ = rate(1, prices=prices, ceiling=room + 1, parameters=parameters)
+    assert result.graded == 1
+    body = server.sent[0][2]
+    assert {name: value for name, value in body.items() if "tokens" in name} == sent
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"temperature": float("nan")}, {"stop": ["\udc80"]}, {"max_tokens": "many"},
+     {"max_completion_tokens": 0}, {"max_tokens": True}, {"x": [float("inf")]}],
+)  # fmt: skip
+def test_parameters_that_cannot_be_are_refused(rate, server, parameters):
+    with raises("out-of-range", UsageError):
+        rate(1, parameters=parameters)
+    assert not server.sent
+
+
+@pytest.mark.parametrize("prices", [(-1, 2), (1, float("nan")), (float("inf"), 1)])
+def test_prices_are_numbers(prices):
+    with raises("out-of-range", UsageError):
+        Prices(*prices)
+
+
+def test_a_key_in_escapes_of_json_is_not_kept(rate, server, key, rows):
+    escaped = "".join(f"\\u{ord(sign):04x}" for sign in key)
+    upper = "".join(f"\\u{ord(sign):04X}" for sign in key)
+    mixed = key[:5] + escaped[30:-12] + key[-2:]
+    server.plan = {
+        f"d{i}": [("says", f'{{"grade": 1, "reason": "the key is {words}"}}')]
+        for i, words in enumerate([escaped, upper, mixed, key.replace("/", "\\/")])
+    }
+    _, out = rate(4, key_from="RANKGATE_TEST_KEY")
+    text = out.read_text()
+    for row in rows(out):
+        assert (row["grade"], row["comment"]) == (1.0, "the key is [key]")
+        assert json.loads(row["answer"]) == {"grade": 1, "reason": "the key is [key]"}
+    assert key not in text
+    assert escaped[12:30] not in text.lower()
+
+
+@pytest.mark.parametrize("dummy", ["2", "1", "grade", '"', "{"])
+def test_a_dummy_key_eats_no_grades(rate, monkeypatch, dummy):
+    monkeypatch.setenv("RANKGATE_TEST_KEY", dummy)
+    result, _ = rate(2, key_from="RANKGATE_TEST_KEY")
+    assert result.graded == 2

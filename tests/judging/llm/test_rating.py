@@ -1,12 +1,10 @@
 """A language model rates a pool: what is asked, what is answered, what is asked again."""
 
-import sys
-
 import polars as pl
 import pytest
 
 import rankgate
-from rankgate.errors import InputError, MissingExtraError, UsageError
+from rankgate.errors import InputError, UsageError
 from rankgate.judging.admission.admit import Demands, admit
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.llm.judge import Judge
@@ -101,6 +99,13 @@ def test_parameters_replace_and_remove(rate, server):
         ('{"grade": null, "reason": "no text"}', None, "the model cannot tell: no text"),
         ('{"grade": null, "reason": "withdrawn"}', None, "the model cannot tell"),
         ('{"grade": 2} or {"grade": 1}', None, "several grades in one answer: 2, 1"),
+        ('{"grade": 2, "detail": {"grade": 1}}', None, "several grades in one answer: 1, 2"),
+        ('{"all": [{"grade": 1}, {"x": {"grade": 3}}]}', None,
+         "several grades in one answer: 1, 3"),
+        ('{"grade": 2, "detail": {"grade": 2}}', 2.0, None),
+        ('{"a": ' * 5_000, None,
+         "the answer has too many objects that are not JSON, or too deep ones"),
+        ('{"a":' * 30 + "!" + '{"grade": 2}', 2.0, None),
         ("The grade is 2.", None,
          "no JSON object with a grade in the answer: The grade is 2."),
         ('{"grade": 2', None, 'no JSON object with a grade in the answer: {"grade": 2'),
@@ -124,13 +129,31 @@ def test_an_answer_cut_off_refused_or_filtered_says_so(rate, server, rows):
         "d0": [("says", '{"reason": "because', "length")],
         "d1": [("says", None, None, "I will not")],
         "d2": [("says", "", "content_filter")],
+        "d3": [("says", '{"grade": 0}, but wait, the document', "length")],
+        "d4": [("says", '{"grade": 2}', "content_filter")],
+        "d5": [("says", '{"grade": 3}', None, "I will not")],
+        "d6": [("says", '{"grade": 3}', "error")],
     }
-    _, out = rate(3)
+    result, out = rate(7)
+    assert result.graded == 0
     assert {row["doc_id"]: (row["grade"], row["reason"]) for row in rows(out)} == {
         "d0": (None, "the answer was cut off at max_tokens"),
         "d1": (None, "the answer was refused: I will not"),
         "d2": (None, "the answer was blocked by a filter"),
+        "d3": (None, "the answer was cut off at max_tokens"),
+        "d4": (None, "the answer was blocked by a filter"),
+        "d5": (None, "the answer was refused: I will not"),
+        "d6": (None, "the answer was ended by an error of the endpoint"),
     }
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "refusal", "model_context_window_exceeded"])
+def test_an_answer_of_the_other_protocol_that_is_not_complete_is_no_grade(
+    rate, server, rows, reason
+):
+    server.plan = {"d0": [("says", '{"grade": 2}', reason)]}
+    result, out = rate(1, protocol="anthropic")
+    assert (result.graded, rows(out)[0]["grade"]) == (0, None)
 
 
 def test_the_same_command_again_asks_nothing(rate, server):
@@ -196,9 +219,3 @@ def test_texts_must_be_there(server, files):
         LLMRating(pool, out, judge, queries=queries, documents=documents)
     with raises("missing-input", UsageError):
         LLMRating(pool, out, judge, queries=queries, documents=documents, scale="detail")
-
-
-def test_without_urllib3_the_extra_is_named(rate, monkeypatch):
-    monkeypatch.setitem(sys.modules, "urllib3", None)
-    with raises("missing-extra", MissingExtraError):
-        rate(1)

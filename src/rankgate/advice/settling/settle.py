@@ -21,6 +21,7 @@ from rankgate.declare import Range
 from rankgate.errors import UsageError
 from rankgate.evaluation.scored_system import DEPTH, Scorer
 from rankgate.frozen import dataclass
+from rankgate.present.result import Notice, run_notices
 from rankgate.stats.two_stage import Spending, worth_of_predictions
 
 if TYPE_CHECKING:
@@ -122,6 +123,9 @@ def settle(
         )
     terms = Terms(level, margin, power, looks, budget)
     step = _Step(systems, scorer.metrics[0][0], terms, costs, waiting)
+    if predicted is not None:
+        notices = [each for run in systems for each in run_notices(run.name, run.cautions)]
+        step = replace(step, notices=tuple(notices))
     if len(known) < LEAST:
         return step.by_model(max(_FIRST - len(known), LEAST))
     frame = Frame.of(scorer, model, systems, runs, seed)
@@ -166,6 +170,7 @@ class _Step:
         metric: its label.
         terms, prices: as of `settle`.
         waiting: queries that the model did not judge.
+        notices: of the model's judgments and the runs.
     """
 
     systems: Sequence[ScoredRun]
@@ -173,6 +178,7 @@ class _Step:
     terms: Terms
     prices: Prices
     waiting: Unpredicted
+    notices: tuple[Notice, ...] = ()
 
     def by_model(self, count: int) -> Settlement:
         """The model judges first: without it nothing can be drawn."""
@@ -282,6 +288,7 @@ class _Step:
             lacking=len(lacking), correlation=found.correlation, worth=found.worth,
             actions=pl.DataFrame(list(actions), schema=ACTIONS),
             sample=drawn if sample is None else sample, batch=pl.concat(every), new=new,
+            input_notices=self.notices,
         )  # fmt: skip
 
 

@@ -54,6 +54,7 @@ class Settlement(Result):
         sample: the columns of `SAMPLE`; the last batch is to be judged next.
         batch: the columns of `BATCH`.
         new: documents that people judge next, 0 where nothing is drawn.
+        input_notices: what the reader should know of the judgments and the runs.
     """
 
     kind: ClassVar[str] = "settlement"
@@ -87,10 +88,11 @@ class Settlement(Result):
     sample: pl.DataFrame
     batch: pl.DataFrame
     new: int
+    input_notices: tuple[Notice, ...] = ()
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Documents that the model did not judge, and a last look."""
+        """Cautions of runs, documents that the model did not judge, and a last look."""
         found = []
         if self.lacking:
             text = (
@@ -105,7 +107,7 @@ class Settlement(Result):
                 "verdicts more frequent than the level says"
             )
             found.append(Notice("last-look", text))
-        return tuple(found)
+        return (*self.input_notices, *found)
 
     def _table(self) -> pl.DataFrame:
         return self.sample

@@ -18,8 +18,9 @@ def doctor(folder: Path, team: str | None = None) -> DoctorReport:
         team: startup, mid-sized or enterprise, to compare evaluation with what such a team can
             afford; not compared if not given.
 
-    >>> from tempfile import mkdtemp
-    >>> [each.words for each in doctor(Path(mkdtemp())).findings if each.name == "policy"]
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     [finding.words for finding in doctor(Path(folder)).findings if finding.name == "policy"]
     ['there is no rankgate.toml']
     """
     policy, findings = project(folder)

@@ -13,20 +13,10 @@ from rankgate.cli.doctor.doctor_report import DoctorFinding
 
 _PURPOSES = {
     "pandas": "pandas frames as results",
-    "ranx": "ranx's packed files",
-    "xlsx": "sheets of Excel",
-    "engines": "snapshots of search engines over HTTP",
-    "postgresql": "PostgreSQL as an engine or a store",
-    "store": "rankgate store",
-    "serve": "rankgate serve",
-    "client": "rankgate.Client",
-    "objects": "stores in object storage",
-    "tantivy": "Tantivy as an engine",
-    "sweeps": "sweeps that search with Optuna",
-    "online": "logs of users and KPIs",
-    "ab": "rankgate online ab and watch",
-    "llm": "ratings by language models",
     "plots": "charts, and charts in reports",
+    "engines": "PostgreSQL as an engine or a store, Tantivy, sweeps that search with Optuna",
+    "serve": "rankgate store, serve, record and history",
+    "online": "logs of users, KPIs and experiments",
     "spark": "rankgate eval --backend spark",
     "mcp": "rankgate mcp",
 }

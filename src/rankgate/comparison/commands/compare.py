@@ -79,7 +79,7 @@ def command(
     rankgate compare qrels.txt old.run new.run --wanted 0.02 --power 0.9
     rankgate compare --scores old.eval --scores new.eval -m nDCG@10
     rankgate compare --scores table.csv -m nDCG@10 bm25 dense
-    rankgate compare test.qrels.csv old.run new.run -m nDCG@10 -m Coverage@10 --items books.csv
+    rankgate compare test.qrels.csv popular.run knn.run -m nDCG@10 -m Coverage@10 --items books.csv
     """
     if lists and form != "json":
         raise UsageError(
@@ -95,7 +95,7 @@ def command(
             "--query shows one candidate as text; leave out the others and --format.",
             code="conflicting-options",
         )
-    with Progress(len(candidates) + 2) as progress:
+    with Progress(2 * len(candidates) + 2) as progress:  # each is scored, then compared
         result = compare(
             qrels,
             baseline,

@@ -64,7 +64,7 @@ def of_many(result: Many) -> list[tuple[str, Grid]]:
             row["second"],
             f"{number(row['tau'], 2)} {interval(row.get('tau_low'), row.get('tau_high'), 2)}",
             _rho(row),
-            number(row["tau_ap"], 2),
+            number(row["tau_ap_b"], 2),
             number(row["rbo"], 2),
         )
         for row in result.orderings.iter_rows(named=True)
@@ -88,7 +88,7 @@ def of_many(result: Many) -> list[tuple[str, Grid]]:
         ),
         (
             f"how much metrics agree on the order of systems ({result.level:.0%} of query samples)",
-            Grid(("metric", "metric ", "Kendall's tau", "Spearman's rho", "tau AP", "RBO (.9)"),
+            Grid(("metric", "metric ", "Kendall's tau", "Spearman's rho", "tau AP,b", "RBO (.9)"),
                  tuple(orders),
                  frozenset({0, 1})),
         ),

@@ -205,6 +205,7 @@ def ranked(
     *,
     label: str,
     states: Sequence[tuple[str | None, ...]] = (),
+    lines: Sequence[int] | None = None,
 ) -> Run:
     """A run from columns; without scores, documents are best first and -rank is the score.
 
@@ -215,6 +216,7 @@ def ranked(
         scores: of each row.
         label: what errors call the file.
         states: query and state, or also the error, of queries without rows.
+        lines: the line of each row, for errors.
     """
     ids = zip(_PAIR, (query_ids, doc_ids), strict=True)
     table = pl.DataFrame([pl.Series(column, values, pl.String) for column, values in ids])
@@ -228,7 +230,8 @@ def ranked(
 
     columns = dict.fromkeys(_STATES[: len(states[0])] if states else (), pl.String)
     known = pl.DataFrame(states, schema=columns, orient="row") if states else None
-    return Run(name, pieces, queries=known, place=Place(label))
+    place = Place(label) if lines is None else Place(label, lines.__getitem__)
+    return Run(name, pieces, queries=known, place=place)
 
 
 def nothing_for(queries: Iterable[str]) -> list[tuple[str, str]]:

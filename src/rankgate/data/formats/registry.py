@@ -50,6 +50,7 @@ TABLE = (
     ("umbrela", "umbrela.judgments", "json"),
     ("umbrela-requests", "umbrela.requests", "json"),
     ("ragas", "rag.ragas", "json"),
+    ("ragas-normalized", "rag.ragas:NORMALIZED", "json"),
     ("nuggets", "rag.nuggets", "json"),
     ("trec-rag", "rag.answers", "json"),
     ("trajectories", "rag.trajectories", "json"),
@@ -88,6 +89,7 @@ _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
 _SEPARATORS = re.compile(rb"[,;|\t]")
 _LABELS = re.compile(rb"\b(?:qid|query):|^\S+[ \t]+\d+:")
 _NUMBERS = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[ \t]*(?:\r?\n|$)")
+_RANKLIB = re.compile(rb"\S+\t0\t[-+.\dEe]+[ \t]*\r?\n")
 _JSON = re.compile(rb"\{|\[\s*[\[{\"\]\n]")  # what no id begins with; [7] could be one
 _HEAD, _LONG = 1 << 16, 1 << 23  # bytes of a beginning
 _LOOKED_AT = 1 << 12
@@ -221,9 +223,9 @@ def _beginnings(head: bytes) -> tuple[str, ...]:
 
     ``binary``: with bytes that text seldom has; ``json``: with a brace or a bracket; ``labels``: a
     ``qid:`` or ``query:`` is in the first lines, or ``1:`` begins the second word; ``numbers``: a
-    number is all that the first line holds; ``comma``: a comma is in the first line; ``header``: a
-    comma, semicolon, bar or tab is; ``topics``: a sign begins it, or a tab is in the first line;
-    ``text``: anything else.
+    number is all that the first line holds, or a query, 0 and a score; ``comma``: a comma is in the
+    first line; ``header``: a comma, semicolon, bar or tab is; ``topics``: a sign begins it, or a
+    tab is in the first line; ``text``: anything else.
     """
     text = head.removeprefix(BOM).lstrip()
     if b"\x00" in head[:_LOOKED_AT] or text.startswith((b"PAR1", b"ARROW1")):
@@ -235,7 +237,7 @@ def _beginnings(head: bytes) -> tuple[str, ...]:
         "binary": bool(re.search(_CONTROL, head[:_LOOKED_AT])),
         "json": text.startswith(b"["),
         "labels": bool(_LABELS.search(text[:_LOOKED_AT])),
-        "numbers": bool(_NUMBERS.match(text)),
+        "numbers": bool(_NUMBERS.match(text) or _RANKLIB.match(text)),
         "comma": b"," in first,
         "header": bool(_SEPARATORS.search(first)),
         "topics": not text[:1].isalnum() or b"\t" in first,

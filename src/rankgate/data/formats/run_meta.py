@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SUFFIX = ".meta.jsonl"
 STATES = ("ok", "zero", "failed", "not_run")
 
-ASKED = ("attempts", "returned", "total_hits", "started_at")
+ASKED = ("attempts", "returned", "total_hits", "started_at", "concurrency")
 """How a snapshot asked a query: no tags to compare by."""
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from rankgate.data.columns import named, shaped
-from rankgate.data.dataframes import is_frame, lazy_frame
+from rankgate.data.columns import document_columns, named, shaped
+from rankgate.data.dataframes import by_system, is_frame, lazy_frame, refuse_series
 from rankgate.data.memory import arrays
 from rankgate.data.memory.libraries import from_library
 from rankgate.data.memory.matrices import is_source
@@ -18,6 +19,7 @@ from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, refuse_holes, without_empty
 from rankgate.data.rankings import Rankings
 from rankgate.data.run import Run
+from rankgate.data.text.utf8 import refuse_surrogates
 from rankgate.errors import InputError
 
 _BATCH = 1 << 20
@@ -67,31 +69,56 @@ def run_of(table: Any, name: str = "run", label: str | None = None) -> Run:
     if _is_dict(table) and not _is_listed(table):
         _refuse_flat(table, "score", label)
         rankings = Rankings.of(table, label)
-    frame = None if rankings else _ranked(table, label)
+    tables = {} if rankings else _ranked(table, label)
     empty = [str(query) for query in _empty(table)]
-    states = {"query_id": empty, "state": ["zero"] * len(empty)}
-    queries = pl.DataFrame(states, schema={"query_id": pl.String, "state": pl.String})
+    zero = pl.lit("zero", pl.String).alias("state")
+    queries = pl.DataFrame([_strings("query_id", empty, label)]).with_columns(zero)
 
-    def pieces() -> Iterator[pl.DataFrame]:
+    def pieces(frame: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
         rows = _from_dict(table, "score", label) if frame is None else frame
         yield from (shaped(piece, "score", label).collect() for piece in _slices(rows))
 
-    known = queries if empty else None
-    place = Place(label)
-    return Run(name, pieces, rankings=rankings, queries=known, place=place, ordered=False)
+    readings = {column: partial(pieces, frame) for column, frame in tables.items()}
+    return Run.of_columns(
+        name,
+        readings or {"doc_id": partial(pieces, None)},
+        rankings=rankings,
+        queries=queries if empty else None,
+        place=Place(label),
+        ordered=False,
+    )
 
 
-def _ranked(table: Any, label: str) -> pl.DataFrame:
-    """The rows of a run, checked; the ids of a frame as they are, which may take less room."""
+def _ranked(table: Any, label: str) -> dict[str, pl.DataFrame]:
+    """The rows of a run, checked, by the columns that could hold the ids of documents.
+
+    Ids of a frame are as they are, which may take less memory.
+    """
     if _is_listed(table):
-        return _from_lists(table, "score", label)
+        return {"doc_id": _from_lists(table, "score", label)}
     if _is_dict(table):
-        frame = _from_dict(table, "score", label)
-    else:
-        lazy = _lazy(table, "score", label)
-        theirs = named(lazy.collect_schema().names(), ("query_id", "doc_id", "score", "rank"))
-        shaped(lazy, "score", label)  # which refuses columns that are missing
-        frame = lazy.select(theirs.values()).collect()
+        return {"doc_id": _checked(_from_dict(table, "score", label), label)}
+    if len(systems := by_system(table, label)) > 1:
+        problem = (
+            f"the rankings of {len(systems)} systems ({', '.join(list(systems)[:5])}) in one "
+            "frame; filter the column system, or give the frame where several runs are taken."
+        )
+        raise InputError(problem, source=label, code="several-candidates")
+    lazy = _lazy(table, "score", label)
+    names = lazy.collect_schema().names()
+    theirs = named(names, ("query_id", "doc_id", "score", "rank"))
+    columns = document_columns(names) or tuple(theirs[ours] for ours in theirs if ours == "doc_id")
+    shaped(lazy, "score", label, next(iter(columns), None))  # which refuses missing columns
+    tables = {
+        column: lazy.select((theirs | {"doc_id": column}).values()).collect() for column in columns
+    }
+    if len(tables) > 1:  # those that hold no ids are left out when judgments choose
+        return tables
+    return {column: _checked(frame, label) for column, frame in tables.items()}
+
+
+def _checked(frame: pl.DataFrame, label: str) -> pl.DataFrame:
+    """The same rows; ids that are missing and scores that are not finite are an error."""
     first = 0
     for piece in _slices(frame):
         rows = _cast(piece, "score", label)
@@ -132,6 +159,7 @@ def _graded(table: Any, label: str) -> pl.DataFrame:
 
 
 def _lazy(table: Any, number: str, label: str) -> pl.LazyFrame:
+    refuse_series(table, label)
     if is_frame(table):  # Polars, pandas, pyarrow, DuckDB, ibis and others
         return lazy_frame(table, label)
     kind = type(table).__name__
@@ -167,8 +195,8 @@ def _from_lists(table: Mapping[Any, Any], number: str, label: str) -> pl.DataFra
     numbers = np.ones(len(owner)) if number == "grade" else -1.0 - place
     return pl.DataFrame(
         [
-            pl.Series("query_id", [str(query) for query in table], dtype=pl.String).gather(owner),
-            pl.Series("doc_id", list(map(str, documents)), dtype=pl.String),
+            _strings("query_id", [str(query) for query in table], label).gather(owner),
+            _strings("doc_id", list(map(str, documents)), label),
             pl.Series(number, numbers),
         ]
     )
@@ -183,6 +211,22 @@ def _cast(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
         ) from None
 
 
+def _strings(name: str, ids: list[Any], label: str) -> pl.Series:
+    """Ids as a column.
+
+    Raises:
+        InputError: one is no string, or no text.
+    """
+    try:
+        return pl.Series(name, ids, dtype=pl.String)
+    except TypeError:
+        problem = "ids must be strings; turn them into strings first."
+        raise InputError(problem, source=label, code="invalid-id") from None
+    except UnicodeEncodeError:
+        refuse_surrogates(ids, label)
+        raise
+
+
 def _from_dict(table: Mapping[str, Mapping[str, float]], number: str, label: str) -> pl.DataFrame:
     rows = list(table.values())
     _refuse_flat(table, number, label)
@@ -194,11 +238,7 @@ def _from_dict(table: Mapping[str, Mapping[str, float]], number: str, label: str
         raise InputError(
             f"a {number} is not a number: {error}.", source=label, code="not-a-number"
         ) from None
-    try:
-        queries = pl.Series("query_id", list(table), dtype=pl.String)
-        documents = pl.Series("doc_id", list(chain.from_iterable(rows)), dtype=pl.String)
-    except TypeError:
-        problem = "ids must be strings; turn them into strings first."
-        raise InputError(problem, source=label, code="invalid-id") from None
+    queries = _strings("query_id", list(table), label)
+    documents = _strings("doc_id", list(chain.from_iterable(rows)), label)
     owner = queries.gather(np.repeat(np.arange(len(rows)), lengths))
     return pl.DataFrame([owner, documents, pl.Series(number, numbers)])

@@ -236,7 +236,7 @@ def source(place: str | Path) -> InputFile:
     return InputFile(path, path.read_bytes() if path.is_fifo() else None)
 
 
-def _limit(variable: str, default: int) -> float:
+def limit_of(variable: str, default: int) -> float:
     """A limit that a variable of the environment may set; 0 is without a limit."""
     result = os.environ.get(variable, "")
     try:
@@ -258,7 +258,7 @@ def of_judgments(place: InputFile) -> InputFile:
     Raises:
         UsageError: a limit that is not a number.
     """
-    megabytes = _limit("RANKGATE_MAX_JUDGMENTS_MB", JUDGMENTS)
+    megabytes = limit_of("RANKGATE_MAX_JUDGMENTS_MB", JUDGMENTS)
     return replace(place, most=megabytes * (1 << 20) if megabytes else math.inf)
 
 
@@ -270,7 +270,7 @@ class _Bounded(io.RawIOBase):
     ) -> None:
         self._stream, self._place, self._bytes = stream, place, 0
         packed = os.fstat(raw.fileno()).st_size if place.content is None else len(place.content)
-        self._times = limit = _limit("RANKGATE_MAX_EXPANSION", EXPANSION)
+        self._times = limit = limit_of("RANKGATE_MAX_EXPANSION", EXPANSION)
         self._most = max(packed * limit, _SMALL) if limit else math.inf
 
     def readable(self) -> bool:

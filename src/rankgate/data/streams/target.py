@@ -15,6 +15,7 @@ from rankgate.errors import MissingExtraError, UsageError
 from rankgate.frozen import dataclass
 
 _GZIP, _ZSTD = frozenset({".gz"}), frozenset({".zst", ".zstd"})
+_BINARY = getattr(os, "O_BINARY", 0)  # of Windows
 _LEVEL = 6  # of gzip; 9 takes twice as long for a few per cent
 
 
@@ -48,7 +49,9 @@ class Version:
 
 
 @contextmanager
-def replacing(path: str | Path, before: Version | None = None) -> Iterator[BinaryIO]:
+def replacing(
+    path: str | Path, before: Version | None = None, *, mode: int | None = None
+) -> Iterator[BinaryIO]:
     """A stream of which the file is made when it ends well; before, an old file stays as it is.
 
     A device or a pipe is written as it goes. What a killed process left of its own attempt is
@@ -57,6 +60,7 @@ def replacing(path: str | Path, before: Version | None = None) -> Iterator[Binar
     Args:
         path: the file.
         before: the version that may be replaced; any if not given.
+        mode: the permissions of the file; by default those of the old file, or the usual ones.
 
     Raises:
         UsageError: a folder, or a place where nothing can be written; another version, which
@@ -84,20 +88,25 @@ def replacing(path: str | Path, before: Version | None = None) -> Iterator[Binar
     try:
         with (
             _write_errors(path),
-            partial.open("wb") as plain,
+            os.fdopen(_opened(partial, mode), "wb") as plain,
             _locked(plain.fileno()),
             _packed(plain, place.suffix.lower()) as stream,
         ):
             yield stream
         with _write_errors(path), _folder_locked(final.parent):
             _refuse_other(final, before)
-            if final.exists():
+            if mode is None and final.exists():
                 shutil.copymode(final, partial)
             partial.replace(final)
     except BaseException:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
         raise
+
+
+def _opened(path: Path, mode: int | None) -> int:
+    """A new file with these permissions."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, mode or 0o666)
 
 
 def _refuse_other(path: Path, before: Version | None) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.data.streams.source import source
-from rankgate.errors import InputError, MissingExtraError
+from rankgate.errors import InputError
 from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ def read(path: str | Path) -> Cells:
     Raises:
         InputError: a file that cannot be read as either, two columns of one name, a row with
             more cells than the header.
-        MissingExtraError: XLSX without the extra ``xlsx``.
     """
     place = source(path)
     data = place.everything()
@@ -109,11 +108,8 @@ def csv_rows(data: bytes, place: InputFile) -> list[tuple[int, Sequence[str]]]:
 
 
 def _of_xlsx(data: bytes, place: InputFile) -> list[tuple[int, Sequence[Cell]]]:
-    try:
-        from openpyxl import load_workbook
-    except ImportError:
-        message = "XLSX needs the extra xlsx: pip install 'rankgate[xlsx]'."
-        raise MissingExtraError(message) from None
+    from openpyxl import load_workbook
+
     try:
         book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
         rows = list(book.worksheets[0].iter_rows(values_only=True))
@@ -148,15 +144,9 @@ def write_xlsx(
         choices: columns whose cells are chosen from a list.
 
     Texts that are longer than a cell may be are cut, with a sign at their end.
-
-    Raises:
-        MissingExtraError: without the extra ``xlsx``.
     """
-    try:
-        from xlsxwriter import Workbook
-    except ImportError:
-        message = "XLSX needs the extra xlsx: pip install 'rankgate[xlsx]'."
-        raise MissingExtraError(message) from None
+    from xlsxwriter import Workbook
+
     book = Workbook(
         out,
         {

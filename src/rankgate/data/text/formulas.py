@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 DANGEROUS = r"^ *[-=+@\t\r]"
@@ -32,3 +33,26 @@ def unguarded(word: str) -> str:
     ['=1', ' =1', 'a', '-1', ' -1']
     """
     return word[1:] if _GUARDED.match(word) else word
+
+
+def guarded_sheet(content: bytes, separator: str) -> bytes:
+    r"""A table as CSV or TSV in which no spreadsheet program takes a cell for a formula.
+
+    >>> guarded_sheet(b'query_id,text\n=1+1,"a, b"\n-2,@x\n', ",")
+    b'query_id,text\n =1+1,"a, b"\n-2, @x\n'
+    """
+    import polars as pl
+
+    if not content.strip():
+        return content
+    table = pl.read_csv(content, has_header=False, separator=separator, infer_schema=False)
+    cells = [
+        pl.when(pl.col(name).str.contains(DANGEROUS) & ~pl.col(name).str.contains(NUMBER))
+        .then(" " + pl.col(name))
+        .otherwise(pl.col(name))
+        .alias(name)
+        for name in table.columns
+    ]
+    target = io.BytesIO()
+    table.select(cells).write_csv(target, include_header=False, separator=separator)
+    return target.getvalue()

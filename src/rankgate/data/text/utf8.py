@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rankgate.errors import InputError
 
 BOM = b"\xef\xbb\xbf"
 """The byte order mark that a file may begin with."""
 
 NOT_UTF8 = "not UTF-8 text; convert the file, for example with iconv -f latin1 -t utf-8."
+
+
+def refuse_surrogates(ids: Iterable[str], label: str) -> None:
+    """Check that ids are text: half of a surrogate pair alone cannot be written as UTF-8.
+
+    Raises:
+        InputError: an id that is not.
+    """
+    for id_ in ids:
+        try:
+            id_.encode()
+        except UnicodeEncodeError:
+            problem = f"id {id_!a} holds half of a surrogate pair, which is no character."
+            raise InputError(problem, source=label, code="invalid-id") from None
 
 
 def decoded(data: bytes, label: str, line: int = 1) -> str:

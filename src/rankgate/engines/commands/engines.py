@@ -49,9 +49,9 @@ def show(kind: str, form: str) -> None:
 def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> None:
     """Ask the engine one query; show what a snapshot would keep, and what is missing.
 
-    Exits with 3 if there is no answer.
+    Exits with 3 if there are no documents, or the index lacks a field that the engine's file names.
     """
     result = check_engine(engine, query, parameters)
     print_result(result, form)
-    if result.problem:
+    if result.failed:
         sys.exit(3)

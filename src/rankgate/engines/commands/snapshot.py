@@ -63,7 +63,8 @@ def command(
     """Ask the engine of ENGINE.toml every query, and write what it returns as RUN.
 
     Each answer is on disk before the next query is asked: after an interruption, the same command
-    goes on. Exits with 3 if the engine is down before all queries are asked.
+    goes on. Exits with 3 if the engine is down before all queries are asked, or no query was
+    answered.
 
     \b
     rankgate snapshot engine.toml queries.tsv -o new.run
@@ -71,7 +72,7 @@ def command(
     rankgate snapshot engine.toml queries.tsv -o new.run --again
     rankgate snapshot --compare old.toml new.toml queries.tsv -o new.run --baseline-output old.run
     """
-    asked = {query.query_id: query.text for query in queries_of(queries)}
+    asked = queries_of(queries)
     result: Snapshot | EngineComparison
     with Progress(len(asked) * (2 if baseline else 1)) as progress:
         if baseline:
@@ -87,5 +88,5 @@ def command(
         else:
             result = snapshot(engine, asked, target, on_progress=progress, **chosen)
     print_result(result, form)
-    if not result.finished:
+    if not result.finished or result.failed:
         sys.exit(3)

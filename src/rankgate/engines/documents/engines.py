@@ -53,6 +53,10 @@ def _engine(result: Snapshot) -> Grid:
         *facts_of(result.engine_kind, result.facts),
         ("configuration", result.configuration[:12]),
         ("depth", f"{result.depth:,}"),
+        (
+            "concurrency",
+            " and ".join(map(str, result.queries["concurrency"].drop_nulls().unique().sort())),
+        ),
         *(
             (f"parameter {name}", printable(str(value)))
             for name, value in result.parameters.items()
@@ -97,7 +101,7 @@ def check(result: EngineCheck) -> Document:
         *([Table("first documents", first)] if rows else []),
         Table("engine", engine),
         Warnings(tuple(notice.text for notice in result.notices)),
-        status="fail" if result.problem else "pass",
+        status="fail" if result.failed else "pass",
         rows=PlainRows(tuple(names), [tuple(each.get(name) for name in names)
                                       for each in result.documents]),
     )  # fmt: skip

@@ -72,7 +72,7 @@ class Process(Connection):
             "query_id": query.query_id,
             "query": query.text,
             "depth": engine.depth,
-            "parameters": engine.parameters,
+            "parameters": engine.parameters_of(query),
         }
         return self.exchange(asked, engine.depth)
 

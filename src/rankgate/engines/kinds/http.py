@@ -11,7 +11,7 @@ from rankgate.declare import Range
 from rankgate.engines.engine import Answer, Connection, Engine, Query
 from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
-from rankgate.engines.json_api import Shape, sent
+from rankgate.engines.json_api import Shape, sent, with_partial
 from rankgate.engines.paths import parsed
 from rankgate.engines.requests.secrets import Secrets, resolved_table
 from rankgate.engines.requests.template import filled, names
@@ -114,18 +114,19 @@ class Http(Engine):
             {"Accept": "application/json", **resolved_table(self.headers, secrets)},
             timeout=self.timeout,
             authority=self.ca,
-            scrubbed=secrets.scrubbed,
         )
 
 
 class _Api(Connection):
     def __init__(self, engine: Http, transport: Transport) -> None:
         self._engine, self._transport, self._shape = engine, transport, engine.shape
+        self._variables = Secrets().variables(engine.params, engine.body)
 
     def ask(self, query: Query) -> Answer | Failure:
         engine = self._engine
         size = min(engine.page_size or engine.depth, engine.depth)
         rows: list[Row] = []
+        partial: list[str] = []
         total: Any = None
         for page in range(-(-engine.depth // size)):
             values = {
@@ -134,7 +135,7 @@ class _Api(Connection):
                 "page": page + engine.first_page,
                 "page_size": size,
             }
-            value = self._page(values)
+            value = self._page(values, partial)
             found = value if isinstance(value, Failure) else self._shape.rows(value)
             if isinstance(found, Failure):
                 return found
@@ -143,14 +144,15 @@ class _Api(Connection):
             rows += found
             if len(found) < size:
                 break
-        return answer(rows, total, engine.depth)
+        return with_partial(answer(rows, total, engine.depth), partial)
 
-    def _page(self, values: Mapping[str, Any]) -> Any | Failure:
+    def _page(self, values: Mapping[str, Any], partial: list[str]) -> Any | Failure:
         engine = self._engine
         return sent(
             self._transport,
             engine.method,
             engine.path(values),
-            filled(engine.params, values),
-            None if engine.body is None else filled(engine.body, values),
+            filled(engine.params, values, self._variables),
+            filled(engine.body, values, self._variables),
+            partial,
         )

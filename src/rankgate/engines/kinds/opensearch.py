@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
 from rankgate.engines.failure import Failure
-from rankgate.engines.json_api import Shape, sent
+from rankgate.engines.json_api import Shape, sent, with_partial
 from rankgate.engines.paths import MISSING, at, parsed
 from rankgate.engines.requests.secrets import Secrets, resolved_table
 from rankgate.engines.requests.template import filled, names
@@ -44,6 +44,7 @@ class OpenSearch(Engine):
     """
 
     engine_kind: ClassVar[str] = "opensearch"
+    aliases: ClassVar[tuple[str, ...]] = ("elasticsearch",)
     title: ClassVar[str] = "OpenSearch and Elasticsearch"
     source: ClassVar[str] = "https://docs.opensearch.org/latest/api-reference/search-apis/search/"
 
@@ -93,16 +94,17 @@ class OpenSearch(Engine):
             headers,
             timeout=self.timeout,
             authority=self.ca,
-            scrubbed=secrets.scrubbed,
         )
 
-    def request(self, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    def request(
+        self, values: Mapping[str, Any], variables: Mapping[str, str]
+    ) -> tuple[str, dict[str, Any]]:
         """The end of the path, and the body."""
         if self.template:
             known = {**values, "size": self.depth}
             return "_search/template", {"id": self.template, "params": known}
         body = {"query": {"multi_match": {"query": "{{query}}", "fields": self.search}}}
-        body = filled(self.body or body, values)
+        body = filled(self.body or body, values, variables)
         own = {"size": self.depth, "_source": sorted({*self._sources()})}
         return "_search", {**own, **body}
 
@@ -122,6 +124,7 @@ class OpenSearch(Engine):
 class _Cluster(Connection):
     def __init__(self, engine: OpenSearch, transport: Transport) -> None:
         self._engine, self._transport = engine, transport
+        self._variables = Secrets().variables(engine.params, engine.body)
         self._path = "/" + quote(engine.index, safe=",*")
         self._shape = Shape(
             ("hits", "hits"),
@@ -129,21 +132,23 @@ class _Cluster(Connection):
             ("_score",),
             {name: ("_source", *parsed(str(path))) for name, path in engine.fields.items()},
             ("hits", "total", "value"),
+            index=("_index",),
         )
 
     def ask(self, query: Query) -> Answer | Failure:
         engine = self._engine
         values = engine.known(query)
-        path, body = engine.request(values)
-        params = filled(engine.params, values)
-        value = sent(self._transport, "POST", f"{self._path}/{path}", params, body)
+        path, body = engine.request(values, self._variables)
+        params = filled(engine.params, values, self._variables)
+        partial: list[str] = []
+        value = sent(self._transport, "POST", f"{self._path}/{path}", params, body, partial)
         if isinstance(value, Failure):
             return value
         if isinstance(value, dict):
             shards = value.get("_shards")
             if value.get("timed_out") or (isinstance(shards, dict) and shards.get("failed")):
                 return Failure("again", "the answer is not of all shards")
-        return self._shape.read(value, engine.depth)
+        return with_partial(self._shape.read(value, engine.depth), partial)
 
     def facts(self) -> Facts:
         version = self._get("/", "version", "number")
@@ -162,6 +167,22 @@ class _Cluster(Connection):
             "" if refreshes is MISSING else f"refresh {refreshes}",
         )
 
+    def unknown_fields(self) -> list[str]:
+        """Searched and shown fields that no mapping of the index has."""
+        mappings = sent(self._transport, "GET", f"{self._path}/_mapping", {})
+        if not isinstance(mappings, dict):
+            return []
+        known = {
+            name
+            for index in mappings.values()
+            for name in _field_names(at(index, ("mappings", "properties")))
+        }
+        engine = self._engine
+        searched = [str(field).partition("^")[0] for field in engine.search]
+        shown = [str(field) for field in engine.fields.values()]
+        names = dict.fromkeys([*searched, *shown, *([engine.id] if engine.id else [])])
+        return [name for name in names if name not in known and not set("*{") & set(name)]
+
     def _get(self, path: str, *steps: str) -> Any:
         value = sent(self._transport, "GET", path, {})
         if isinstance(value, Failure):
@@ -169,6 +190,15 @@ class _Cluster(Connection):
         for step in steps:
             value = value.get(step) if isinstance(value, dict) else None
         return value
+
+
+def _field_names(properties: Any, prefix: str = "") -> Iterator[str]:
+    """All fields of a mapping, with those within objects and their other forms."""
+    for name, field_ in properties.items() if isinstance(properties, dict) else ():
+        yield prefix + name
+        if isinstance(field_, dict):
+            for inner in ("properties", "fields"):
+                yield from _field_names(field_.get(inner), f"{prefix}{name}.")
 
 
 def _writes(indices: Any) -> int | None:

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
 from rankgate.engines.failure import Failure
-from rankgate.engines.hits import answer
+from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING
 from rankgate.engines.requests.secrets import Secrets
-from rankgate.errors import MissingExtraError, UsageError
+from rankgate.errors import UsageError
+from rankgate.extras import require
 from rankgate.frozen import dataclass
 
 _CONNECT = 10  # seconds
@@ -81,18 +82,14 @@ class PostgreSql(Engine):
 
     def connect(self) -> Connection:
         """A connection, made when it is first needed; read only."""
-        try:
-            import psycopg  # noqa: F401
-        except ImportError:
-            message = "PostgreSQL needs psycopg; pip install 'rankgate[postgresql]'."
-            raise MissingExtraError(message) from None
+        require("PostgreSQL needs psycopg", "psycopg")
         return _Session(self)
 
 
 class _Session(Connection):
     def __init__(self, engine: PostgreSql) -> None:
-        self._engine, self._secrets = engine, Secrets()
-        self._dsn = self._secrets.resolved(engine.dsn)
+        self._engine = engine
+        self._dsn = Secrets().resolved(engine.dsn)
         self._open: Any = None
 
     def ask(self, query: Query) -> Answer | Failure:
@@ -108,7 +105,7 @@ class _Session(Connection):
             return Failure("fatal", f"the statement needs a parameter: {error}")
         shown = names[2:]
         return answer(
-            (row[0], row[1] if len(row) > 1 else MISSING, dict(zip(shown, row[2:], strict=True)))
+            Row(row[0], row[1] if len(row) > 1 else MISSING, dict(zip(shown, row[2:], strict=True)))
             for row in rows
         )
 
@@ -166,8 +163,9 @@ class _Session(Connection):
             with psycopg.connect(self._dsn, autocommit=True, connect_timeout=_CONNECT) as session:
                 session.execute(statement.encode())
         except psycopg.Error as error:
-            words = " ".join(self._secrets.scrubbed(str(error)).split())
-            raise UsageError(f"PostgreSQL: {words}.", code="statement-failed") from None
+            raise UsageError(
+                f"PostgreSQL: {str(error).strip()}.", code="statement-failed"
+            ) from None
 
     def close(self) -> None:
         if self._open is not None:
@@ -191,7 +189,7 @@ class _Session(Connection):
         code = error.sqlstate or ""
         if code == _CANCELLED:
             return Failure("again", f"no answer within {self._engine.timeout:g} seconds")
-        words = " ".join(self._secrets.scrubbed(str(error)).split())
+        words = str(error)
         if not code or code.startswith(_BUSY):
             self.close()
             denied = "authentication failed" in words or "does not exist" in words

@@ -58,7 +58,8 @@ class Calls(Connection):
     def ask(self, query: Query) -> Answer | Failure:
         """The answer of the function; what it raises is a failure of this query."""
         try:
-            found = self.function(query.text, depth=self.engine.depth, **self.engine.parameters)
+            parameters = self.engine.parameters_of(query)
+            found = self.function(query.text, depth=self.engine.depth, **parameters)
             rows = list(rows_of(found, self.engine.fields))
         except Exception as error:  # noqa: BLE001 - the user's own code
             return Failure("refused", f"{type(error).__name__}: {error}")
@@ -69,17 +70,17 @@ def rows_of(found: Mapping[str, float] | Sequence[Any], fields: Mapping[str, Any
     """The documents that a function gave: ids, pairs of id and score, a mapping, or objects."""
     if isinstance(found, Mapping):
         for doc_id, score in found.items():
-            yield doc_id, score, {}
+            yield Row(doc_id, score)
         return
     for each in found:
         if isinstance(each, Mapping):
             shown = {name: each[str(key)] for name, key in fields.items() if str(key) in each}
-            yield each.get("id", MISSING), each.get("score", MISSING), shown
+            yield Row(each.get("id", MISSING), each.get("score", MISSING), shown)
         elif isinstance(each, tuple | list):
             doc_id, score = each
-            yield doc_id, score, {}
+            yield Row(doc_id, score)
         else:
-            yield each, MISSING, {}
+            yield Row(each)
 
 
 def imported(place: str, folder: str | None) -> Callable[..., Any]:

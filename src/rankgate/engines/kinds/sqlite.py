@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
 from rankgate.engines.failure import Failure
-from rankgate.engines.hits import answer
+from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING
 from rankgate.engines.requests.template import filled, names
 from rankgate.errors import UsageError
@@ -144,7 +144,7 @@ class _Database(Connection):
         except (sqlite3.Error, KeyError, ValueError, TypeError) as error:
             return Failure("refused", f"SQLite: {error}")
         return answer(
-            (row[0], row[1] if len(row) > 1 else MISSING, dict(zip(names, row[2:], strict=True)))
+            Row(row[0], row[1] if len(row) > 1 else MISSING, dict(zip(names, row[2:], strict=True)))
             for row in rows
         )
 

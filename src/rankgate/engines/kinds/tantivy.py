@@ -15,7 +15,8 @@ from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING
 from rankgate.engines.requests.template import filled, names
-from rankgate.errors import MissingExtraError, UsageError
+from rankgate.errors import UsageError
+from rankgate.extras import require
 from rankgate.frozen import dataclass
 
 
@@ -48,11 +49,9 @@ class Tantivy(Engine):
 
     def connect(self) -> Connection:
         """Open the index."""
-        try:
-            import tantivy
-        except ImportError:
-            message = "Tantivy needs tantivy; pip install 'rankgate[tantivy]'."
-            raise MissingExtraError(message) from None
+        require("the engine needs Tantivy", "tantivy")
+        import tantivy
+
         try:
             return _Index(self, tantivy.Index.open(self.index))
         except ValueError as error:
@@ -88,7 +87,7 @@ class _Index(Connection):
                 name: document.get_first(str(key)) for name, key in self._engine.fields.items()
             }
             kept = {name: value for name, value in shown.items() if value is not None}
-            yield document.get_first(self._engine.id) or MISSING, score, kept
+            yield Row(document.get_first(self._engine.id) or MISSING, score, kept)
 
     def facts(self) -> Facts:
         try:

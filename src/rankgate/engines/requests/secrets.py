@@ -2,60 +2,236 @@
 
 from __future__ import annotations
 
+import base64
+import html
+import logging
 import os
 import re
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
+from threading import Lock
+from typing import Any, Self, TypeVar
+from weakref import WeakSet
 
 from rankgate.errors import UsageError
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_HIDDEN = "[secret]"
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""An environment variable in a text of an engine's file."""
+
 _SHORTEST = 4  # a shorter value would be cut out of innocent words
+_LONGEST_MESSAGE = 300
+_BACKSLASHES = r"\\{0,7}"
+_BASE64 = frozenset("%\\ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=")
+_ALTERNATIVES = {"+": "-", "/": "_"}  # of base64 for URLs
+T = TypeVar("T")
 
 
 class Secrets:
-    """Values of environment variables that a file names as ``${NAME}``."""
+    """The secrets of one connection, and the only place where texts of its server are scrubbed.
 
-    def __init__(self) -> None:
-        self._values: set[str] = set()
+    A value is found as it is, encoded for URLs, JSON, HTML or Python, in any mix of these, in
+    hexadecimal digits, and in base64, also as a part of what was encoded, such as the password
+    of ``Authorization: Basic``.
+
+    Args:
+        hidden: what is written in place of a secret.
+    """
+
+    def __init__(self, hidden: str = "[secret]") -> None:
+        self._hidden = hidden
+        self._patterns: dict[str, tuple[re.Pattern[str], re.Pattern[str]]] = {}
+        with _LOCK:
+            _LIVE.add(self)
+
+    @classmethod
+    def named_in(cls, *declarations: object) -> Self:
+        """The values of all variables that declarations name in any text, as far as they are set.
+
+        Args:
+            declarations: dataclasses, such as an engine; None is nothing.
+        """
+        secrets = cls()
+        for text in _texts(declarations):
+            for name in VARIABLE.findall(text):
+                secrets.add(os.environ.get(name, ""))
+        return secrets
+
+    def add(self, value: str) -> None:
+        """Hide a value from now on."""
+        if len(value) >= _SHORTEST:
+            self._patterns[value] = _patterns(value)
 
     def resolved(self, text: str) -> str:
-        """The text with the values of its variables.
+        """The text with the values of its variables, which are secrets from now on.
 
         Raises:
             UsageError: a variable that is not set.
         """
-        return _VARIABLE.sub(self._value, text)
+        return VARIABLE.sub(lambda match: self.variable(match[1]), text)
 
-    def scrubbed(self, text: str) -> str:
-        """A text that may be shown: without any value that was resolved."""
-        for value in sorted(self._values, key=len, reverse=True):
-            text = text.replace(value, _HIDDEN)
-        return text
+    def variable(self, name: str) -> str:
+        """The value of an environment variable, which is a secret from now on.
 
-    def _value(self, found: re.Match[str]) -> str:
-        value = os.environ.get(found[1], "")
+        Raises:
+            UsageError: it is not set.
+        """
+        value = os.environ.get(name, "")
         if not value:
             raise UsageError(
-                f"the environment variable {found[1]} is not set; the engine's file names it.",
+                f"the environment variable {name} is not set; the engine's file names it.",
                 code="missing-secret",
             )
-        if len(value) >= _SHORTEST:
-            self._values.add(value)
+        self.add(value)
         return value
 
+    def scrubbed(self, value: T) -> T:
+        """A text, a dataclass of texts, or JSON, without any secret in any form."""
+        return self._scrubbed(value) if self._patterns else value
 
-def resolved_table(table: dict[str, Any], secrets: Secrets) -> dict[str, str]:
+    def message(self, text: str) -> str:
+        """A message that may be shown and kept: scrubbed, in one line, then shortened."""
+        line = " ".join(self.scrubbed(text).split())
+        return line if len(line) <= _LONGEST_MESSAGE else line[:_LONGEST_MESSAGE] + "…"
+
+    def _scrubbed(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._scrubbed_text(value)
+        if isinstance(value, Mapping):
+            return {self._scrubbed(key): self._scrubbed(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(self._scrubbed(item) for item in value)
+        if is_dataclass(value) and not isinstance(value, type):
+            names = [field.name for field in fields(value)]
+            return replace(value, **{name: self._scrubbed(getattr(value, name)) for name in names})
+        return value
+
+    def _scrubbed_text(self, text: str) -> str:
+        for value in sorted(self._patterns, key=len, reverse=True):
+            plain, encoded = self._patterns[value]
+            text = self._without_tokens(plain.sub(self._hidden, text), encoded)
+        return text
+
+    def _without_tokens(self, text: str, pattern: re.Pattern[str]) -> str:
+        """The text without the whole tokens of base64 around matches."""
+        pieces, end = [], 0
+        for match in pattern.finditer(text):
+            if match.start() < end:
+                continue
+            start, stop = match.span()
+            while start > end and text[start - 1] in _BASE64:
+                start -= 1
+            while stop < len(text) and text[stop] in _BASE64:
+                stop += 1
+            pieces += [text[end:start], self._hidden]
+            end = stop
+        return "".join([*pieces, text[end:]])
+
+    def variables(self, *templates: Any) -> dict[str, str]:
+        """The values of all environment variables that templates name.
+
+        Raises:
+            UsageError: one that is not set.
+        """
+        names = [name for text in _texts(templates) for name in VARIABLE.findall(text)]
+        return {name: self.variable(name) for name in names}
+
+
+def resolved_table(table: Mapping[str, Any], secrets: Secrets) -> dict[str, str]:
     """A table of texts, such as headers, with the values of variables.
 
     Raises:
         UsageError: a variable that is not set; a value that no header can hold.
     """
-    found = {name: secrets.resolved(str(value)) for name, value in table.items()}
-    for name, value in found.items():
+    resolved = {name: secrets.resolved(str(value)) for name, value in table.items()}
+    for name, value in resolved.items():
         if not value.isascii() or not value.isprintable():
             raise UsageError(
                 f"the value of {name} holds what no header can; set it again.",
                 code="invalid-key",
             )
-    return found
+    return resolved
+
+
+@lru_cache(64)
+def _patterns(value: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What a secret looks like as a text, and within base64."""
+    digits = "".join(f"{octet:02x}" for octet in _octets(value))
+    plain = re.compile(f"{_any_form(value)}|(?i:{digits})")
+    return plain, re.compile("|".join(map(_any_form, _inner_base64(value))))
+
+
+def _any_form(text: str) -> str:
+    """A pattern of a text whose characters may each be encoded for URLs, JSON, HTML or Python."""
+    return "".join(
+        rf"(?:{character}|\\{_BACKSLASHES}(?i:u{ord(character):04x}))"
+        if character.isascii() and character.isalnum()  # which nothing else encodes
+        else f"(?:{'|'.join(_forms(character))})"
+        for character in text
+    )
+
+
+def _forms(character: str) -> Iterator[str]:
+    yield _BACKSLASHES + re.escape(character)  # one in JSON and Python, more in JSON within JSON
+    if character in _ALTERNATIVES:
+        yield _ALTERNATIVES[character]
+    code, units = ord(character), character.encode("utf-16-be", errors="surrogatepass").hex()
+    encoded = [
+        "".join(f"%(?:25){{0,3}}{octet:02x}" for octet in _octets(character)),
+        "".join(rf"\\{_BACKSLASHES}u{units[i : i + 4]}" for i in range(0, len(units), 4)),
+        "".join(rf"\\{_BACKSLASHES}x{octet:02x}" for octet in _octets(character)),
+        rf"\\{_BACKSLASHES}(?:x{code:02x}|U{code:08x})",
+        rf"&\#(?:0{{0,6}}{code}|x0{{0,6}}{code:x});",
+    ]
+    yield f"(?i:{'|'.join(encoded)})"
+    if character == " ":
+        yield r"\+"
+    if (named := html.escape(character)) != character:
+        yield named
+    if (escaped := repr(character)[1:-1]) != character:
+        yield _BACKSLASHES + re.escape(escaped)
+
+
+def _inner_base64(value: str) -> Iterator[str]:
+    """The characters of base64 that stand for a value wherever it begins in what is encoded."""
+    octets = _octets(value)
+    for before in range(3):
+        text = base64.b64encode(b"\0" * before + octets).decode()
+        first = -(-before * 8 // 6)
+        last = (before + len(octets)) * 8 // 6
+        yield text[first:last]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a value, at any depth."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _texts([*value.keys(), *value.values()])
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield from _texts([getattr(value, field.name) for field in fields(value)])
+
+
+def _octets(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
+
+
+_LIVE: WeakSet[Secrets] = WeakSet()
+_LOCK = Lock()
+
+
+def _scrub_record(record: logging.LogRecord) -> bool:
+    """The HTTP client logs addresses, which may hold a secret."""
+    text = record.getMessage()
+    with _LOCK:
+        live = list(_LIVE)
+    for secrets in live:
+        text = secrets.scrubbed(text)
+    record.msg, record.args = text, ()
+    return True
+
+
+logging.getLogger("urllib3.connectionpool").addFilter(_scrub_record)

@@ -1,20 +1,30 @@
-"""Templates of requests: names in double braces represent values."""
+"""Templates of requests: names in double braces, and ${NAME}, represent values."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
+from rankgate.engines.requests.secrets import VARIABLE
+
+_NONE: Mapping[str, str] = MappingProxyType({})
 _NAME = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
+_NAME_OR_VARIABLE = re.compile(f"{_NAME.pattern}|{VARIABLE.pattern}")
 
 
-def filled(template: Any, values: Mapping[str, Any]) -> Any:
-    """The template with values in place of names.
+def filled(template: Any, values: Mapping[str, Any], variables: Mapping[str, str] = _NONE) -> Any:
+    """The template with values in place of names and of environment variables.
 
     A text that is one name and nothing else becomes the value with its type; in a longer text
     the value stands as text. Values are put into the structure, never into JSON text, so that no
-    query can change the request.
+    query can change the request. Neither can the value of a variable: all is put in at once.
+
+    Args:
+        template: texts, lists and tables.
+        values: by the names in double braces.
+        variables: by the names of environment variables; others stay as they are written.
 
     >>> filled({"size": "{{depth}}", "q": "title:{{query}}"}, {"depth": 10, "query": 'a"b'})
     {'size': 10, 'q': 'title:a"b'}
@@ -23,14 +33,17 @@ def filled(template: Any, values: Mapping[str, Any]) -> Any:
         KeyError: a name without a value.
     """
     if isinstance(template, Mapping):
-        return {key: filled(value, values) for key, value in template.items()}
+        return {key: filled(value, values, variables) for key, value in template.items()}
     if isinstance(template, list):
-        return [filled(value, values) for value in template]
+        return [filled(value, values, variables) for value in template]
     if not isinstance(template, str):
         return template
     if whole := _NAME.fullmatch(template):
         return values[whole[1]]
-    return _NAME.sub(lambda found: str(values[found[1]]), template)
+    return _NAME_OR_VARIABLE.sub(
+        lambda match: str(values[match[1]]) if match[1] else variables.get(match[2], match[0]),
+        template,
+    )
 
 
 def names(template: Any) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from rankgate.engines.failure import Failure
-from rankgate.errors import MissingExtraError, UsageError
+from rankgate.errors import UsageError
 from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ _OK, _DENIED, _WRONG = range(200, 300), {401, 402, 403}, {404, 405, 410}
 _MOVED = range(300, 400)
 _AGAIN = {408, 409, 425, 429}
 _SERVER = 500
-_SHOWN = 200
 _HERE = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -39,14 +38,16 @@ class Response:
 
     Attributes:
         data: its body.
+        status: of the reply.
     """
 
     data: bytes
+    status: int = 200
 
 
 @dataclass(frozen=True)
 class Broken(Failure):
-    """A failure of one request.
+    """A failure of one request; its problem quotes the server as it is, with any secret in it.
 
     Attributes:
         status: of the reply; 0 where none came.
@@ -73,10 +74,8 @@ class Transport:
         threads: how many will use it.
         largest: bytes of a reply, at most.
         authority: a file of certificates to trust instead of the system's.
-        scrubbed: removes secrets from what is quoted.
 
     Raises:
-        MissingExtraError: urllib3 is not installed.
         UsageError: an invalid URL, or one that holds a secret; a host that may not be asked.
     """
 
@@ -89,19 +88,14 @@ class Transport:
         threads: int = 1,
         largest: int = 64 << 20,
         authority: str | None = None,
-        scrubbed: Callable[[str], str] = str,
-        extra: str = "engines",
     ) -> None:
-        try:
-            import urllib3
-        except ImportError:
-            message = f"requests over HTTP need urllib3; pip install 'rankgate[{extra}]'."
-            raise MissingExtraError(message) from None
+        import urllib3
+
         refuse_strange(url)
         _refuse_host(str(urlsplit(url).hostname))
         self.url: str = url.rstrip("/")
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "rankgate", **headers}
-        self._timeout, self._largest, self._scrubbed = timeout, largest, scrubbed
+        self._timeout, self._largest = timeout, largest
         self._errors = urllib3.exceptions
         if authority is not None:
             _refuse_no_certificates(authority)
@@ -140,7 +134,7 @@ class Transport:
         except self._errors.HTTPError as error:
             return self._broken(error, status)
         if status in _OK:
-            return Response(data)
+            return Response(data, status)
         return self._failed(status, response.headers, data)
 
     def _broken(self, error: Exception, status: int) -> Broken:
@@ -151,7 +145,7 @@ class Transport:
         ):
             return Broken("again", "no connection to the endpoint")
         if isinstance(error, known.SSLError):
-            return Broken("fatal", self._scrubbed(f"no safe connection: {error}"))
+            return Broken("fatal", f"no safe connection: {error}")
         problem = "the answer breaks off"
         if isinstance(error, known.TimeoutError):
             problem = f"no answer within {self._timeout:g} seconds"
@@ -177,7 +171,7 @@ class Transport:
         if status in _MOVED:
             problem = f"HTTP {status}: the endpoint is elsewhere, and redirections are not followed"
             return Broken("fatal", problem, status=status)
-        words = _short(self._scrubbed(_message(data)))
+        words = _message(data)
         problem = f"HTTP {status}" + (f": {words}" if words else "")
         if status in _WRONG:
             return Broken("fatal", problem, status=status)
@@ -251,19 +245,25 @@ def _refuse_no_certificates(path: str) -> None:
 
 
 def _message(data: bytes) -> str:
-    """The error message of an endpoint, in one line."""
+    """The error message of an endpoint."""
     text = data[:_PIECE].decode(errors="replace")
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         value = None
     error = value.get("error") if isinstance(value, dict) else None
-    result = error.get("message") or error.get("reason") if isinstance(error, dict) else error
-    return " ".join((result if isinstance(result, str) else text).split())
+    result = _reason(error) if isinstance(error, dict) else error
+    return result if isinstance(result, str) else text
 
 
-def _short(line: str) -> str:
-    return line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
+def _reason(error: Mapping[str, Any]) -> Any:
+    """The message of an error; the first root cause of it where the server names any."""
+    causes = error.get("root_cause")
+    cause = causes[0] if isinstance(causes, list) and causes else error
+    cause = cause if isinstance(cause, dict) else error
+    while isinstance(inner := cause.get("caused_by"), dict):
+        cause = inner
+    return cause.get("message") or cause.get("reason") or error.get("reason")
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

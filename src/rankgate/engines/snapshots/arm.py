@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from rankgate.data.formats.snapshot_files import PARTIAL
 from rankgate.engines.engine import Facts
-from rankgate.engines.snapshots.outcome import SUFFIX, Outcomes
+from rankgate.engines.snapshots.outcome import Outcome, Outcomes
 from rankgate.engines.snapshots.snapshot import Snapshot
 from rankgate.engines.snapshots.writing import Target, gathered
 from rankgate.frozen import dataclass
@@ -61,14 +63,31 @@ class Arm:
             UsageError: a snapshot of another engine, other parameters or queries.
         """
         head = {**_head(chosen, queries), **(more or {})}
-        outcomes = Outcomes.open(Path(f"{target.path}{SUFFIX}"), head)
-        done = {
-            query_id
-            for query_id, state in outcomes.states.items()
-            if not (again and state == "failed")
-        }
-        left = tuple(query for query in queries if query.query_id not in done)
-        return cls(chosen, queries, target, outcomes, left)
+        for query in queries:
+            target.refuse_unheld(query.query_id)
+        outcomes = Outcomes.open(Path(f"{target.path}{PARTIAL}"), head)
+        with ExitStack() as stack:
+            stack.callback(outcomes.close)
+            for outcome in outcomes.stored(queries if outcomes.answered else ()):
+                target.refuse_unheld(outcome.query_id, outcome.doc_ids)
+            stack.pop_all()
+        failed = {query_id for query_id, state in outcomes.states.items() if state == "failed"}
+        repeated = failed if again else failed & outcomes.down
+        first = [query for query in queries if query.query_id not in outcomes.states]
+        if first and not outcomes.answered:  # another one first than in earlier calls
+            shift = (len(outcomes.facts) + 1) // 2 % len(first)
+            first = [*first[shift:], *first[:shift]]
+        last = [query for query in queries if query.query_id in repeated]
+        return cls(chosen, queries, target, outcomes, (*first, *last))
+
+    def keep(self, outcome: Outcome) -> None:
+        """Put an outcome on disk.
+
+        Raises:
+            UsageError: it holds an id that the format of the run cannot hold.
+        """
+        self.outcomes.keep(outcome)
+        self.target.refuse_unheld(outcome.query_id, outcome.doc_ids)
 
     def note_facts(self) -> None:
         """Keep what the engine says of itself and its index now; it may change until the end."""
@@ -80,8 +99,14 @@ class Arm:
         finally:
             connection.close()
 
-    def finish(self, problem: str, seconds: float) -> Snapshot:
-        """Write the run and its companions; what is not finished can go on later."""
+    def finish(self, problem: str, seconds: float, down: Sequence[str]) -> Snapshot:
+        """Write the run and its companions; what is not finished can go on later.
+
+        Args:
+            problem: why not every query was asked.
+            seconds: that asking took.
+            down: queries that failed while the engine was down.
+        """
         outcomes = self.outcomes
         self.note_facts()
         known = [each for each in outcomes.facts if each != Facts()] or outcomes.facts
@@ -106,7 +131,7 @@ class Arm:
         result = self.target.write(result, outcomes)
         done = result.finished and not result.states["failed"]
         if not done:
-            outcomes.note_written()
+            outcomes.note_written(down)
         self.close()
         if done:
             outcomes.path.unlink()
@@ -134,5 +159,10 @@ def _head(chosen: Configuration, queries: Sequence[Query]) -> dict[str, str]:
     """What a snapshot is of: one that is continued must be of the same."""
     words = hashlib.sha256()
     for query in queries:
-        words.update(f"{query.query_id}\0{query.text}\0".encode())
-    return {"engine": chosen.name, "configuration": chosen.sha256, "queries": words.hexdigest()}
+        values = repr(sorted(query.values.items())) if query.values else ""
+        words.update(f"{query.query_id}\0{query.text}\0{values}".encode())
+    return {
+        "engine": chosen.name,
+        "configuration": chosen.engine_sha256,
+        "queries": words.hexdigest(),
+    }

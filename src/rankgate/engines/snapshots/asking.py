@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from queue import Empty, SimpleQueue
@@ -39,6 +39,7 @@ class Asking:
         engines: what is asked; one, or several that are compared.
         pace: how fast and how often.
         keep: puts an outcome of an engine on disk; called by many threads.
+        answered: for each engine, whether it has ever answered.
         problem: why it ended early.
         ended: the number of the engine that had the problem.
     """
@@ -46,17 +47,18 @@ class Asking:
     engines: Sequence[Engine]
     pace: Pace
     keep: Callable[[int, Outcome], None]
+    answered: list[bool]
     workers: Workers = field(init=False)
     problem: str = ""
     ended: int = 0
     _lock: Lock = field(default_factory=Lock)
-    _failed: list[int] = field(init=False)
+    _failed: list[list[Outcome]] = field(init=False)
     _slots: SimpleQueue[list[Connection]] = field(default_factory=SimpleQueue)
     _connected: int = 0
 
     def __post_init__(self) -> None:
         self.workers = Workers(self.pace.backoff, self.pace.rate)
-        self._failed = [0] * len(self.engines)
+        self._failed = [[] for _ in self.engines]
 
     def run(self, groups: Sequence[Sequence[Task]]) -> None:
         """Ask every query; when this returns, or is interrupted, nothing is under way.
@@ -74,12 +76,19 @@ class Asking:
             threads = self.pace.concurrency + self.pace.concurrency // 2 + 1
             self.workers.run(lambda: self._through(left, stack), min(threads, len(groups)))
 
+    def failed_while_down(self, number: int) -> list[str]:
+        """The queries that failed since an engine answered for the last time, if it is down."""
+        if self.answered[number] and not self.problem:
+            return []
+        return [outcome.query_id for outcome in self._failed[number] if outcome.down]
+
     def _warm_up(self, groups: Sequence[Sequence[Task]], stack: ExitStack) -> None:
         if not groups:
             return
         connections = [self._opened(engine, stack) for engine in self.engines]
         for number, query in chain.from_iterable(groups):
-            connections[number].ask(query)
+            if isinstance(connections[number].ask(query), Answer):
+                self.answered[number] = True
         self._slots.put(connections)
         self._connected = 1
 
@@ -101,7 +110,7 @@ class Asking:
                 return
             for number, outcome in outcomes:
                 if outcome is not None:
-                    self.keep(number, outcome)
+                    self.keep(number, replace(outcome, concurrency=self.pace.concurrency))
 
     def _connect(self, stack: ExitStack) -> None:
         """As many threads as may ask at the same time make a connection to each engine."""
@@ -141,14 +150,16 @@ class Asking:
             return None
         started = began.isoformat(timespec="milliseconds")
         if isinstance(reply, Answer):
-            return _answered(query, reply, started, latencies)
-        if reply.kind == "fatal":  # not this query's fault
+            self.answered[number] = True
+            return answered(query, reply, started, latencies)
+        if reply.kind == "fatal" and not self.answered[number]:  # not this query's fault
             self._end(number, reply.problem)
             return None
         tries_left = reply.kind == "again" and len(latencies) <= self.pace.retries
         if tries_left and self.workers.stop.is_set():
             return None  # the next run takes it up where this one leaves it
-        return Outcome(query.query_id, "failed", started, latencies, reply.problem)
+        down = reply.kind != "refused"
+        return Outcome(query.query_id, "failed", started, latencies, reply.problem, down=down)
 
     def _waits(self, number: int, failure: Failure) -> bool:
         """Whether to try again, after as long as the engine asks all to wait."""
@@ -164,10 +175,10 @@ class Asking:
             if outcome is None:
                 continue
             with self._lock:
-                failed = self._failed[number] + 1 if outcome.state == "failed" else 0
-                self._failed[number] = failed
-            if failed >= self.pace.give_up:
-                self._end(number, f"{failed} queries in a row failed: {outcome.error}")
+                row = [*self._failed[number], outcome] if outcome.state == "failed" else []
+                self._failed[number] = row
+            if len(row) >= self.pace.give_up:
+                self._end(number, f"{len(row)} queries in a row failed: {outcome.error}")
 
     def _end(self, number: int, problem: str) -> None:
         with self._lock:
@@ -176,7 +187,10 @@ class Asking:
         self.workers.stop.set()
 
 
-def _answered(query: Query, answer: Answer, started: str, latencies: Sequence[float]) -> Outcome:
+def answered(
+    query: Query, answer: Answer, started: str = "", latencies: Sequence[float] = ()
+) -> Outcome:
+    """The outcome that an answer is."""
     shown = {
         doc_id: values
         for doc_id, values in zip(answer.doc_ids, answer.fields, strict=False)
@@ -191,5 +205,8 @@ def _answered(query: Query, answer: Answer, started: str, latencies: Sequence[fl
         scores=answer.scores,
         total=answer.total,
         repeated=answer.repeated,
+        shared=answer.shared,
+        unusable=answer.unusable,
+        partial=answer.partial,
         shown=shown,
     )

@@ -101,7 +101,7 @@ def compare_engines(
         with ExitStack() as stack:
             arms = []
             for number in range(2):
-                more = {"compared_with": chosen[1 - number].sha256, "seed": str(seed)}
+                more = {"compared_with": chosen[1 - number].engine_sha256, "seed": str(seed)}
                 arms.append(
                     Arm.open(chosen[number], asked, targets[number], again=again, more=more)
                 )
@@ -113,7 +113,7 @@ def _compared(arms: Sequence[Arm], seed: int, on: Callable[[str], None] | None) 
     """Ask both, and compare."""
 
     def keep(number: int, outcome: Outcome) -> None:
-        arms[number].outcomes.keep(outcome)
+        arms[number].keep(outcome)
         if on:
             on(outcome.query_id)
 
@@ -129,12 +129,16 @@ def _compared(arms: Sequence[Arm], seed: int, on: Callable[[str], None] | None) 
     for arm in arms:
         arm.note_facts()
     pace = one.chosen.pace.slower(two.chosen.pace)
-    asking = Asking([arm.chosen.engine for arm in arms], pace, keep)
+    answered = [arm.outcomes.answered for arm in arms]
+    asking = Asking([arm.chosen.engine for arm in arms], pace, keep, answered)
     began = time.monotonic()
     if groups:
         asking.run(groups)
     seconds = time.monotonic() - began
-    done = [arm.finish(_problem(asking, number, arms), seconds) for number, arm in enumerate(arms)]
+    done = [
+        arm.finish(_problem(asking, number, arms), seconds, asking.failed_while_down(number))
+        for number, arm in enumerate(arms)
+    ]
     if one.target.format is None:
         done = [replace(each, output=None) for each in done]
     table = _table([each.queries for each in done], first)

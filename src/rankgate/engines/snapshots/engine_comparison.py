@@ -68,6 +68,11 @@ class EngineComparison(Result):
         return self.baseline.finished and self.candidate.finished
 
     @property
+    def failed(self) -> bool:
+        """Whether one of the engines answered no query."""
+        return self.baseline.failed or self.candidate.failed
+
+    @property
     def names(self) -> tuple[str, str]:
         """Of the engines; told apart where they are the same."""
         one, two = self.baseline.engine, self.candidate.engine

@@ -9,17 +9,18 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, Self
 
+from rankgate.data.formats.snapshot_files import WRITTEN
 from rankgate.data.streams.journal import Journal
 from rankgate.engines.engine import Facts, Query
 from rankgate.errors import InputError, UsageError
 from rankgate.frozen import dataclass
 
 State = Literal["ok", "zero", "failed", "not_run"]
-SUFFIX = ".partial.jsonl"
-"""The end of the name of a snapshot that is under way."""
+DOWN = "down"
+"""The key of the queries that failed while the engine was down."""
 
-WRITTEN = "written"
-"""The key of the last line of a snapshot whose run is written, and that can go on."""
+
+_NOTHING: tuple[Any, ...] = (None, (), [], {}, "")
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,11 @@ class Outcome:
         doc_ids, scores: the documents, best first; scores of None are none.
         total: how many match.
         repeated: documents that came again.
+        shared: the same from different indices, by the names of the two.
+        unusable: what came in place of an id and is none.
+        partial: why the answer may lack documents.
+        down: whether it failed in a way in which engines fail that are down.
+        concurrency: queries that were asked at the same time.
         shown: display fields of documents that no earlier answer had.
     """
 
@@ -47,6 +53,11 @@ class Outcome:
     scores: Sequence[float] | None = None
     total: int | None = None
     repeated: int = 0
+    shared: Mapping[str, int] = field(default_factory=dict)
+    unusable: Sequence[str] = ()
+    partial: str = ""
+    down: bool = False
+    concurrency: int | None = None
     shown: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
@@ -60,6 +71,7 @@ class Outcomes:
     Attributes:
         path: the file.
         states: of the queries that were answered, or failed.
+        down: queries that failed while the engine was down, which are asked again.
         seen: documents whose display fields are kept.
         facts: what the engine said of itself and its index, each time that the snapshot began or
             ended.
@@ -72,6 +84,7 @@ class Outcomes:
         self.states: dict[str, str] = {}
         self.seen: set[str] = set()
         self.facts: list[Facts] = []
+        self.down: set[str] = set()
         rows = journal.rows
         if not rows:
             journal.add({"head": dict(head)})
@@ -81,9 +94,13 @@ class Outcomes:
             if "facts" in row:
                 self.facts.append(Facts(**row["facts"]))
             if "query_id" not in row:
+                self.down.update(row.get(DOWN, ()))
                 continue
             self.states[row["query_id"]] = row["state"]
+            self.down.discard(row["query_id"])
             self.seen.update(row.get("shown", ()))
+        if rows and WRITTEN not in rows[-1]:  # it was killed, and may have been down then
+            self.down.update(_failed_at_the_end(rows))
         journal.rows.clear()  # all rows of a long snapshot do not fit into memory
 
     @classmethod
@@ -107,6 +124,11 @@ class Outcomes:
             journal.close()
             raise
 
+    @property
+    def answered(self) -> bool:
+        """Whether the engine has ever answered a query."""
+        return not {"ok", "zero"}.isdisjoint(self.states.values())
+
     def keep(self, outcome: Outcome) -> None:
         """Put an outcome on disk; when this returns, it is there.
 
@@ -117,7 +139,7 @@ class Outcomes:
             self.seen.update(shown)
             self.states[outcome.query_id] = outcome.state
             values = {**vars(outcome), "shown": shown}
-            row = {name: value for name, value in values.items() if value not in (None, (), {})}
+            row = {name: value for name, value in values.items() if value not in _NOTHING}
             self._pending.append(row)
         with self._writing:
             with self._lock:
@@ -131,8 +153,13 @@ class Outcomes:
         self.facts.append(facts)
         self._add({"facts": vars(facts)})
 
-    def note_written(self) -> None:
-        """Put on disk that the run of these outcomes is written."""
+    def note_written(self, down: Sequence[str]) -> None:
+        """Put on disk that the run of these outcomes is written.
+
+        Args:
+            down: queries that failed while the engine was down.
+        """
+        self._add({DOWN: list(down)})
         self._add({WRITTEN: True})
 
     def _add(self, row: Mapping[str, Any]) -> None:
@@ -162,6 +189,15 @@ class Outcomes:
             next(file)
             for line in file:
                 yield from json.loads(line).get("shown", {}).items()
+
+
+def _failed_at_the_end(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The queries that failed after the last answer."""
+    for row in reversed(rows):
+        if "query_id" in row:
+            if not row.get("down"):
+                return
+            yield row["query_id"]
 
 
 def _places(path: Path) -> dict[str, int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field, fields
 from typing import Any, ClassVar
 
 import polars as pl
 
 from rankgate.data import Run
+from rankgate.data.formats.snapshot_files import CAUTIONS
 from rankgate.engines.engine import Facts
 
 # the codec reads the types of fields when it restores a result
@@ -25,7 +26,16 @@ QUERIES = {
     "returned": pl.Int64,
     "total_hits": pl.Int64,
     "started_at": pl.String,
+    "concurrency": pl.Int64,
 }
+
+
+_CARRIED = frozenset(
+    {
+        "index-changed", "cut-lists", "partial-answers", "shared-ids", "unusable-ids",
+        "repeated-documents",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,15 @@ class Lists:
         unordered: queries whose scores do not fall from rank to rank.
         unscored: queries whose documents have no scores.
         by_rank: whether the run's scores were made of the ranks.
+        as_served: whether equal scores were made different, in the order that was served.
+        unusable: documents without an id that a file could hold.
+        unusable_example: what came instead of the first such id.
+        shared: documents that came again from another index, by the names of both.
+        cut: queries with fewer documents than were asked for, though more match.
+        longest: the most documents that such a query has.
+        partial: queries whose answers may lack documents.
+        partial_reason: why the first of them may.
+        refused: queries that the engine refused, and would refuse again.
     """
 
     documents: int = 0
@@ -47,6 +66,15 @@ class Lists:
     unordered: int = 0
     unscored: int = 0
     by_rank: bool = False
+    as_served: bool = False
+    unusable: int = 0
+    unusable_example: str = ""
+    shared: Mapping[str, int] = field(default_factory=dict)
+    cut: int = 0
+    longest: int = 0
+    partial: int = 0
+    partial_reason: str = ""
+    refused: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,7 +94,8 @@ class Snapshot(Result):
         asked: queries that were asked in this call; earlier ones were kept.
         lists: what the lists are like.
         queries: ``query_id``, ``state``, ``latency_ms`` of the answer, ``attempts``, ``error``,
-            ``returned``, ``total_hits``, ``started_at``.
+            ``returned``, ``total_hits``, ``started_at``, ``concurrency`` (queries that were asked
+            at the same time).
         changed: what the engine first said of itself or its index and said otherwise later.
         output: the file of the run; None if there is none.
         lost: what the format of the run's file could not hold.
@@ -97,6 +126,11 @@ class Snapshot(Result):
     run: Run | None = field(default=None, compare=False, repr=False)
 
     @property
+    def failed(self) -> bool:
+        """Whether no query was answered."""
+        return not self.states["ok"] + self.states["zero"]
+
+    @property
     def states(self) -> Mapping[str, int]:
         """Queries by state."""
         counted = self.queries.group_by("state").len()
@@ -117,10 +151,15 @@ class Snapshot(Result):
         """What a reader of the run should know."""
         return tuple(_notices(self))
 
+    @property
+    def cautions(self) -> dict[str, str]:
+        """By code the notices that every result of the run's scores has too."""
+        return {each.code: each.text for each in self.notices if each.code in _CARRIED}
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, without the rows of the run."""
         shown = {each.name: encoded(getattr(self, each.name)) for each in fields(self)[:-1]}
-        return {**self.head(), **shown}
+        return {**self.head(), **shown, CAUTIONS: self.cautions}
 
     def _table(self) -> pl.DataFrame:
         return self.queries
@@ -150,7 +189,7 @@ def _notices(result: Snapshot) -> list[Notice]:
         found.append(
             Notice(
                 "failed-queries",
-                f"{states['failed']:,} queries failed, most often: {first}; --again asks them anew",
+                f"{states['failed']:,} queries failed, most often: {first}{_remedy(result)}",
             )
         )
     if lists.unordered and not lists.by_rank:
@@ -163,22 +202,64 @@ def _notices(result: Snapshot) -> list[Notice]:
             )
         )
     if lists.tied and not lists.by_rank:
+        order = (
+            'are scored in the order in which they were served; scores = "engine" leaves their '
+            "scores equal, and conventions order them"
+            if lists.as_served
+            else 'tools order these by id; scores = "served" keeps the engine\'s order'
+        )
         found.append(
             Notice(
                 "tied-scores",
                 f"{lists.tied:,} of {lists.documents:,} documents have the score of another one of "
-                'their list, and tools order these by id; scores = "rank" keeps the order',
+                f"their list, and {order}",
             )
         )
     found += [
         Notice("lost-in-format", f"the format of {result.output} cannot hold {each}; try .csv")
         for each in result.lost
     ]
-    if lists.repeated:
-        found.append(
-            Notice(
-                "repeated-documents",
-                f"{lists.repeated:,} documents came again in one answer; the first place counts",
-            )
+    return [*found, *incomplete(result.lists, result.depth)]
+
+
+def _remedy(result: Snapshot) -> str:
+    """What to do about queries that failed; a query that was refused will be so again."""
+    failed, refused = result.states["failed"], result.lists.refused
+    if refused == failed:
+        return "; they were refused, which --again changes only where the cause is gone"
+    return "; --again asks them anew"
+
+
+def incomplete(lists: Lists, depth: int) -> Iterator[Notice]:
+    """What is missing in lists, which their values do not show."""
+    if lists.cut:
+        yield Notice(
+            "cut-lists",
+            f"{lists.cut:,} queries have {lists.longest:,} documents or fewer, though more match "
+            f"and {depth:,} were asked for: metrics that look deeper are too low; check the "
+            "size of the request, and what the server allows",
         )
-    return found
+    if lists.partial:
+        yield Notice(
+            "partial-answers",
+            f"{lists.partial:,} answers may lack documents ({lists.partial_reason})",
+        )
+    shared = sum(lists.shared.values())
+    if shared:
+        pairs = ", ".join(f"{count:,} of {names}" for names, count in lists.shared.items())
+        yield Notice(
+            "shared-ids",
+            f"{shared:,} documents lost their place, as two indices have the same id ({pairs}); "
+            "set id to a field that is different in each",
+        )
+    if repeated := lists.repeated - shared:
+        yield Notice(
+            "repeated-documents",
+            f"{repeated:,} documents came again in one answer; the first place counts",
+        )
+    if lists.unusable:
+        yield Notice(
+            "unusable-ids",
+            f"{lists.unusable:,} documents lost their place, as they have no id that a file can "
+            f"hold (such as {lists.unusable_example})",
+        )

@@ -163,13 +163,15 @@ def _taken(
     arm = Arm.open(chosen, queries, target, again=again)
 
     def keep(_: int, outcome: Outcome) -> None:
-        arm.outcomes.keep(outcome)
+        arm.keep(outcome)
         if on:
             on(outcome.query_id)
 
     with closing(arm):
         arm.note_facts()
-        asking, began = Asking([chosen.engine], chosen.pace, keep), time.monotonic()
+        asking = Asking([chosen.engine], chosen.pace, keep, [arm.outcomes.answered])
+        began = time.monotonic()
         if arm.left:
             asking.run([[(0, query)] for query in arm.left])
-        return arm.finish(asking.problem, time.monotonic() - began)
+        down = asking.failed_while_down(0)
+        return arm.finish(asking.problem, time.monotonic() - began, down)

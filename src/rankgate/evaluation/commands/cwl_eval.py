@@ -46,10 +46,10 @@ def command(
     rankgate cwl_eval gains.txt bm25.run -c costs.txt -m metrics.txt -n -r
     """
     named = read_metrics(metrics) if metrics else ()
-    rows = cwl_eval(gains, run, named, costs=costs, ends=Ends(**ends), depth=max_depth)
+    rows = list(cwl_eval(gains, run, named, costs=costs, ends=Ends(**ends), depth=max_depth))
     if colnames:
         head = [*MEASURES, *(f"Res{each}" for each in MEASURES if residuals)]
         click.echo("\t".join(("Topic", "Metric", *head)))
     for row in rows:
         shown = (*row.values, *(row.residuals if residuals else ()))
-        click.echo("\t".join((row.query_id, row.metric, *(f"{each:.4f}" for each in shown))))
+        click.echo("\t".join((row.query_id, row.metric, *(f"{each:z.4f}" for each in shown))))

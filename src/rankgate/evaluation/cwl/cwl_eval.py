@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.data.streams.source import source
+from rankgate.data.text.utf8 import decoded
 from rankgate.errors import InputError
 from rankgate.evaluation.cwl.names import DEFAULTS, CwlMetric, named
 from rankgate.frozen import dataclass
@@ -171,5 +172,8 @@ def _malformed(path: str | Path, line: int, found: int, count: int) -> InputErro
 
 
 def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    pieces = (piece.decode().splitlines() for piece in source(path).chunks())
-    yield from enumerate((line for piece in pieces for line in piece), start=1)
+    place, line = source(path), 1
+    for piece in place.chunks():
+        lines = decoded(piece, place.label, line).splitlines()
+        yield from enumerate(lines, start=line)
+        line += len(lines)

@@ -31,7 +31,11 @@ def listed(result: Conventions) -> Document:
 
 def details(result: ConventionDetails) -> Document:
     """One convention: source, defects, every choice, its names of metrics."""
-    words = {"source": (result.source,) if result.source else (), "defects": result.defects}
+    words = {
+        "source": (result.source,) if result.source else (),
+        "checked against": (result.versions,) if result.versions else (),
+        "defects": result.defects,
+    }
     entries = tuple(Entry(label, lines) for label, lines in words.items() if lines)
     names = Grid(("its own name", "here"), tuple(result.spellings.items()), _WORDS)
     return made(

@@ -53,6 +53,15 @@ def _template(columns: list[Column]) -> str:
 
 def _filled(template: str, row: tuple[object, ...], query: str) -> str:
     text = template % row
-    if any(isinstance(value, float) and math.isnan(value) for value in row):
-        text = text.replace("\t   nan\n", "\t  -nan\n")  # the sign that 0/0 has in C
+    if any(_is_negative_nan(value) for value in row):
+        lines = zip(text.split("\n"), row, strict=False)
+        text = "".join(
+            (line.removesuffix("   nan") + "  -nan" if _is_negative_nan(value) else line) + "\n"
+            for line, value in lines
+        )
     return text.replace(_QUERY, query)
+
+
+def _is_negative_nan(value: object) -> bool:
+    """NaN with its sign bit set: C prints ``-nan``, Python ``nan``."""
+    return isinstance(value, float) and math.isnan(value) and math.copysign(1, value) < 0

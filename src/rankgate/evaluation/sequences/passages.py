@@ -13,7 +13,7 @@ from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
-    from rankgate.data.run import Run
+    from rankgate.data.run import Duplicates, Run
     from rankgate.evaluation.context import Context
 
 _BEST = ["query_id", "doc_id"]
@@ -79,11 +79,16 @@ class Passages:
         table = self._sources(qrels.table).group_by(_BEST, maintain_order=True)
         return replace(qrels, table=table.agg(pl.col("grade").max()))
 
-    def ranked(self, run: Run) -> Run:
-        """Rankings of documents where judgments are: each at the place of its best passage."""
+    def ranked(self, run: Run, duplicates: Duplicates) -> Run:
+        """Rankings of documents where judgments are: each at the place of its best passage.
+
+        Args:
+            run: rankings of passages.
+            duplicates: what a passage ranked twice is.
+        """
         if not self.whole:
             return run
-        table = self._sources(run.table)
+        table = self._sources(run.whole(duplicates).frame)
         best = table.group_by(_BEST, maintain_order=True).agg(pl.col("score").max())
         return replace(run, pieces=lambda: iter([best]), rankings=None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import polars as pl
 
 from rankgate.data import read_qrels
 from rankgate.data.scores import Counts, Scores
-from rankgate.errors import UsageError
+from rankgate.errors import InputError, UsageError
 from rankgate.evaluation.sequences.asked import SEQUENCE
 from rankgate.evaluation.sequences.build import TaskRows
 from rankgate.evaluation.sequences.passages import Passages
@@ -20,6 +21,7 @@ from rankgate.frozen import dataclass
 from rankgate.metrics.names import parse
 from rankgate.metrics.sequences.declare import SequenceMetric
 from rankgate.metrics.sequences.sequence import Sequences, count
+from rankgate.scoring.alignment.block import Way
 from rankgate.scoring.alignment.tops import shown
 from rankgate.scoring.job import Job
 from rankgate.scoring.mean import MISSING, NO_RELEVANT, NOTHING_JUDGED, filled, mean
@@ -66,27 +68,33 @@ def score_tasks(
         InputError: a run or a table that cannot be read.
         UsageError: lengths or a table that a metric needs are not there.
     """
-    qrels, run = read_qrels(judgments.qrels), run.in_memory()
+    qrels, run = read_qrels(judgments.qrels), run.in_memory(how.duplicates)
     passages = Passages.of(context, qrels)
     judged = qrels if passages is None else passages.judged(qrels)
     tasks = Tasks.of(judged, run, context.sequences)
     own = {label: each for label, each in metrics if isinstance(each, SequenceMetric)}
     plain = [pair for pair in metrics if pair[0] not in own]
+    jobs = [Job.of(label, metric, how) for label, metric in own.items()]
+    for job in jobs:
+        _refuse_unknown(job, run, tasks, context)
     inner = {_inner(each) for each in own.values() if "of" in each.parameters}
     asked = [*plain, *((f" {name}", _ranking(name)) for name in sorted(inner))]
-    ranked = run if passages is None else passages.ranked(run)
+    ranked = run if passages is None else passages.ranked(run, how.duplicates)
     base = score(tasks.index, ranked, asked, how)
-    rows = _rows(tasks, run, how, _depth(own), passages)
-    laid = TaskRows(
-        tasks,
-        rows,
-        {name: _known(base.per_query(f" {name}")) for name in sorted(inner)},
-    )
-    blocks = list(laid.blocks())
-    facts = _Facts.of(tasks, run, blocks)
+    values = {name: _known(base.per_query(f" {name}")) for name in sorted(inner)}
+    depth = _depth(own)
+
+    @cache
+    def lay_out(way: Way) -> _LaidOut:
+        rows = _rows(tasks, run, way, depth, passages)
+        blocks = list(TaskRows(tasks, rows, values).blocks())
+        return _LaidOut(rows, blocks, _Facts.of(tasks, run, blocks))
+
     found = {label: _of_rankings(label, base, tasks) for label, _ in plain}
-    found |= {label: _of_sequences(Job.of(label, each, how), blocks, facts)
-              for label, each in own.items()}  # fmt: skip
+    for job in jobs:
+        laid = lay_out(Way(job.how.duplicates, job.how.alignment))
+        found[job.label] = _of_sequences(job, laid, tasks)
+    every = lay_out(Way(how.duplicates, how.alignment))
     labels = [label for label, _ in metrics]
     scores = Scores(
         run.name,
@@ -95,10 +103,10 @@ def score_tasks(
         {label: found[label][0] for label in labels},
         {label: found[label][1] for label in labels},
         {label: found[label][2] for label in labels},
-        facts.counts(base.counts),
+        every.facts.counts(base.counts),
         how.to_dict(),
     )
-    return TaskScores(scores, _lists(rows, tasks))
+    return TaskScores(scores, _lists(every.rows, tasks))
 
 
 @dataclass(frozen=True)
@@ -111,7 +119,7 @@ class _Facts:
 
     @classmethod
     def of(cls, tasks: Tasks, run: Run, blocks: Sequence[tuple[slice, Sequences]]) -> _Facts:
-        ran = set(run.table["query_id"].unique())
+        ran = set(run.query_ids)
         if run.queries is not None:
             ran |= set(run.queries.filter(pl.col("state").is_in(["ok", "zero"]))["query_id"])
         some = tasks.table.filter(pl.col("query_id").is_in(ran))[SEQUENCE]
@@ -130,6 +138,15 @@ class _Facts:
             zero_result=int((self.present & (self.retrieved == 0)).sum()),
             without_relevant=int((self.relevant == 0).sum()),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _LaidOut:
+    """The rankings of tasks as one way of forming them has them."""
+
+    rows: pl.DataFrame
+    blocks: list[tuple[slice, Sequences]]
+    facts: _Facts
 
 
 def _inner(metric: SequenceMetric) -> str:
@@ -162,21 +179,24 @@ def _depth(metrics: dict[str, SequenceMetric]) -> int | None:
 def _rows(
     tasks: Tasks,
     run: Run,
-    how: Convention,
+    way: Way,
     depth: int | None,
     passages: Passages | None,
 ) -> pl.DataFrame:
-    """The rows of `TaskRows`."""
-    rows = shown(run, tasks.index, how, depth)
+    """The rows of `TaskRows`; a document that only holds its place has no grade."""
+    rows = shown(run, tasks.index, way, depth)
+    again = rows["doc_id"].str.ends_with("\0")
+    rows = rows.with_columns(pl.col("doc_id").str.strip_suffix("\0"))
     if passages is None:
         return rows.with_columns(pl.col("doc_id").alias("source"))
     rows = passages.described(rows)
     if not passages.whole:
         return rows
     grades = tasks.judgments.table.rename({"doc_id": "source"})
-    return rows.drop("grade").join(
+    graded = rows.drop("grade").join(
         grades, on=["query_id", "source"], how="left", maintain_order="left"
     )
+    return graded.with_columns(pl.when(~again).then("grade").alias("grade"))
 
 
 def _of_rankings(label: str, base: Scores, tasks: Tasks) -> Found:
@@ -198,9 +218,86 @@ def _of_rankings(label: str, base: Scores, tasks: Tasks) -> Found:
     return values, ordered["why"].to_numpy().astype(np.int8), _mean(values)
 
 
-def _of_sequences(job: Job, blocks: Sequence[tuple[slice, Sequences]], facts: _Facts) -> Found:
-    """A metric on sequences; kinds of empty as the convention has them."""
-    metric = job.metric
+def _refuse_unknown(job: Job, run: Run, tasks: Tasks, context: Context) -> None:
+    """Check that what a metric counts is known of all passages and calls.
+
+    Raises:
+        UsageError: documents count, and no table says which passages are parts of one.
+        InputError: some calls say what they spent, and others do not.
+    """
+    bound = job.metric.bound(job.defaults)
+    if bound.get("by") == "documents" and context.document is None:
+        raise UsageError(
+            f"{job.label} needs the document of each passage; give a table of them and its column, "
+            "as --items passages.csv --document doc.",
+            code="missing-input",
+        )
+    relevant = tasks.judgments.table.filter(pl.col("grade") >= max(job.level, 0))
+    of_calls = "calls" in job.metric.parameters
+    for cost, column in (("tokens", "tokens"), ("seconds", "latency_ms")):
+        counts = bound.get("per") == cost or (of_calls and bound.get(cost) is not None)
+        if (
+            not counts
+            or run.queries is None
+            or tasks.table[column].null_count() == len(tasks.table)
+        ):
+            continue
+        calls = tasks.table.filter(
+            pl.col("query_id").is_in(run.queries["query_id"].implode()),
+            pl.col("query_id").is_in(relevant["query_id"].implode()),
+        )
+        unknown = calls.filter(pl.col(column).is_null())
+        if len(unknown):
+            call, task = unknown.select("query_id", SEQUENCE).row(0)
+            together = calls.filter(pl.col(SEQUENCE) == task)["query_id"]
+            rows = run.whole("each").frame["query_id"].is_in(together.implode())
+            raise InputError(
+                f"call '{call}' has no {cost}, and other calls have; add {cost} to each call.",
+                source=run.place.label,
+                line=run.place.line(int(rows.arg_max() or 0)) if rows.any() else None,
+                code="missing-lengths",
+            )
+
+
+def _of_sequences(job: Job, laid: _LaidOut, tasks: Tasks) -> Found:
+    """A metric on sequences.
+
+    Raises:
+        InputError: a grade, a length, tokens or seconds that make its value infinite.
+    """
+    try:
+        with np.errstate(over="raise"):
+            found = _measured(job, laid)
+    except (FloatingPointError, OverflowError):
+        raise _too_great(job, laid, tasks) from None
+    if np.isinf(found[0]).any():
+        raise _too_great(job, laid, tasks)
+    return found
+
+
+def _too_great(job: Job, laid: _LaidOut, tasks: Tasks) -> InputError:
+    """The error for numbers that overflow; it names the one that is farthest from 0."""
+    greatest, task, name = 0.0, "", "grade"
+    for place, block in laid.blocks:
+        numbers = {"grade": block.ideal, "length": block.tokens, "tokens": block.spent,
+                   "seconds": block.seconds}  # fmt: skip
+        for what, table in numbers.items():
+            if table is None or not table.size:
+                continue
+            by_task = np.nan_to_num(np.abs(table)).reshape(len(table), -1).max(axis=1)
+            if by_task.max() > greatest:
+                greatest, name = float(by_task.max()), what
+                task = tasks.names[place][int(by_task.argmax())]
+    problem = (
+        f"{job.label}: {name} {greatest:g} of query '{task}' makes the value infinite; bring "
+        "these numbers to a smaller scale."
+    )
+    return InputError(problem, source=tasks.judgments.name, code="grade-outside-scale")
+
+
+def _measured(job: Job, laid: _LaidOut) -> Found:
+    """The values of a metric on sequences; kinds of empty as the convention has them."""
+    metric, blocks, facts = job.metric, laid.blocks, laid.facts
     bound = metric.bound(job.defaults)
     values = np.concatenate([metric.kernel(each, **bound) for _, each in blocks])
     lacking = np.concatenate([each.relevant(job.level) == 0 for _, each in blocks])

@@ -93,12 +93,12 @@ class Tasks:
 def _given(given: TagsLike | None, run: Run, judged: pl.Series) -> pl.DataFrame:
     """The rows of `Tasks.table`, before judgments are known."""
     if given is not None:
-        ran = run.table["query_id"].unique()
+        ran = run.query_ids
         ids = pl.concat([judged, ran]).unique().sort().alias("query_id")
         return _shaped(tags_of(given, ids), str(given) if isinstance(given, str) else "sequences")
     if run.queries is not None and SEQUENCE in run.queries.columns:
         return _shaped(run.queries, run.place.label)
-    ran = run.table["query_id"].unique()
+    ran = run.query_ids
     ids = ran.filter(ran.is_in(judged.implode()))
     alone = pl.DataFrame({"query_id": ids, SEQUENCE: ids, "position": [1.0] * len(ids)})
     more = run.queries

@@ -304,7 +304,7 @@ def _values(
         value[absent] += given["noise"] - given["avoided"]
     elif not empty and written and column.name == "rbp_resid":
         value[absent] = 1
-    return value
+    return np.where(np.isnan(value), -np.nan, value)  # the sign that 0/0 has in C
 
 
 def _summary(

@@ -54,13 +54,16 @@ def converted(
 ) -> NDArray[np.float64]:
     """Values of a metric as z-scores, `UNKNOWN` where there is none.
 
-    A deviation of 0 gives 0 for a value equal to the mean.
+    A deviation of 0 gives 0 for a value equal to the mean. NaN in the file gives NaN.
     """
     out = np.full(len(values), UNKNOWN)
     for t, query in enumerate(query_ids):
-        mean, deviation = known.get((query, label), (np.nan, np.nan))
+        if (query, label) not in known:
+            continue
+        mean, deviation = known[query, label]
         if deviation:
-            out[t] = UNKNOWN if np.isnan(mean) else (values[t] - mean) / deviation
+            with np.errstate(invalid="ignore", over="ignore"):  # as in C, without a word
+                out[t] = (values[t] - mean) / deviation
         elif values[t] == mean:
             out[t] = 0.0
     return out

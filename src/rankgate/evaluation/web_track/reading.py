@@ -39,7 +39,7 @@ def judgments(path: str | Path, *, topics: str, subtopics: bool, grades: tuple[i
         InputError: a topic that is not a number, or a grade outside the scale.
     """
     place = source(path)
-    rows = pl.concat(list(frames(place, Layout(_QRELS, "grade", _QRELS))))
+    rows = _rows(place, Layout(_QRELS, "grade", _QRELS))
     outside = ~pl.col("grade").is_between(*grades) | (pl.col("grade") % 1 != 0)
     for row, grade in rows.with_row_index().filter(outside).select("index", "grade").iter_rows():
         least, most = grades
@@ -53,6 +53,15 @@ def judgments(path: str | Path, *, topics: str, subtopics: bool, grades: tuple[i
         )
     kept = ["query_id", "doc_id", "grade", *(["subtopic"] if subtopics else [])]
     return read_qrels(_numbered(rows, topics, place).select(kept))
+
+
+def _rows(place: InputFile, layout: Layout) -> pl.DataFrame:
+    """All rows of a file, which must have one."""
+    pieces = list(frames(place, layout))
+    if not pieces:
+        problem = "the file is empty; check whether it was written completely."
+        raise InputError(problem, source=place.label, code="empty-file")
+    return pl.concat(pieces)
 
 
 def ranking(path: str | Path, *, topics: str, by: str, depth: int | None = None) -> Run:
@@ -69,7 +78,7 @@ def ranking(path: str | Path, *, topics: str, by: str, depth: int | None = None)
         DuplicateError: a rank or document twice for one topic.
     """
     place = source(path)
-    rows = _numbered(pl.concat(list(frames(place, Layout(_RUN, by, _RUN)))), topics, place)
+    rows = _numbered(_rows(place, Layout(_RUN, by, _RUN)), topics, place)
     keys = ["doc_id", *(["rank"] if by == "rank" else [])]
     for key in keys:
         twice = ~pl.struct("query_id", key).is_first_distinct()
@@ -90,7 +99,7 @@ def ranking(path: str | Path, *, topics: str, by: str, depth: int | None = None)
 
 def tag(path: str | Path, *, last: bool) -> str:
     """The name of a run: that of its first line, or of its last."""
-    rows = pl.concat(list(frames(source(path), Layout(_RUN, "", ("tag",)))))
+    rows = _rows(source(path), Layout(_RUN, "", ("tag",)))
     return str(rows["tag"][-1 if last else 0])
 
 

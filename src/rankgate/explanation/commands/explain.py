@@ -40,7 +40,7 @@ def command(
     """Show how the value of one metric for one query of RUN was computed.
 
     \b
-    rankgate explain qrels.txt bm25.run --query 7 -m nDCG@10
+    rankgate explain qrels.txt bm25.run --query q7 -m nDCG@10
     """
     result = explain(qrels, run, **chosen)
     if form == "json":  # it has every parameter in any case

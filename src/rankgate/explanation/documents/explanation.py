@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.explanation.documents.sentences import together
-from rankgate.present.document import Chart, Document, Entries, Entry, PlainRows, Table
+from rankgate.present.document import Chart, Document, Entries, Entry, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.forms import as_text
 from rankgate.present.grid import Grid
@@ -45,7 +45,8 @@ def document(result: Explanation, *, every: bool = False) -> Document:
         ],
     )
     title = f"{result.metric} = {value} for query {result.query_id} of run {result.run}"
-    return made(title, chart, *tables, entries, rows=rows)
+    warnings = Warnings(tuple(notice.text for notice in result.notices))
+    return made(title, warnings, chart, *tables, entries, rows=rows)
 
 
 def _tables(result: Explanation) -> list[tuple[str, Grid]]:

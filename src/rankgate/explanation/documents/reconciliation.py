@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.explanation.bridge import Bridge
 from rankgate.explanation.reconciliation import Reconciliation
-from rankgate.present.document import Chart, Document, Entries, Entry, PlainRows
+from rankgate.present.document import Chart, Document, Entries, Entry, PlainRows, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.grid import printable
 from rankgate.present.numbers import UNDEFINED, decimal
@@ -37,6 +37,7 @@ def document(result: Reconciliation) -> Document:
     )
     return made(
         title(result),
+        _warnings(result),
         Chart("rankgate.explanation.charts.reconciled:draw", result),
         Entries(tuple(_group(group, digits) for group in result.groups)),
         Entries(refused, "cannot take these data"),
@@ -52,7 +53,7 @@ def bridge_document(result: Bridge) -> Document:
     entries.append(Entry(decimal(result.after), (f"{end['name']} ({end['hash']})",)))
     still = tuple(change(step) for step in result.steps if not step.moves)
     without = Entries((Entry("no effect", still),) if still else ())
-    return made(title(result), Entries(tuple(entries)), without)
+    return made(title(result), _warnings(result), Entries(tuple(entries)), without)
 
 
 def finding_document(result: Finding) -> Document:
@@ -60,7 +61,8 @@ def finding_document(result: Finding) -> Document:
     several = len(result.fits) > 1 or any(len(fit.conventions) > 1 for fit in result.fits[:1])
     found = _fits(result.fits or result.nearest)
     words = _SEVERAL if several else ""
-    return made(title(result), "" if result.fits else NOTHING, Entries(found), words)
+    nothing = "" if result.fits else NOTHING
+    return made(title(result), _warnings(result), nothing, Entries(found), words)
 
 
 def title(result: Reconciliation | Bridge | Finding) -> str:
@@ -76,6 +78,10 @@ def title(result: Reconciliation | Bridge | Finding) -> str:
         rest = f"conventions that give {result.reported}{off}; {tried}"
     run, qrels = printable(result.run), printable(result.qrels)
     return f"{result.metric} of run {run} by judgments {qrels}: {rest}"
+
+
+def _warnings(result: Reconciliation | Bridge | Finding) -> Warnings:
+    return Warnings(tuple(notice.text for notice in result.notices))
 
 
 def _group(group: Group, digits: int) -> Entry:

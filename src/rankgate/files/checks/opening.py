@@ -73,7 +73,11 @@ def subject(
         if found is None:
             found, reason = registry.detected(place)
         begins = replace(
-            result.bytes, separator=_separator(result.bytes.head), guarded=found.rows is None
+            result.bytes,
+            separator=_separator(result.bytes.head),
+            guarded=found.rows is None,
+            guess=reason if found.name == "trec" and not (from_ or as_) else "",
+            name=place.path.name if place.path else "",
         )
         result = replace(result, format=found.name, reason=reason, bytes=begins)
         return _read(result, place, found, as_, scale)

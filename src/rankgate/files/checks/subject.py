@@ -29,11 +29,15 @@ class Bytes:
         head: its first bytes, a byte order mark kept.
         separator: what is between fields, where the file is a table with a header.
         guarded: whether the format takes away the blank that guards against formulas.
+        guess: what the file is taken for where only the number of fields says so; else empty.
+        name: of the file.
     """
 
     head: bytes
     separator: str | None = None
     guarded: bool = False
+    guess: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)

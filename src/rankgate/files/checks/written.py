@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from rankgate.files.checks.subject import Bytes
 
 _SHOWN = 40
+_FEW = (2, 3)  # fields, as many kinds of text have them
+_OTHERS = frozenset(
+    {"json", "jsonl", "toml", "yaml", "yml", "xml", "html", "md", "ini", "cfg", "py", "parquet"}
+)
+"""Ends of names of files that hold no lines of fields."""
+_NO_ID = re.compile(rb"[^\w]+|.*[\[\]{}<>\"]+.*", re.DOTALL)
 _GUARDS = {
     "apostrophe": rb"'[-=+@]",
     "blank": rb" [-=+@]",
@@ -42,6 +48,34 @@ def _ends(found: Bytes) -> Iterator[Found]:
             windows,
             "nothing needs to be done here; other tools may keep the CR in the last column",
             line=1 + found.head.split(b"\r\n", 1)[0].count(b"\n"),
+        )
+
+
+@check(
+    "guessed-format",
+    "warning",
+    "bytes",
+    "The number of fields says what the file is, and its name or its contents speak against it.",
+)
+def _guesses(found: Bytes) -> Iterator[Found]:
+    lines = enumerate(found.head.removeprefix(BOM).split(b"\n"), start=1)
+    line, fields = next(
+        ((n, f) for n, text in lines if (f := text.split()) and not f[0].startswith(b"#")), (1, [])
+    )
+    if not found.guess or len(fields) not in _FEW:
+        return
+    suffix = found.name.removesuffix(".gz").rpartition(".")[2].lower()
+    doubts = [f"its name ends in .{suffix}"] if suffix in _OTHERS else []
+    odd = [text for text in fields if _NO_ID.fullmatch(text)]
+    doubts += [f"{text.decode(errors='replace')!r} is no usual id or number" for text in odd]
+    if doubts:
+        yield Found(
+            f"{found.guess}, so that it is taken for judgments or a run; {' and '.join(doubts)}",
+            1,
+            "check whether this is the right file; name its format with --from, or what it is "
+            "with --as",
+            fields[0].decode(errors="replace"),
+            line=line,
         )
 
 

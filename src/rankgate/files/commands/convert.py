@@ -48,7 +48,7 @@ def command(
     input, as OUT standard output.
 
     \b
-    rankgate convert ratings.csv judgments.qrels
+    rankgate convert judgments.csv judgments.qrels
     rankgate convert bm25.run bm25.parquet
     rankgate convert case.json - --to csv --as qrels
     """

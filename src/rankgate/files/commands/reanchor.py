@@ -8,21 +8,22 @@ import click
 
 from rankgate.console import options
 from rankgate.console.declared_options import options_of
-from rankgate.console.output import print_result
+from rankgate.console.output import print_report, print_result
+from rankgate.console.verbosity import quiet
 from rankgate.files.reanchor import reanchor
-from rankgate.present.write import FORMS
+from rankgate.present.write import FORMS, rendered
 
 
 @click.command("reanchor")
 @click.argument("qrels", type=click.Path())
 @click.argument("old_documents", type=click.Path(), metavar="OLD_DOCS")
 @click.argument("new_documents", type=click.Path(), metavar="NEW_DOCS")
-@options_of(reanchor, "judgments FILE")
+@options_of(reanchor, "pieces", "judgments FILE")
 @options.form(*FORMS)
 @options.output
 def command(
     qrels: str, old_documents: str, new_documents: str, *, form: str, output: str | None,
-    **chosen: Any,
+    **settings: Any,
 ) -> None:  # fmt: skip
     """Carry the judgments QRELS of OLD_DOCS over to NEW_DOCS, by the texts of both.
 
@@ -30,6 +31,10 @@ def command(
 
     \b
     rankgate reanchor qrels.txt corpus.jsonl corpus.new.jsonl --judgments qrels.new.txt
+    rankgate reanchor qrels.txt pages.csv paragraphs.csv --pieces inherit
     rankgate reanchor qrels.txt passages.csv passages.new.csv -o decisions.csv
     """
-    print_result(reanchor(qrels, old_documents, new_documents, **chosen), form, output)
+    result = reanchor(qrels, old_documents, new_documents, **settings)
+    print_result(result, form, output)
+    if output not in (None, "-") and not quiet():
+        print_report(rendered(result, "text"))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.files.checks.declare import counted
 from rankgate.present.document import Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.grid import Grid, printable
@@ -19,24 +20,37 @@ _MEANS = {
     "moved": "the text has another id",
     "split": "the text is in several documents now",
     "merged": "the text is in a longer document",
-    "lost": "the text is nowhere",
+    "ambiguous": "several documents are as near",
+    "lost": "less than half of the text is anywhere",
 }
 
 
 def document(result: Reanchored) -> Document:
     """How many judgments are kept, by what became of their documents."""
-    kept = sum(each for _, each in result.counts.values())
-    total = sum(each for each, _ in result.counts.values())
     gone = result.labels.filter(~pl.col("kept")).sort("grade", descending=True, maintain_order=True)
     words = f"the {_SHOWN} of the highest grade of {len(gone):,} that are unjudged now"
     return made(
-        f"{kept:,} of {total:,} judgments hold for the new documents",
+        summary(result),
         Table("what became of judged documents", _counts(result)),
         Table(words if len(gone) > _SHOWN else "unjudged now", _gone(gone.head(_SHOWN))),
         Warnings(tuple(each.text for each in result.notices)),
-        f"The new judgments are {len(result.judgments):,} grades. What is unjudged is not among "
-        "them. Every decision is in the CSV and JSON of this result.",
+        f"The new judgments are {counted(len(result.judgments), 'grade')}. What is unjudged is not "
+        "among them. Every decision is in the CSV and JSON of this result.",
         rows=PlainRows(tuple(result.decisions.columns), list(result.decisions.iter_rows())),
+    )
+
+
+def summary(result: Reanchored) -> str:
+    """The share of relevant judgments that reached a document, then that of all judgments."""
+    relevant, reached = result.relevant
+    total, kept = (sum(counts) for counts in zip(*result.counts.values(), strict=True))
+    everything = f"{kept:,} of {counted(total, 'judgment')} in all"
+    if not relevant:
+        return f"no judgment is relevant; {everything} reached a new document"
+    share = f"{reached / relevant:.1%}"
+    return (
+        f"{reached:,} of {counted(relevant, 'relevant judgment')} ({share}) reached a new "
+        f"document; {everything}"
     )
 
 

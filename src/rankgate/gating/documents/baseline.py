@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Document, PlainRows, Table
+from rankgate.present.document import Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.grid import Grid
 from rankgate.present.numbers import UNDEFINED, decimal
@@ -19,9 +19,10 @@ def document(result: SavedBaselines) -> Document:
     """One baseline in full, several with a row each."""
     table = result.to_polars()
     rows = PlainRows(tuple(table.columns), table.rows())
+    warnings = Warnings(tuple(notice.text for notice in result.notices))
     if len(result) != 1:
         title = f"{len(result)} saved baselines" if len(result) else "no baseline is saved here"
-        return made(title, Table("", _listed(result)), rows=rows)
+        return made(title, Table("", _listed(result)), warnings, rows=rows)
     (one,) = result.baselines
     means = tuple(
         (metric, decimal(mean), decimal(one.noise.get(metric)))
@@ -36,6 +37,7 @@ def document(result: SavedBaselines) -> Document:
         f"in {one.file}",
         Table("", Grid(("metric", "mean", "noise"), means)),
         _looks(one),
+        warnings,
         rows=rows,
     )
 

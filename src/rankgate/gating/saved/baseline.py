@@ -46,6 +46,7 @@ def dumped(baseline: Baseline) -> str:
         "depth": system.depth,
         "tags": list(system.tags),
         "noise": dict(baseline.noise),
+        **({"cautions": dict(system.cautions)} if system.cautions else {}),
     }
     if system.served is not None:
         served = system.served.sort("query_id")
@@ -126,6 +127,7 @@ def _side(result: dict[str, Any]) -> ScoredRun:
         lists=pl.DataFrame(lists, schema=LISTS, orient="row"),
         queries=pl.DataFrame(queries, schema=schema),
         served=_served(result),
+        cautions=result.get("cautions", {}),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
@@ -23,7 +24,7 @@ from rankgate.gating.saved import looks
 from rankgate.gating.saved.baseline import Baseline, dumped, is_baseline, loaded
 from rankgate.gating.unfinished import refuse_unfinished, refuse_unfinished_files
 from rankgate.metrics.names import DEFAULT_METRICS, parse, parse_all
-from rankgate.present.result import Result
+from rankgate.present.result import Notice, Result, run_notices
 from rankgate.scoring.chosen import chosen_convention, refuse_mixed
 
 if TYPE_CHECKING:
@@ -37,10 +38,26 @@ FOLDER = Path("rankgate/baselines")
 
 @dataclass(frozen=True)
 class Saved:
-    """A baseline and the file that it is in."""
+    """A baseline and the file that it is in.
+
+    Attributes:
+        path: the file.
+        baseline: what is in it.
+        run_cautions: by other run that was scored with it, the cautions of that run.
+    """
 
     path: Path
     baseline: Baseline
+    run_cautions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """The cautions of its run, and of other runs that were scored with it."""
+        system = self.baseline.system
+        cautions = {system.name: system.cautions, **self.run_cautions}
+        return tuple(
+            notice for name, texts in cautions.items() for notice in run_notices(name, texts)
+        )
 
     @property
     def looks(self) -> tuple[Mapping[str, Any], ...]:
@@ -104,17 +121,20 @@ class SavedBaselines(Result):
 
     Attributes:
         baselines: by name.
+        notices: what the reader should know of the judgments and the runs.
     """
 
     kind: ClassVar[str] = "baselines"
     document_from: ClassVar[str] = "rankgate.gating.documents.baseline:document"
 
     baselines: tuple[BaselineSummary, ...]
+    notices: tuple[Notice, ...] = ()
 
     @classmethod
     def of(cls, *saved: Saved) -> Self:
         """The summaries of saved baselines."""
-        return cls(tuple(each.summary for each in saved))
+        notices = tuple(notice for each in saved for notice in each.notices)
+        return cls(tuple(each.summary for each in saved), notices)
 
     def __len__(self) -> int:
         """How many there are."""
@@ -211,7 +231,8 @@ def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> 
     )
     floor = {metric: spread(metric, systems) for metric in base.metrics}
     result = Baseline(saved.baseline.name, base, floor)
-    return write(result, saved.path, before)
+    cautions = {system.name: system.cautions for system in systems[1:]}
+    return replace(write(result, saved.path, before), run_cautions=cautions)
 
 
 def show(name: str, folder: Path = FOLDER) -> Saved:

@@ -129,7 +129,7 @@ def admit(
         convention=systems.convention,
         resamples=resamples,
         seed=seed,
-        cautions=(*(each.what for each in stray(found)), *cautions),
+        cautions=(*systems.cautions, *(each.what for each in stray(found)), *cautions),
         attacks=attacks,
         families=families,
         components=grade_components(repeated),

@@ -15,6 +15,7 @@ from rankgate.evaluation.scored_system import Scorer
 from rankgate.frozen import dataclass
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
 from rankgate.present.numbers import known
+from rankgate.scoring.input_cautions import prefixed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,6 +90,7 @@ class OrderedSystems:
         convention: by which they were scored; None without runs.
         names: of the systems.
         values: by metric (T, S) values by people and by the judge, NaN where undefined.
+        cautions: sentences about runs and the judgments.
     """
 
     table: pl.DataFrame
@@ -96,6 +98,7 @@ class OrderedSystems:
     convention: Mapping[str, Any] | None
     names: tuple[str, ...] = ()
     values: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
+    cautions: tuple[str, ...] = ()
 
 
 def systems_of(
@@ -113,12 +116,14 @@ def systems_of(
         name: Scorer.of(_graded(both, name), metrics, convention, depth=1)
         for name in (PEOPLE, JUDGE)
     }
-    names, values = [], []
+    names, values, cautions = [], [], dict[str, None]()
     for run in runs:
         say(str(run))
         scored = [scorer.scored(run) for scorer in scorers.values()]
         names.append(scored[0].name)
         values.append([_values(each.scores) for each in scored])
+        for system in scored:
+            cautions |= dict.fromkeys(prefixed(system.name, system.cautions))
     rows, orders = [], []
     every: dict[str, tuple[Floats, Floats]] = {}
     for label, metric in scorers[PEOPLE].metrics:
@@ -138,6 +143,7 @@ def systems_of(
         scorers[PEOPLE].how.to_dict(),
         tuple(names),
         every,
+        tuple(cautions),
     )
 
 

@@ -64,8 +64,9 @@ class RaterAgreement(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """The alarms, for programs."""
-        return tuple(Notice(each.kind, each.what, each.who) for each in self.alarms)
+        """The cautions of runs, and the alarms, for programs."""
+        alarms = tuple(Notice(each.kind, each.what, each.who) for each in self.alarms)
+        return (*(self.effect.notices if self.effect else ()), *alarms)
 
     def _table(self) -> pl.DataFrame:
         return self.found.raters

@@ -38,7 +38,7 @@ def document(result: RaterAgreement) -> Document:
     chart = (Chart(draw, result),) if len(result.found.pairs) else ()
     return made(
         _title(result),
-        Warnings(tuple(each.what for each in result.alarms)),
+        Warnings(tuple(notice.text for notice in result.notices)),
         *(Table(heading, grid) for heading, grid in grids(result)),
         *chart,
         _LIMITS,

@@ -34,6 +34,8 @@ COEFFICIENTS: tuple[tuple[str, str, Callable[..., Floats], str], ...] = (
     ("Conger's kappa", "chance from each rater's own grades", conger, "identity"),
     ("Conger's kappa, linear", "weighted; of two raters: Cohen's", conger, "linear"),
     ("Conger's kappa, quadratic", "as above", conger, "quadratic"),
+    ("Conger's kappa, linear by places", "as scikit-learn and irr", conger, "linear by places"),
+    ("Conger's kappa, quadratic by places", "as above", conger, "quadratic by places"),
     ("Gwet's AC1", "holds its ground where one grade prevails", gwet, "identity"),
     ("Gwet's AC2, linear", "AC1 with partial agreement", gwet, "linear"),
     ("Gwet's AC2, quadratic", "as above", gwet, "quadratic"),
@@ -119,8 +121,11 @@ def agreements(pairs: RatedPairs, *, samples: int = 2000, seed: int = 0) -> Agre
         "queries": int((pairs.tallies.paired > 0).sum()),
         "outside": int(pairs.outside["ratings"].sum()),
     }
+    even = bool(np.allclose(np.diff(sheet.grades, 2), 0))  # values are places then
     coefficients = {
-        name: (lambda each, of=of, kind=kind: of(each, kind)) for name, _, of, kind in COEFFICIENTS
+        name: (lambda each, of=of, kind=kind: of(each, kind))
+        for name, _, of, kind in COEFFICIENTS
+        if not (even and kind.endswith("by places"))
     }
     return Agreements(
         pairs.name,

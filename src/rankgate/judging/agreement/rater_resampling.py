@@ -18,9 +18,11 @@ from rankgate.judging.agreement.components import RaterComponents, rater_compone
 from rankgate.judging.agreement.redrawing import RedrawnGrades
 from rankgate.judging.resolution.apply_rule import resolve
 from rankgate.present.codec import fields_of
+from rankgate.present.result import Notice, run_notices
 
 if TYPE_CHECKING:
-    from rankgate.data import Qrels, Run
+    from rankgate.data import Qrels
+    from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import RatingsLike, RunLike
     from rankgate.data.ratings import Ratings
     from rankgate.metrics.declare import Metric
@@ -61,6 +63,7 @@ class RaterResampling:
         draws, seed: of the drawing.
         convention: name, axes and hash.
         components: the model system × query × judge of each metric, where judges share queries.
+        notices: what the reader should know of the ratings and the runs.
     """
 
     baseline: str
@@ -71,6 +74,7 @@ class RaterResampling:
     seed: int
     convention: Mapping[str, Any]
     components: tuple[RaterComponents, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -114,12 +118,14 @@ def rerated(
     again = RedrawnGrades.of(said)
     runs = [read_run(run) for run in (baseline, candidate)]
     first = Scorer.of(_judged(said, rule), metrics, how, depth=1)
-    truth = _deltas(first, runs)
+    systems = [first.scored(run) for run in runs]
+    truth = _deltas(first, systems)
     rng = np.random.default_rng(seed)
     drawn = np.empty((draws, len(truth)))
     for i in range(draws):
         say(f"raters {i + 1} of {draws}")
-        drawn[i] = _deltas(Scorer.of(_judged(again.draw(rng), rule), metrics, how, depth=1), runs)
+        scorer = Scorer.of(_judged(again.draw(rng), rule), metrics, how, depth=1)
+        drawn[i] = _deltas(scorer, [scorer.scored(run) for run in runs])
     low, high = np.quantile(drawn, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2], axis=0)
     turned = (np.sign(drawn) * np.sign(truth) < 0).mean(axis=0)
     effects = tuple(
@@ -129,6 +135,7 @@ def rerated(
     return RaterResampling(
         runs[0].name, runs[1].name, rule, effects, draws, seed, first.how.to_dict(),
         rater_components(said, runs, metrics, how),
+        tuple(each for system in systems for each in run_notices(system.name, system.cautions)),
     )  # fmt: skip
 
 
@@ -141,11 +148,11 @@ def _judged(ratings: Ratings, rule: str) -> Qrels:
     return read_qrels(result)
 
 
-def _deltas(scorer: Scorer, runs: Sequence[Run]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _deltas(scorer: Scorer, systems: Sequence[ScoredRun]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """(M,) the differences of the means; an undefined mean is 0."""
     means = []
-    for run in runs:
-        table = scorer.scored(run).scores.group_by("metric").agg(pl.col("value").mean())
+    for system in systems:
+        table = system.scores.group_by("metric").agg(pl.col("value").mean())
         means.append(dict(table.iter_rows()))
     return np.array(
         [(means[1][label] or 0.0) - (means[0][label] or 0.0) for label, _ in scorer.metrics]

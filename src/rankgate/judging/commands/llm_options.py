@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,8 @@ from rankgate.console.pairs import pairs
 from rankgate.declare import fields_of
 from rankgate.errors import UsageError
 from rankgate.judging.llm.costs import Prices
-from rankgate.judging.llm.judge import PARAMETERS, Judge
+from rankgate.judging.llm.judge import Judge
+from rankgate.judging.llm.protocols import PARAMETERS
 
 _SAID = ", ".join(f"{name}={value}" for name, value in PARAMETERS.items())
 
@@ -94,11 +94,8 @@ def _judge(model: str | None, given: dict[str, Any]) -> Judge | None:
                     code="conflicting-options",
                 )
         return None
-    prices = given["prices"]
-    if prices is not None:
-        if not all(math.isfinite(price) and price >= 0 for price in prices):
-            raise UsageError("--prices: a price is a number of 0 or more.", code="out-of-range")
-        given["prices"] = Prices(*prices)
+    if given["prices"] is not None:
+        given["prices"] = Prices(*given["prices"])
     given["parameters"] = pairs(given["parameters"], "--parameter", _value)
     return Judge(model, **given)
 

@@ -30,7 +30,7 @@ from rankgate.judging.sheets.sheets import FORMS, Form, sheets
     type=click.Choice(FORMS),
     default="csv",
     show_default=True,
-    help="The file format of the sheets; xlsx needs the extra xlsx.",
+    help="The file format of the sheets.",
 )
 @click.option(
     "-o",

@@ -117,7 +117,7 @@ def token() -> None:
     "--scope", "scopes", type=click.Choice(_SCOPES), multiple=True, default=("read",),
     show_default=True, help="What it may be used for; may be given several times.",
 )  # fmt: skip
-@click.option("--days", type=click.IntRange(min=1), help="After how many days it expires.")
+@click.option("--days", type=click.IntRange(1, 3_650), help="After how many days it expires.")
 def add_token(
     user: str,
     store: str | None,

@@ -60,7 +60,8 @@ def import_(
 
     \b
     rankgate store import book.json --project shop --batch open --store sqlite:///judging.db
-    rankgate store import sheet.csv --project shop --columns grade=agent_* --dry-run
+    rankgate store import sheet.csv --project shop --columns query=term,doc=sku,grade=agent_* \\
+        --dry-run
     """
     from rankgate.judging.store.transfer import import_file
     from rankgate.store.store import Store

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from rankgate.frozen import dataclass
@@ -12,6 +12,8 @@ from rankgate.judging.standing import WITHDRAWN
 _SHOWN = 60
 _THOUGHT = "</think>"
 _LONGEST = 1000  # characters of a reason that are kept
+_EFFORT = 1 << 25
+"""Characters that may be read for objects that turn out not to be JSON."""
 
 
 def all_values(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -27,10 +29,6 @@ def all_values(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         found.setdefault(key, []).append(value)
     return {key: each[0] if len(each) == 1 else each for key, each in found.items()}
-
-
-# NaN is a word, and no grade
-_DECODER = json.JSONDecoder(parse_constant=lambda word: word, object_pairs_hook=all_values)
 
 
 @dataclass(frozen=True)
@@ -54,9 +52,10 @@ def answer_of(text: str, scale: Mapping[float, str]) -> Answer:
     """Read an answer; what cannot be read is not a grade, and never 0.
 
     The rules: what is before a ``</think>`` is not looked at. Every JSON object in the rest
-    that has the key ``grade`` counts, wherever it is (in prose, between fences). All of them
-    must say the same grade. A grade is a number, a string that is nothing but a number, or the
-    label of a grade, in upper or lower case. ``null`` is a model that cannot tell. A number in
+    that has the key ``grade`` counts, wherever it is (in prose, between fences, inside of another
+    object). All of them must say the same grade. A grade is a number, a string that is nothing but
+    a number, or the label of a grade, in upper or lower case. ``null`` is a model that cannot tell.
+    A number in
     the prose is not a grade; neither is true or false, nor one that is not on the scale: nothing is
     rounded or moved to its end. A key ``grade`` that appears twice in one object is not a grade.
     A ``confidence`` that is not a number from 0 to 1 is none.
@@ -73,7 +72,9 @@ def answer_of(text: str, scale: Mapping[float, str]) -> Answer:
     text = text.rpartition(_THOUGHT)[2]
     if not text.strip():
         return Answer(None, "the answer is empty")
-    found = list(_objects(text))
+    found = _objects(text)
+    if found is None:
+        return Answer(None, "the answer has too many objects that are not JSON, or too deep ones")
     if not found:
         return Answer(None, f"no JSON object with a grade in the answer: {_short(text)}")
     read = [_graded(each, scale) for each in found]
@@ -120,20 +121,35 @@ def _number(said: Any, scale: Mapping[float, str]) -> float | None:
         return None
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects in a text that have a grade, and are not inside each other."""
-    place = text.find("{")
-    while place >= 0:
+def _objects(text: str) -> list[dict[str, Any]] | None:
+    """The JSON objects of a text that have a grade; None if it is not worth the effort to read."""
+    graded: list[dict[str, Any]] = []
+    inside: list[dict[str, Any]] = []
+
+    def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = all_values(pairs)
+        if "grade" in value:
+            inside.append(value)
+        return value
+
+    # NaN is a word, and not a grade
+    decoder = json.JSONDecoder(parse_constant=str, object_pairs_hook=object_of)
+    effort, begin = 0, text.find("{")
+    while begin >= 0:
+        inside.clear()
         try:
-            value, end = _DECODER.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            end = place + 1
+            _, end = decoder.raw_decode(text, begin)
+        except RecursionError:
+            return None
+        except ValueError as error:
+            end = begin + 1
+            effort += getattr(error, "pos", end)  # an error counts the lines before it
+            if effort > _EFFORT:
+                return None
         else:
-            if "grade" in value:
-                yield value
-            else:
-                end = place + 1  # it may be inside of this one
-        place = text.find("{", end)
+            graded += inside
+        begin = text.find("{", end)
+    return graded
 
 
 def _shown(value: Any) -> str:

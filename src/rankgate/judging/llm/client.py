@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rankgate.engines.requests.secrets import Secrets
 from rankgate.engines.requests.transport import Broken, Transport
 from rankgate.errors import UsageError
 from rankgate.frozen import dataclass
@@ -47,7 +47,7 @@ class Client:
     """Sends requests to one endpoint; may be used by many threads.
 
     The key goes into the headers of requests to this endpoint and nowhere else: redirections are
-    not followed, and it is removed from all answers.
+    not followed, and `storable` removes it from all that is kept of answers.
 
     Args:
         wire: the protocol.
@@ -58,7 +58,6 @@ class Client:
         threads: how many will use it.
 
     Raises:
-        MissingExtraError: urllib3 is not installed.
         UsageError: an invalid URL, or one that holds a secret; a key that no header can hold.
     """
 
@@ -70,15 +69,14 @@ class Client:
                 "the key is empty or holds what no header can; set it again.",
                 code="invalid-key",
             )
-        self._wire, self._key = wire, key
+        self._wire, self._secrets = wire, Secrets(_HIDDEN)
+        self._secrets.add(key or "")
         self._transport = Transport(
             (url or wire.url).rstrip("/") + wire.path,
             {"Accept": "application/json", **wire.headers(key)},
             timeout=timeout,
             threads=threads,
             largest=_LARGEST,
-            scrubbed=self.scrubbed,
-            extra="llm",
         )
 
     def __repr__(self) -> str:
@@ -90,12 +88,21 @@ class Client:
         reply = self._transport.send("POST", body=body)
         if isinstance(reply, Broken):
             billed = reply.sent and (reply.status == 0 or reply.status in _OK)
-            return Reply(reply.kind, problem=reply.problem, wait=reply.wait, billed=billed)
+            return Reply(
+                reply.kind,
+                problem=self.storable(self._secrets.message(reply.problem)),
+                wait=reply.wait,
+                billed=billed,
+            )
         return self._read(reply.data)
 
-    def scrubbed(self, text: str) -> str:
-        """A text without the key."""
-        return text.replace(self._key, _HIDDEN) if self._key else text
+    def storable(self, text: str) -> str:
+        """A text of the endpoint as files and databases can keep it: valid, and without the key.
+
+        It is for texts that were read already: a key may look like a grade.
+        """
+        text = text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+        return self._secrets.scrubbed(text)
 
     def _read(self, data: bytes) -> Reply:
         try:
@@ -103,4 +110,4 @@ class Client:
             said = self._wire.said(value)
         except (*_SHAPES, RecursionError):
             return Reply("again", problem="the answer is not JSON of this protocol", billed=True)
-        return Reply("answer", replace(said, text=self.scrubbed(said.text)))
+        return Reply("answer", said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import field
 from threading import Condition
@@ -19,10 +20,17 @@ class Prices:
     Attributes:
         input: of what is asked.
         output: of what is answered.
+
+    Raises:
+        UsageError: a price below 0, or not a number.
     """
 
     input: float
     output: float
+
+    def __post_init__(self) -> None:
+        if not all(math.isfinite(price) and price >= 0 for price in (self.input, self.output)):
+            raise UsageError("a price is a number of 0 or more.", code="out-of-range")
 
     def cost(self, input_tokens: int, output_tokens: int) -> float:
         """Of a request: (input · price + output · price) / 10⁶.

@@ -15,13 +15,16 @@ from rankgate.frozen import dataclass
 from rankgate.judging.llm.attacks import Attack, attacked
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.llm.prompts import Template
-from rankgate.judging.llm.protocols import WIRES, most_tokens, schema, with_parameters
+from rankgate.judging.llm.protocols import (
+    WIRES,
+    most_tokens,
+    schema,
+    with_defaults,
+    with_parameters,
+)
 
 if TYPE_CHECKING:
     from rankgate.judging.rating.tasks import Task
-
-PARAMETERS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 512}
-"""What requests say where nothing else is said."""
 
 _SURE = 'Add "confidence" to the object: how sure you are of the grade, a number from 0 to 1.'
 
@@ -52,7 +55,7 @@ class Judge:
         key_from: The environment variable with the API key; the key is never stored.
         template: a file; without it the one that comes with rankgate for grades 0 to 3 or 0 and 1.
         structure: How the endpoint enforces JSON answers: by schema, as any object, or not.
-        parameters: of requests, over ``PARAMETERS``; None takes one away.
+        parameters: of requests, over ``protocols.PARAMETERS``; None takes one away.
         concurrency: The largest number of requests at the same time.
         retries: How often a request is tried again.
         timeout: The time limit of a request in seconds.
@@ -69,7 +72,7 @@ class Judge:
 
     Raises:
         UsageError: a protocol or structure that there is not; a number out of its range; a
-            ceiling without prices.
+            parameter that JSON cannot hold; a ceiling without prices.
     """
 
     model: str
@@ -102,6 +105,7 @@ class Judge:
                 except ValueError as error:
                     code = "unknown-choice" if declared.choices else "out-of-range"
                     raise UsageError(f"{name}={getattr(self, name)!r} {error}", code=code) from None
+        with_parameters({}, self.sent_parameters)
         if self.ceiling is not None and self.prices is None:
             raise UsageError(
                 "a ceiling needs the prices of tokens; name both.", code="missing-input"
@@ -125,7 +129,12 @@ class Judge:
     @property
     def most_tokens(self) -> int | None:
         """Of an answer; None where the parameters set no end."""
-        return most_tokens({**PARAMETERS, **self.parameters})
+        return most_tokens(self.sent_parameters)
+
+    @property
+    def sent_parameters(self) -> dict[str, Any]:
+        """Of requests: the user's, and those that are set by default."""
+        return with_defaults(self.parameters)
 
     def ask(self, task: Task, template: Template, scale: Mapping[float, str]) -> Ask:
         """The request for a pair.
@@ -140,7 +149,7 @@ class Judge:
             prompt = replace(prompt, user=f"{prompt.user}\n\n{_SURE}")
         form = schema(tuple(scale), confidence=self.confidence)
         body = WIRES[self.protocol].body(self.model, prompt, form, self.structure)
-        asked = with_parameters(body, {**PARAMETERS, **self.parameters})
+        asked = with_parameters(body, self.sent_parameters)
         sent = json.dumps(asked, ensure_ascii=False).encode()
         on = json.dumps([[grade, label] for grade, label in scale.items()])
         return Ask(task, sent, hashlib.sha256(sent + b"\x1f" + on.encode()).hexdigest())

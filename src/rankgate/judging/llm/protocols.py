@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,7 +13,23 @@ if TYPE_CHECKING:
     from rankgate.judging.llm.prompts import Prompt
 
 _TASK = "Gives the document its grade."
+PARAMETERS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 512}
+"""What requests say where nothing else is said."""
+
 _TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_MOST = 100_000_000  # tokens; an endpoint that counts more of them does not count
+_SHOWN = 1000  # characters of a refusal
+_ENDED = {
+    "length": "cut off at max_tokens",
+    "max_tokens": "cut off at max_tokens",
+    "model_length": "cut off at the end of the context",
+    "model_context_window_exceeded": "cut off at the end of the context",
+    "content_filter": "blocked by a filter",
+    "refusal": "refused",
+    "error": "ended by an error of the endpoint",
+}
+"""Why answers end that are not complete, by the words of both protocols."""
+
 _OURS = {"model", "messages", "system", "stream", "n", "tools", "tool_choice", "response_format"}
 
 
@@ -24,7 +41,8 @@ class Said:
         text: the model's answer; JSON where the model used the structure it was given.
         input_tokens: as the endpoint counts them; None where it does not.
         output_tokens: as above.
-        ended: why the answer may lack a grade: it was refused, or cut off; empty otherwise.
+        ended: why the answer is not complete, and so not a grade: it was refused, blocked or cut
+            off; empty otherwise.
     """
 
     text: str
@@ -83,14 +101,15 @@ class OpenAI:
     def said(self, body: Mapping[str, Any]) -> Said:
         """The first choice."""
         choice = body["choices"][0]
-        message, finish = choice["message"], choice.get("finish_reason")
+        message = choice["message"]
         content = message.get("content")
         if isinstance(content, list):
             content = "".join(part["text"] for part in content if part.get("type") == "text")
         usage = body.get("usage") or {}
-        ended = {"length": "cut off at max_tokens", "content_filter": "blocked by a filter"}
         refusal = message.get("refusal")
-        why = f"refused: {refusal}" if refusal else ended.get(str(finish), "")
+        why = (
+            f"refused: {str(refusal)[:_SHOWN]}" if refusal else _ended(choice.get("finish_reason"))
+        )
         if content is not None and not isinstance(content, str):
             raise ValueError("content is not text")
         return Said(
@@ -124,17 +143,18 @@ class Anthropic:
 
     def said(self, body: Mapping[str, Any]) -> Said:
         """The tool's input; the text if there is none."""
-        import json
-
         blocks = body["content"]
-        texts = [json.dumps(each["input"]) for each in blocks if each.get("type") == "tool_use"]
+        texts = [
+            json.dumps(block["input"], ensure_ascii=False)
+            for block in blocks
+            if block.get("type") == "tool_use"
+        ]
         texts = texts or [each["text"] for each in blocks if each.get("type") == "text"]
         usage = body.get("usage") or {}
         names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         counts = [_count(usage, name) for name in names]
         result = None if counts[0] is None else sum(count or 0 for count in counts)
-        ended = {"max_tokens": "cut off at max_tokens", "refusal": "refused"}
-        why = ended.get(str(body.get("stop_reason")), "")
+        why = _ended(body.get("stop_reason"))
         return Said("\n".join(texts), result, _count(usage, "output_tokens"), why)
 
 
@@ -163,24 +183,51 @@ def with_parameters(body: dict[str, Any], parameters: Mapping[str, Any]) -> dict
     """A request with parameters; None takes one away.
 
     Raises:
-        UsageError: a parameter that is not the user's to set.
+        UsageError: a parameter that is not the user's to set, or that JSON cannot hold.
     """
     if wrong := sorted(_OURS & parameters.keys()):
         raise UsageError(
             f"parameter {wrong[0]} is rankgate's own; leave it out.", code="conflicting-options"
         )
+    for name, value in parameters.items():
+        try:
+            json.dumps({name: value}, ensure_ascii=False, allow_nan=False).encode()
+        except (ValueError, TypeError, RecursionError):
+            problem = f"parameter {name!r} has a value that JSON cannot hold, such as NaN; fix it."
+            raise UsageError(problem, code="out-of-range") from None
     return {**body, **{name: value for name, value in parameters.items() if value is not None}}
 
 
+def with_defaults(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A user's parameters with those that are set by default, and one limit of tokens at most.
+
+    Where a user names several limits, the largest is sent, and is what an answer can cost.
+
+    Raises:
+        UsageError: a limit of tokens that is not a whole number above 0.
+    """
+    limits = {name: parameters[name] for name in _TOKENS if parameters.get(name) is not None}
+    for name, limit in limits.items():
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+            problem = f"parameter {name} is {limit!r}; it is a whole number of 1 or more."
+            raise UsageError(problem, code="out-of-range")
+    merged = {**PARAMETERS, **parameters}
+    if not limits:
+        return merged
+    sent = max(limits, key=limits.__getitem__)
+    return {name: value for name, value in merged.items() if name not in _TOKENS or name == sent}
+
+
 def most_tokens(parameters: Mapping[str, Any]) -> int | None:
-    """The longest answer that the parameters allow; None where they set no end."""
-    for name in _TOKENS:
-        value = parameters.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            return value
-    return None
+    """The longest answer that the parameters of a request allow; None where they set no end."""
+    return next((parameters[name] for name in _TOKENS if parameters.get(name) is not None), None)
+
+
+def _ended(reason: Any) -> str:
+    return _ENDED.get(str(reason).lower(), "")
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int | None:
     value = usage.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
+    return value if good else None

@@ -20,6 +20,7 @@ from rankgate.judging.llm.costs import Budget
 from rankgate.judging.llm.model_ratings import ModelRatings
 from rankgate.judging.llm.prompts import Template
 from rankgate.judging.llm.protocols import WIRES
+from rankgate.judging.llm.request_file import RequestFile
 from rankgate.judging.llm.saved_ratings import SavedRatings
 from rankgate.judging.llm.work import Work
 from rankgate.judging.rating.pool_tasks import pool_of, tasks
@@ -63,7 +64,6 @@ class LLMRating(Closing):
     Raises:
         InputError: files that cannot be read, a query or document without text, a bad template.
         UsageError: options that do not fit; no key; another program writes to the file.
-        MissingExtraError: urllib3 is not installed.
     """
 
     def __init__(
@@ -98,6 +98,7 @@ class LLMRating(Closing):
         self._journal = Journal.open(path)
         version = guideline or f"{self._template.name} {self._template.sha256[:12]}"
         self._saved = SavedRatings(self._journal, self._rater, judge.model, version)
+        self._requests = RequestFile.open(self._saved)
         self._left = self._saved.left(self._asks, again=judge.again)
         self._now: list[PairOutcome] = []
 
@@ -134,6 +135,7 @@ class LLMRating(Closing):
             self._client,
             self._scale,
             keep,
+            self._requests,
             Budget.of(judge.ceilings, saved.used(judge.prices)),
             judge.prices,
             judge.most_tokens,
@@ -150,7 +152,8 @@ class LLMRating(Closing):
         return self._result(LIMITS[work.poor] if work.poor else "")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the files."""
+        self._requests.close()
         self._journal.close()
 
     def _answered(self) -> list[dict[str, Any]]:
@@ -220,7 +223,6 @@ def rate(
         InputError: files that cannot be read, a query or document without text, a bad template.
         UsageError: options that do not fit; no key; it makes no sense to go on, with what the
             endpoint said.
-        MissingExtraError: urllib3 is not installed.
     """
     with LLMRating(
         pool,

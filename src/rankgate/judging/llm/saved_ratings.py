@@ -68,22 +68,24 @@ class SavedRatings:
         Raises:
             UsageError: the disk is full or gone.
         """
+        self.journal.add(self.row(ask, outcome))
+
+    def row(self, ask: Ask, outcome: PairOutcome) -> Row:
+        """An outcome as its line."""
         answer = outcome.answer
         seconds = round(outcome.seconds, 3)
         given = GivenRating(answer.grade, answer.reason, answer.comment, seconds)
         sure = {} if answer.confidence is None else {"confidence": answer.confidence}
-        self.journal.add(
-            {
-                **self._rating(ask, given),
-                **sure,
-                "answered": outcome.answered,
-                "input_tokens": outcome.input_tokens,
-                "output_tokens": outcome.output_tokens,
-                "cost": outcome.cost,
-                "attempts": outcome.attempts,
-                "answer": outcome.text[:_KEPT],
-            }
-        )
+        return {
+            **self._rating(ask, given),
+            **sure,
+            "answered": outcome.answered,
+            "input_tokens": outcome.input_tokens,
+            "output_tokens": outcome.output_tokens,
+            "cost": outcome.cost,
+            "attempts": outcome.attempts,
+            "answer": outcome.text[:_KEPT],
+        }
 
     def last(self) -> dict[tuple[str, str], Row]:
         """The rater's last rating of each pair."""

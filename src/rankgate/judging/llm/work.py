@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rankgate.engines.requests.workers import Workers
 from rankgate.frozen import dataclass
@@ -49,6 +49,18 @@ class PairOutcome:
     seconds: float = 0.0
 
 
+class RequestLog(Protocol):
+    """What is kept of requests before they are sent, so that none is lost to a kill."""
+
+    def begin(self, ask: Ask, tokens: tuple[int, int], cost: float | None) -> None:
+        """Keep that a request goes out, with the most tokens and money that it can take."""
+        ...
+
+    def discard(self, ask: Ask) -> None:
+        """Note that the requests of a pair took nothing, and came to nothing."""
+        ...
+
+
 @dataclass
 class Work:
     """Asks until all is asked, a limit is reached, or it makes no sense to go on.
@@ -58,6 +70,7 @@ class Work:
         scale: the grades that are possible, with labels.
         keep: keeps an outcome for good before the next request goes out; called by one thread at
             a time.
+        log: keeps requests before they are sent; ``keep`` settles those of its pair.
         budget: what may be spent.
         prices: by which it is.
         most_tokens: of an answer; None where nothing bounds it.
@@ -70,6 +83,7 @@ class Work:
     client: Client
     scale: Mapping[float, str]
     keep: Callable[[Ask, PairOutcome], None]
+    log: RequestLog
     budget: Budget
     prices: Prices | None = None
     most_tokens: int | None = None
@@ -121,6 +135,8 @@ class Work:
                 break
             cost = reserve  # what is not known to be cheaper
             try:
+                with self._lock:
+                    self.log.begin(ask, most, None if self.prices is None else reserve.money)
                 reply = self.client.send(ask.body)
                 now = _used(reply, most)
                 cost = self._usage(now)
@@ -130,19 +146,20 @@ class Work:
             sent += 1
             if reply.kind != "again" or self._asks_too_much(reply):
                 break
-        return self._outcome(reply, used, sent, time.monotonic() - begin)
+        return self._outcome(ask, reply, used, sent, time.monotonic() - begin)
 
     def _outcome(
-        self, reply: Reply | None, used: tuple[int, int], sent: int, seconds: float
+        self, ask: Ask, reply: Reply | None, used: tuple[int, int], sent: int, seconds: float
     ) -> PairOutcome | None:
         if reply is None:
             return None
         said, text = reply.said, ""
         if said is not None:
             text = said.text
-            answer = answer_of(text, self.scale)
-            if answer.grade is None and said.ended:
-                answer = Answer(None, f"the answer was {said.ended}", answer.comment)
+            if said.ended:  # an answer that is not complete is not a grade, whatever it says
+                answer = Answer(None, f"the answer was {said.ended}")
+            else:
+                answer = answer_of(text, self.scale)
         else:
             answer = Answer(None, f"no answer: {reply.problem}")
             if reply.kind == "fatal":
@@ -150,9 +167,17 @@ class Work:
                 self.workers.stop.set()
             over = self.workers.stop.is_set() and sent <= self.retries and reply.kind != "refused"
             if over and not any(used):  # the next run takes it up where this one leaves it
+                with self._lock:
+                    self.log.discard(ask)
                 return None
         cost = None if self.prices is None else self._cost(used)
-        return PairOutcome(answer, said is not None, text, *used, cost, sent, seconds)
+        storable = self.client.storable
+        answer = replace(
+            answer,
+            reason=None if answer.reason is None else storable(answer.reason),
+            comment=None if answer.comment is None else storable(answer.comment),
+        )
+        return PairOutcome(answer, said is not None, storable(text), *used, cost, sent, seconds)
 
     def _usage(self, tokens: tuple[int, int]) -> Usage:
         return Usage(1, sum(tokens), self._cost(tokens))

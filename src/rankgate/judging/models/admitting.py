@@ -11,6 +11,7 @@ from rankgate.errors import InputError, UsageError
 from rankgate.judging.admission.admit import DEMANDS, METRICS, admit
 from rankgate.judging.resolution.resolve import resolve
 from rankgate.store.kept import results, runs
+from rankgate.store.material import projects
 from rankgate.store.models import admissions
 from rankgate.store.people import raters
 from rankgate.store.rating import ratings
@@ -68,6 +69,7 @@ def admit_model(
         scale=_scale(people),
     )  # fmt: skip
     with store.write() as connection:
+        projects.refuse_archived(connection, project)
         kept = results.add(
             connection, store.blobs, project, found.to_dict(), name=name,
             summary={"verdict": found.verdict, "rater": rater, "pairs": found.pairs},
@@ -112,6 +114,7 @@ def evidence(store: Store, found: Admission) -> JudgeAdmission | None:
 def withdraw_model(store: Store, project: int, rater: int, user: int | None = None) -> None:
     """Let the ratings of a model not count any more."""
     with store.write() as connection:
+        projects.refuse_archived(connection, project)
         admissions.record(connection, project, rater, "withdrawn", user=user)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.errors import UsageError
 from rankgate.frozen import dataclass
-from rankgate.judging.llm.judge import PARAMETERS, Judge
+from rankgate.judging.llm.judge import Judge
 from rankgate.judging.llm.prompts import Template
 from rankgate.judging.llm.protocols import WIRES
 from rankgate.judging.llm.rate import template_of
@@ -43,7 +43,7 @@ class Identity:
                 "protocol": judge.protocol,
                 "url": (judge.url or WIRES[judge.protocol].url).rstrip("/"),
                 "structure": judge.structure,
-                "parameters": {**PARAMETERS, **judge.parameters},
+                "parameters": judge.sent_parameters,
                 "longest": judge.longest,
                 "confidence": judge.confidence,
                 "scale": [[grade, label] for grade, label in scale.items()],

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from rankgate.errors import UsageError
 from rankgate.frozen import dataclass
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.models.identity import Identity, identity_for, rater_of
 from rankgate.judging.pooling.pool import pool
 from rankgate.store.kept import runs
+from rankgate.store.material import queries
 from rankgate.store.models import jobs
 from rankgate.store.people import raters
 from rankgate.store.rating import batches, task_numbers
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from rankgate.judging.llm.judge import Judge
     from rankgate.store.database import Connection
     from rankgate.store.kept.blobs import Blobs
-    from rankgate.store.models.jobs import Job
+    from rankgate.store.models.model_job import Job
     from rankgate.store.people.raters import Rater
 
 _HOW = ("concurrency", "retries", "timeout", "backoff", "ceiling", "calls", "tokens", "again")
@@ -129,7 +132,7 @@ def tasks_to_depth(
         blobs: of the store.
         project: whose runs.
         names: of runs.
-        depth: documents of each list.
+        depth: documents of each list; those of archived queries are left out.
         batch: the name of the new batch; people are not asked there.
         rater: a model; the pairs that it has rated are left out.
 
@@ -137,7 +140,10 @@ def tasks_to_depth(
         UsageError: no such run; the name of the batch is taken.
     """
     found = pool([runs.read(connection, blobs, project, name) for name in names], depth=depth)
-    pairs = found.table.select("query_id", "doc_id")
+    archived = queries.archived_ids(connection, project)
+    pairs = found.table.select("query_id", "doc_id").filter(
+        pl.col("query_id").is_in(archived).not_()
+    )
     known = task_numbers.of_pairs(connection, project)
     wanted = list(pairs.iter_rows())
     new = pairs.filter([pair not in known for pair in wanted])

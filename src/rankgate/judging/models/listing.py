@@ -10,7 +10,7 @@ from rankgate.store.models import admissions, answers, jobs
 
 if TYPE_CHECKING:
     from rankgate.store.database import Connection
-    from rankgate.store.models.jobs import Job
+    from rankgate.store.models.model_job import Job
     from rankgate.store.stored_project import StoredProject
 
 

@@ -40,7 +40,7 @@ def rate_batch(
         raise UsageError(problem, code="conflicting-options")
     # an invalid address or key is found before anything is written
     Client(WIRES[judge.protocol], judge.url, key_of(judge.key_from), timeout=judge.timeout)
-    with stored.store.write() as connection:
+    with stored.write() as connection:
         numbers = tasks_of_batch(connection, stored.number, batch)
         identity = identity_for(connection, stored.number, judge)
         rater = rater_of(connection, identity)

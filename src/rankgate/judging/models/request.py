@@ -74,6 +74,6 @@ def _prices(given: Mapping[str, Any]) -> Prices | None:
     one, two = given.get("price_input"), given.get("price_output")
     if one is None and two is None:
         return None
-    if one is None or two is None or min(one, two) < 0:
+    if one is None or two is None:
         raise UsageError("give both prices, of 0 or more.", code="out-of-range")
     return Prices(one, two)

@@ -22,7 +22,7 @@ from rankgate.judging.models.job import judge_of, models
 from rankgate.judging.rating.tasks import Task
 from rankgate.present.codec import Named
 from rankgate.store.material import projects
-from rankgate.store.models import answers, jobs
+from rankgate.store.models import answers, jobs, requests
 
 if TYPE_CHECKING:
     from rankgate.judging.llm.judge import Ask
@@ -43,6 +43,23 @@ class StoredTask(Task):
     number: int
 
 
+class _StoreRequests:
+    """Keeps the requests of a job in the store before they are sent."""
+
+    def __init__(self, store: Store, job: int) -> None:
+        self._store, self._job = store, job
+
+    def begin(self, ask: Ask, tokens: tuple[int, int], cost: float | None) -> None:
+        """Keep that a request goes out."""
+        with self._store.write() as connection:
+            requests.begin(connection, self._job, _number(ask), ask.request, tokens, cost)
+
+    def discard(self, ask: Ask) -> None:
+        """Forget the requests of a pair, which took nothing."""
+        with self._store.write() as connection:
+            requests.settle(connection, self._job, _number(ask))
+
+
 class JobRun:
     """Works on a job that this process has claimed.
 
@@ -53,7 +70,6 @@ class JobRun:
 
     Raises:
         UsageError: another process has the job; no key; an invalid address.
-        MissingExtraError: urllib3 is not installed.
     """
 
     def __init__(self, store: Store, number: int, key_from: str | None = None) -> None:
@@ -139,8 +155,9 @@ class JobRun:
                 on_progress(f"{ask.task.query_id} {ask.task.doc_id}")
 
         return Work(
-            self._client, self._scale, keep, Budget.of(judge.ceilings, spent), judge.prices,
-            judge.most_tokens, judge.retries, self._workers,
+            self._client, self._scale, keep, _StoreRequests(self._store, self._job.id),
+            Budget.of(judge.ceilings, spent), judge.prices, judge.most_tokens,
+            judge.retries, self._workers,
         )  # fmt: skip
 
     def _asks(self, on_progress: Callable[[str], None] | None) -> Iterator[Ask]:
@@ -198,6 +215,7 @@ class JobRun:
                 cost=outcome.cost, attempts=outcome.attempts, seconds=round(outcome.seconds, 3),
                 answer=outcome.text[:_KEPT],
             )  # fmt: skip
+            requests.settle(connection, self._job.id, _number(ask))
             if not jobs.keep(connection, self._job.id, self._owner):
                 self._workers.stop.set()
 

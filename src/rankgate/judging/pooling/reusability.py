@@ -17,7 +17,7 @@ from rankgate.frozen import dataclass
 from rankgate.judging.pooling.pool import DEPTH
 from rankgate.judging.standing import PAIR
 from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.present.result import Result
+from rankgate.present.result import Notice, Result, run_notices
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 from rankgate.scoring.alignment.ranked import ranked, systems_of
 from rankgate.scoring.chosen import chosen_convention
@@ -46,6 +46,7 @@ class Reusability(Result):
             ``loss``, ``rank``, ``rank_without`` (among all runs, 1 is best) and ``tau`` (Kendall's
             tau-b of the order of all runs with and without those judgments).
         means: ``metric``, ``mean_loss``, ``largest_loss``, ``run`` (that loses most).
+        notices: what the reader should know of the judgments and the runs.
     """
 
     kind: ClassVar[str] = "reusability"
@@ -68,6 +69,7 @@ class Reusability(Result):
     depth: int
     table: pl.DataFrame
     means: pl.DataFrame
+    notices: tuple[Notice, ...] = ()
 
     def _table(self) -> pl.DataFrame:
         return self.table
@@ -114,14 +116,14 @@ def reusability(
     if len(systems) < _TWO:
         raise UsageError("leaving one run out needs two runs or more.", code="missing-input")
     own = _only(ranked(systems, depth, rules), judged)
-    before = _means(judged, systems, chosen, rules)
+    before, cautions = _means(judged, systems, chosen, rules)
     rows = []
     for run in systems:
         if on_progress:
             on_progress(run.name)
         unique = own.filter(pl.col("system") == run.name)
         left = replace(judged, table=judged.table.join(unique, on=PAIR, how="anti"))
-        after = _means(left, systems, chosen, rules) if len(unique) else before
+        after = _means(left, systems, chosen, rules)[0] if len(unique) else before
         relevant = int((unique["grade"] >= rel).sum())
         rows += [
             {
@@ -139,7 +141,8 @@ def reusability(
             for label, _ in chosen
         ]
     table = pl.DataFrame(rows, schema=Reusability.SCHEMAS["table"])
-    return Reusability(judged.name, rules.to_dict(), depth, table, _summary(table))
+    notices = [notice for run in systems for notice in run_notices(run.name, cautions[run.name])]
+    return Reusability(judged.name, rules.to_dict(), depth, table, _summary(table), tuple(notices))
 
 
 def _only(ranks: pl.DataFrame, judged: Qrels) -> pl.DataFrame:
@@ -150,12 +153,15 @@ def _only(ranks: pl.DataFrame, judged: Qrels) -> pl.DataFrame:
 
 def _means(
     judged: Qrels, systems: Sequence[Run], chosen: list[tuple[str, Metric]], rules: Convention
-) -> dict[str, dict[str, float]]:
+) -> tuple[dict[str, dict[str, float]], dict[str, Mapping[str, str]]]:
+    """The means by metric and run, and the cautions by run."""
     index = JudgmentIndex.of(judged)
-    scored = {run.name: score(index, run, chosen, rules).means for run in systems}
-    return {
-        label: {name: float(means[label]) for name, means in scored.items()} for label, _ in chosen
+    scored = {run.name: score(index, run, chosen, rules) for run in systems}
+    means = {
+        label: {name: float(scores.means[label]) for name, scores in scored.items()}
+        for label, _ in chosen
     }
+    return means, {name: scores.counts.cautions for name, scores in scored.items()}
 
 
 def _rank(values: Mapping[str, float], name: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Document, PlainRows, Table
+from rankgate.present.document import Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.figures import number, signed
 from rankgate.present.grid import Grid, printable
@@ -39,7 +39,8 @@ def document(result: Reusability) -> Document:
         )
         tables.append(Table(heading, _grid(table)))
     rows = PlainRows(tuple(result.table.columns), result.table.rows())
-    return made(title, *tables, _NOTE, rows=rows)
+    warnings = Warnings(tuple(notice.text for notice in result.notices))
+    return made(title, *tables, warnings, _NOTE, rows=rows)
 
 
 def _grid(table: pl.DataFrame) -> Grid:

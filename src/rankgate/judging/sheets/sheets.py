@@ -66,7 +66,6 @@ class Sheets(Result):
 
         Raises:
             UsageError: a place where nothing can be written, a name that no file can have.
-            MissingExtraError: XLSX without the extra ``xlsx``.
         """
         place = Path(target)
         if len(self.tables) == 1 and is_known(place) and not place.is_dir():

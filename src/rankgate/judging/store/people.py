@@ -97,6 +97,7 @@ def set_role(store: Store, name: str, project: str, role: str | None) -> None:
     """
     with store.write() as connection:
         found = projects.named(connection, project).id
+        projects.refuse_archived(connection, found)
         users.grant(connection, found, users.named(connection, name).id, role)
         audit.record(connection, COMMAND_LINE, "user.role", name, project=found,
                      details={"role": role})  # fmt: skip

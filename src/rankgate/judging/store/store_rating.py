@@ -31,8 +31,8 @@ class StoreRating(Closing):
     """
 
     def __init__(self, project: StoredProject, batch: str, rater: str) -> None:
-        self._project, self._store = project, project.store
-        with self._store.write() as connection:
+        self._project = project
+        with self._project.write() as connection:
             self._batch = batches.named(connection, project.number, batch).id
             scale = projects.scale(connection, project.number)
             known = {each.name: each.id for each in users.listed(connection)}
@@ -55,7 +55,7 @@ class StoreRating(Closing):
         self._take()
 
     def _take(self) -> None:
-        with self._store.write() as connection:
+        with self._project.write() as connection:
             number = next_task.take(
                 connection, self._project.number, self._rater, batch=self._batch
             )
@@ -100,7 +100,7 @@ class StoreRating(Closing):
     def _keep(self, grade: float | None, reason: str | None) -> None:
         assert self._task is not None
         seconds = round(time.monotonic() - self._shown, 3)
-        with self._store.write() as connection:
+        with self._project.write() as connection:
             ratings.rate(
                 connection, self._task.id, self._rater, rating_id=ratings.new_rating_id(),
                 grade=grade, reason=reason, seconds=seconds,
@@ -111,7 +111,7 @@ class StoreRating(Closing):
     def skip(self) -> None:
         """Put the current pair behind all others."""
         assert self._task is not None
-        with self._store.write() as connection:
+        with self._project.write() as connection:
             next_task.put_off(connection, self._task.id, self._rater)
         self._take()
 
@@ -120,7 +120,7 @@ class StoreRating(Closing):
         if not self._given:
             return False
         task = self._given.pop()
-        with self._store.write() as connection:
+        with self._project.write() as connection:
             if self._task is not None:
                 next_task.release(connection, self._task.id, self._rater)
             ratings.withdraw(connection, task, self._rater, rating_id=ratings.new_rating_id())
@@ -130,6 +130,6 @@ class StoreRating(Closing):
     def close(self) -> None:
         """Let others have the pair on the screen."""
         if self._task is not None:
-            with self._store.write() as connection:
+            with self._project.write() as connection:
                 next_task.release(connection, self._task.id, self._rater)
             self._task = None

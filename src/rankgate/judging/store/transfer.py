@@ -62,6 +62,7 @@ def import_file(
     target = f"{store.name} project {project}"
     with store.trial() if dry_run else store.write() as connection:
         number = project_for(connection, project, found.contents)
+        projects.refuse_archived(connection, number)
         blobs = Hashes() if dry_run else store.blobs
         return bring(connection, blobs, number, found, batch=batch, target=target)
 

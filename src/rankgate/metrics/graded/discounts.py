@@ -30,7 +30,8 @@ def discounted(
     base: float = 2.0,
 ) -> Floats:
     """Gains divided by the discount of their ranks, 0 behind the cutoff."""
-    worth: Floats = gains / _divisor(rank, discount, base)
+    with np.errstate(divide="ignore"):  # an infinite value is refused with its query
+        worth: Floats = gains / _divisor(rank, discount, base)
     if cutoff is not None:
         worth[rank > cutoff] = 0
     return worth

@@ -25,6 +25,8 @@ Depth = Annotated[
 ]
 """To k, through all documents, or to the length of the list if that is less than k."""
 
+_LONGEST = 1 << 24  # gains of an ideal ranking
+
 
 def ideal_ranking(
     judged: Judged,
@@ -59,9 +61,16 @@ def ideal_ranking(
 
 
 def _ones(judged: Judged, end: int | None) -> Floats:
-    """As many gains of 1 as the grades add up to, ``(T, I)``."""
+    """As many gains of 1 as the grades add up to, ``(T, I)``.
+
+    Raises:
+        OverflowError: more of them than memory should hold.
+    """
     length = np.floor(total(np.maximum(judged.ideal, 0)))
-    ranks = np.arange(1, max(1, int(length.max(initial=0))) + 1)[:end]
+    longest = min(length.max(initial=1), end or np.inf)
+    if longest > _LONGEST:
+        raise OverflowError
+    ranks = np.arange(1, int(longest) + 1)
     return (ranks <= length[:, None]).astype(np.float64)
 
 

@@ -5,11 +5,13 @@ from typing import Annotated
 import numpy as np
 
 from rankgate.declare import Cutoff, Range
+from rankgate.errors import UsageError
 from rankgate.metrics.declare import Metric
 from rankgate.metrics.judged import Floats, Judged
 from rankgate.metrics.steps import Steps
 
 Grade = Annotated[float, Range(0)]
+_LONGEST = 1 << 24  # ranks whose discounts are added up
 
 
 def scaled_dcg(
@@ -41,6 +43,9 @@ def scaled_dcg_steps(
     judged: Judged, *, cutoff: Cutoff, max_grade: Grade = 4, min_grade: Grade = 0
 ) -> Steps:
     """Gains on the scale, times discounts, over all discounts."""
+    if cutoff > _LONGEST:
+        problem = f"SDCG: cutoff={cutoff} is one number for each rank; give at most {_LONGEST}."
+        raise UsageError(problem, code="invalid-cutoff")
     span = max(max_grade - min_grade, np.finfo(float).tiny)
     gain = np.clip((judged.grade - min_grade) / span, 0, 1)
     discount = 1 / np.log2(judged.rank + 1.0)

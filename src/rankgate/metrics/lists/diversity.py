@@ -105,7 +105,8 @@ ILD = ListMetric(
     "ILD",
     intra_list_diversity,
     title="How different the items of one list are from each other.",
-    formula="ILD = mean_{a<b in the list} 1 − sim(a, b)",
+    formula="ILD = mean_{a<b in the list} 1 − sim(a, b); an item that a list repeats has "
+    "similarity 1 with itself",
     aliases=("intra_list_diversity", "intra_list_distance"),
     high=2.0,
     needs=("features",),

@@ -354,10 +354,15 @@ def totals(table: Floats, codes: Codes) -> Floats:
 
 
 def unit(features: Floats) -> Floats:
-    """Features divided by their length, ``(I, F)``; rows of 0 stay so."""
-    norms = np.linalg.norm(features, axis=-1, keepdims=True)
+    """Features divided by their length, ``(I, F)``; rows of 0 stay so.
+
+    Rows are brought to a size of about 1 first, by a power of 2, so that no square overflows.
+    """
+    _, exponents = np.frexp(np.abs(features).max(axis=-1, initial=0, keepdims=True))
+    scaled = np.ldexp(features, -exponents)
+    norms = np.linalg.norm(scaled, axis=-1, keepdims=True)
     out: Floats = np.zeros(features.shape)
-    np.divide(features, norms, out=out, where=norms > 0)
+    np.divide(scaled, norms, out=out, where=norms > 0)
     return out
 
 

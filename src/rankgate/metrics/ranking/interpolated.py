@@ -94,7 +94,8 @@ IPrec = Metric(
     "IPrec",
     interpolated_precision,
     title="The greatest precision at any rank at which recall is at least r.",
-    formula="IPrec@r = max{ j / hⱼ : j ≥ r·R },   hⱼ the rank of the j-th relevant document",
+    formula="IPrec@r = max{ j / hⱼ : j ≥ c },   hⱼ the rank of the j-th relevant document,\n"
+    "c = ⌊r·R + 1/2⌋ (points='round'), or ⌊r·R + 0.9⌋ (points='ceil9')",
     trec=("iprec_at_recall",),
     at="recall",
     source=_SOURCE,

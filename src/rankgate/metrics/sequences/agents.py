@@ -116,7 +116,8 @@ def first_useful(sequences: Sequences, *, rel: float = 1) -> Floats:
         rel: the smallest grade that counts as relevant.
 
     Returns:
-        ``(G,)``; NaN for a task without a relevant document.
+        ``(G,)``; NaN for a task without a relevant document; 2 for one without calls, as for one
+        call that shows nothing.
 
     >>> from rankgate.metrics.sequences.sequence import sequences
     >>> first_useful(sequences([[[("b", 0)], [("a", 1)]], [[("b", 0)]]], [[1], [1]]))
@@ -269,7 +270,8 @@ EvidenceR = SequenceMetric(
     "EvidenceR",
     evidence_recall,
     title="The share of the evidence that an agent's calls have shown.",
-    formula="EvidenceR = relevant documents shown in any call / relevant documents",
+    formula="EvidenceR = relevant documents shown in any call / relevant documents; "
+    "no value without relevant documents",
     at="calls",
     source=f"recall over the calls of a task; {_TERMS}",
     sees="what the calls find together, in a budget of calls, tokens or seconds",
@@ -303,7 +305,7 @@ FirstUseful = SequenceMetric(
     "FirstUseful",
     first_useful,
     title="The number of the first call that shows evidence.",
-    formula="FirstUseful = first call with a relevant document; calls + 1 if none has",
+    formula="FirstUseful = first call with a relevant document; calls + 1, at least 2, if none has",
     at=None,
     low=1.0,
     high=None,

@@ -180,7 +180,7 @@ def utility(
         form: ``plain`` is the sum itself, without σ and 1/n.
 
     Returns:
-        ``(G,)``; of an empty context σ(0), or 0.
+        ``(G,)``; of an empty context, also where nothing fits, σ(0) = 1/2, or 0 if ``plain``.
 
     >>> from rankgate.metrics.sequences.sequence import sequences
     >>> context = sequences([[[("a", 0.9), ("b", -0.6), ("c", None)]]])
@@ -197,10 +197,12 @@ def utility(
     value = total(worth)
     if form == "plain":
         return value
-    found: Floats = 1 / (1 + np.exp(-value / np.maximum(count(used), 1)))
+    exponent = np.minimum(-value / np.maximum(count(used), 1), _LEAST)
+    found: Floats = 1 / (1 + np.exp(exponent))
     return found
 
 
+_LEAST = 700.0  # a sigmoid is below 1e-304 from there on, and e to it is still a number
 _ENDLESS = 2**53
 """A budget that everything fits: documents are weighed by lengths, and these must be known."""
 
@@ -228,7 +230,8 @@ Redundancy = SequenceMetric(
     "Redundancy",
     redundancy,
     title="The share of the documents that were shown before, in the same task.",
-    formula="Redundancy = 1 − different documents / documents shown",
+    formula="Redundancy = 1 − different documents / documents shown; "
+    "no value where nothing is shown",
     source="Clarke et al., SIGIR 2008, doi:10.1145/1390334.1390446: a document seen again adds "
     "nothing",
     higher_is_better=False,
@@ -249,7 +252,7 @@ UDCG = SequenceMetric(
     "UDCG",
     utility,
     title="Utility of a context less the distraction by documents with negative grades.",
-    formula="UDCG = σ(1/n · Σ (max(g, 0) + γ·min(g, 0))), γ = 1/3",
+    formula="UDCG = σ(1/n · Σ (max(g, 0) + γ·min(g, 0))), γ = 1/3; 1/2 for an empty context",
     source="Trappolini et al., arXiv 2510.21440, 2025",
     low=-np.inf,
     high=None,

@@ -33,8 +33,9 @@ COLUMNS: dict[str, Any] = {
 def lists(rows: ir.Table, ranks: int = RANKS) -> ir.Table:
     """The searches with words and a list: one row each, as an expression.
 
-    Clicks count for the document of their search. A document that is shown twice counts at its
-    first rank; of two documents at one rank the first by its id counts.
+    A click counts at the rank that it logs, which tells apart the places of a document that a list
+    shows twice. Without a rank, or with one at which the search did not show the document, it
+    counts at the document's first rank. Of two documents at one rank the first by its id counts.
 
     Args:
         rows: the table of events.
@@ -52,11 +53,19 @@ def lists(rows: ir.Table, ranks: int = RANKS) -> ir.Table:
     )
     shown, clicked = known.kind == "impression", known.kind == "click"
     both = known.filter(known.doc_id.notnull() & (shown | clicked))
-    documents = both.group_by("query_event_id", "doc_id").aggregate(
-        rank=both["rank"].min(where=both.kind == "impression"),
-        clicked=(both.kind == "click").any(),
+    placed = both.group_by("query_event_id", "doc_id", "rank").aggregate(
+        shown=(both.kind == "impression").any(), clicked=(both.kind == "click").any()
     )
-    counted = documents.filter(documents["rank"] <= ranks)
+    ranked = placed.shown & placed["rank"].notnull()
+    of_document = lib.window(group_by=["query_event_id", "doc_id"])
+    documents = placed.mutate(
+        ranked=ranked,
+        first=lib.cases((ranked, placed["rank"]), else_=None).min().over(of_document),
+        elsewhere=(placed.clicked & ~ranked).any().over(of_document),
+    )
+    counted = documents.filter(documents.ranked & (documents["rank"] <= ranks)).mutate(
+        clicked=documents.clicked | (documents.elsewhere & (documents["rank"] == documents.first))
+    )
     places = counted.group_by("query_event_id", "rank").aggregate(
         doc_id=counted.doc_id.min(), clicked=counted.clicked.argmin(counted.doc_id)
     )

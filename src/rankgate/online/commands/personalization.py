@@ -27,7 +27,7 @@ def command(events: str | tuple[str, ...], form: str, output: str | None, **chos
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
 
     \b
-    rankgate online personalization events --control plain
-    rankgate online personalization events --control plain --groups users.csv -k search_ctr
+    rankgate online personalization events --control old
+    rankgate online personalization events --control old --groups users.csv -k search_ctr
     """
     print_result(personalization(events, **chosen), form, output)

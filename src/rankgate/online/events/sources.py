@@ -51,6 +51,8 @@ def load(base: Database, path: Path, mapping: LogMapping) -> None:
             _lines(base, path, mapping)
         else:
             _table(base, path, mapping, kind)
+    except InputError as error:  # of the database, which does not know what file it reads
+        raise InputError(error.problem, source=str(path), code=error.code) from None
     except duckdb.Error as error:
         words = str(error).splitlines()[0]
         problem = f"cannot be read as {kind}: {words}"

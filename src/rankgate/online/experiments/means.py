@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rankgate.errors import MissingExtraError
+from rankgate.extras import require
 from rankgate.online.experiments.effect import Effect, simple
 
 if TYPE_CHECKING:
@@ -65,12 +65,10 @@ def _t_over_z(found: Effect, level: float) -> float:
 
 def _tested(control: Moments, treatment: Moments, level: float) -> Effect:
     """Both arms by tea-tasting, from their aggregates."""
-    try:
-        from tea_tasting.aggr import Aggregates
-        from tea_tasting.metrics import RatioOfMeans
-    except ImportError:
-        message = "experiments are computed by tea-tasting; pip install 'rankgate[ab]'."
-        raise MissingExtraError(message) from None
+    require("experiments are computed by tea-tasting", "tea_tasting")
+    from tea_tasting.aggr import Aggregates
+    from tea_tasting.metrics import RatioOfMeans
+
     known = control.mean
     columns = ["value", *(name if name in known else None for name in ("per", "before"))]
     below = "before_per" if "before_per" in known else None

@@ -107,6 +107,20 @@ CHECKS = Registry(
             fix="log impressions of every result, with the ids that clicks have",
         ),
         Check(
+            "document-shown-twice",
+            title="searches whose list shows a document at more than one rank",
+            faults="SELECT 'query ' || query_event_id || ' (document ' || min(doc_id) || ')' AS "
+            "example, max(ranks) AS size FROM (SELECT query_event_id, doc_id, count(DISTINCT rank) "
+            "AS ranks FROM events WHERE kind = 'impression' AND query_event_id IS NOT NULL AND "
+            "doc_id IS NOT NULL GROUP BY 1, 2 HAVING count(DISTINCT rank) > 1) GROUP BY "
+            "query_event_id",
+            total="SELECT count(*) FROM lists",
+            spoils=("ranks",),
+            blocks_from=None,
+            fix="show each document once in a list; a click counts at the rank that it logs, and "
+            "without one at the document's first",
+        ),
+        Check(
             "clicks-before-search",
             title="clicks before their search: clock skew",
             faults="SELECT c.source_file || ':' || c.source_line || ' (' || "

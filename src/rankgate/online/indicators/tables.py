@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import MissingExtraError
+from rankgate.extras import require
 from rankgate.online.indicators.goals import first_times, goals, reached
 
 if TYPE_CHECKING:
@@ -45,12 +45,10 @@ def ibis() -> Any:  # noqa: ANN401 - the module
     Raises:
         MissingExtraError: it is not installed.
     """
-    try:
-        import ibis as found
-    except ImportError:
-        message = "KPIs and click counts are expressions of Ibis; pip install 'rankgate[online]'."
-        raise MissingExtraError(message) from None
-    return found
+    require("KPIs and click counts are expressions of Ibis", "ibis", "packaging")
+    import ibis
+
+    return ibis
 
 
 def events() -> ir.Table:

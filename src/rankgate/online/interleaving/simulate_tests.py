@@ -18,6 +18,7 @@ from rankgate.online.interleaving.interleave import interleave
 from rankgate.online.interleaving.sensitivity import TESTS, Sensitivity
 from rankgate.online.interleaving.simulated import clicks_on, worth_of
 from rankgate.online.simulation.users import USERS
+from rankgate.scoring.input_cautions import refuse_strange_documents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +60,7 @@ def sensitivity(
         seed: of the simulation.
 
     Raises:
-        InputError: files that cannot be read; runs without a query that is judged.
+        InputError: files that cannot be read; runs without a query or document that is judged.
         UsageError: not two runs of different names; no such method or user.
     """
     if len(runs) != 2:
@@ -69,11 +70,14 @@ def sensitivity(
     one, other = (each.name for each in read)
     if one == other:
         raise UsageError("two runs have the same name.", code="same-name")
-    grades = grades_of(qrels)
+    grades = grades_of(judged := read_qrels(qrels))
     lists = {each.name: ranked(each, ranks) for each in read}
     queries = sorted(set(lists[one]) & set(lists[other]) & set(grades))
     if not queries:
         raise InputError("no query of both runs is judged.", code="no-common-queries")
+    for each in read:
+        common = each.table.filter(pl.col("query_id").is_in(queries))
+        refuse_strange_documents(each.name, common, judged.table)
     random = np.random.default_rng(seed)
     drawn = [queries[at] for at in random.integers(len(queries), size=searches)]
     worth = [grades[query] for query in drawn]

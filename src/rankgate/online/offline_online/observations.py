@@ -208,6 +208,7 @@ def _scores(searches: PackedSearches, qrels: QrelsLike, metrics: Sequence[str]) 
     """(N, M) the metrics of each list; NaN for queries without judgments."""
     from rankgate.data.read import read_qrels
     from rankgate.evaluation.evaluate import evaluate
+    from rankgate.scoring.input_cautions import refuse_no_shared_document
 
     keys = np.where(searches.shown, searches.pair, -1)
     lists, inverse = np.unique(keys, axis=0, return_inverse=True)
@@ -227,6 +228,7 @@ def _scores(searches: PackedSearches, qrels: QrelsLike, metrics: Sequence[str]) 
         pl.col("query_id").is_in(known)
     )
     found = evaluate(grades, [shown], metrics, names=["shown"])
+    refuse_no_shared_document("the log", found.runs[0].counts.cautions)
     table = np.full((len(lists), len(metrics)), np.nan)
     for place, name in enumerate(found.metrics):
         own = found.values.filter(pl.col("metric") == name)

@@ -28,6 +28,7 @@ from rankgate.online.simulation.reliability import checked
 from rankgate.online.simulation.sampling import Simulator, by_rank
 from rankgate.online.simulation.simulation import VARIANTS, Simulation
 from rankgate.online.simulation.users import USERS
+from rankgate.scoring.input_cautions import refuse_strange_documents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -158,6 +159,8 @@ def _declared(
     rows = rows.filter(pl.col("rank") <= ranks, pl.col("query_id").is_in(judged))
     if rows.is_empty():
         raise InputError("no query of the runs is judged.", code="no-common-queries")
+    for name in names:
+        refuse_strange_documents(name, rows.filter(variant=name), grades)
     lists = rows.with_columns(
         search=pl.struct("variant", "query_id").rank("dense"), clicked=pl.lit(value=False)
     ).sort("search", "rank")

@@ -14,6 +14,7 @@ from rankgate.evaluation.evaluate import evaluate
 from rankgate.online.indicators import tables
 from rankgate.online.indicators.built import KpiTables
 from rankgate.online.users.satisfaction import CORRELATIONS
+from rankgate.scoring.input_cautions import refuse_no_shared_document
 from rankgate.stats.ranks.correlation import spearman
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def _values(base: Database, qrels: QrelsLike, metrics: Sequence[str]) -> pl.Data
     grades = known.select("list", query_id="query").join(judged, on="query_id")
     grades = grades.select("doc_id", "grade", query_id="list")
     found = evaluate(grades.select("query_id", "doc_id", "grade"), run, list(metrics)).runs[0]
+    refuse_no_shared_document("the log", found.counts.cautions)
     table = found.table.select(list="query_id", metric="metric", value="value")
     return known.select("list", "query", "day", "searches").join(table, on="list").drop_nulls()
 

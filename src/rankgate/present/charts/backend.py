@@ -5,9 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from rankgate.errors import MissingExtraError
-
-_LACKING = "charts need Altair and vl-convert; pip install 'rankgate[plots]'."
+from rankgate.extras import require
 
 
 def altair() -> Any:
@@ -29,7 +27,5 @@ def converter() -> Any:
 
 
 def _opened(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise MissingExtraError(_LACKING) from None
+    require("charts need Altair and vl-convert", name)
+    return import_module(name)

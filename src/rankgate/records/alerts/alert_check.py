@@ -98,6 +98,7 @@ def check_alerts(store: Store, project: str, moment: datetime | None = None) -> 
         seen = [each for rule in rules.rules for each in look.at(rule)]
     with store.write() as connection:  # short, as nobody else writes meanwhile
         projects.lock(connection, found.id)
+        projects.refuse_archived(connection, found.id)
         notes = _Notes(connection, found.id, rules, at)
         states = tuple(notes.state(each) for each in seen)
         notes.resolve_others({each.key for each in seen})

@@ -35,23 +35,27 @@ class Delivered:
     failed: int = 0
 
 
-def send(channel: Channel, message: Message) -> None:
-    """Send a message by its channel.
+def send(channel: Channel, message: Message, *, allow_http: bool = False) -> None:
+    """Send a message by its channel; a webhook over plain HTTP only where that is allowed.
 
     Raises:
         UsageError: it could not be sent.
     """
-    (webhook.send if channel.kind == "webhook" else mail.send)(channel, message)
+    if channel.kind == "webhook":
+        webhook.send(channel, message, allow_http=allow_http)
+    else:
+        mail.send(channel, message)
 
 
 def deliver(store: Store, project: str | None = None, *, link: str = "",
-            moment: datetime | None = None) -> Delivered:  # fmt: skip
+            allow_http: bool = False, moment: datetime | None = None) -> Delivered:  # fmt: skip
     """Send what is due; no transaction is open while a server is asked.
 
     Args:
         store: an open store.
         project: only of this one.
         link: the address of the server, for links in messages.
+        allow_http: webhooks may be sent over plain HTTP.
         moment: by default now.
 
     Raises:
@@ -63,11 +67,13 @@ def deliver(store: Store, project: str | None = None, *, link: str = "",
         taken = notifications.claim(connection, at, _LEASE, project=number)
     counts = {"sent": 0, "later": 0, "failed": 0}
     for each in taken:
-        counts[_delivered(store, each, link, at)] += 1
+        counts[_delivered(store, each, link, at, allow_http=allow_http)] += 1
     return Delivered(**counts)
 
 
-def _delivered(store: Store, one: Notification, link: str, moment: datetime) -> str:
+def _delivered(
+    store: Store, one: Notification, link: str, moment: datetime, *, allow_http: bool
+) -> str:
     """Send one; ``sent``, ``later`` or ``failed``."""
     with store.read() as connection:
         alert = alerts.of_number(connection, one.alert)
@@ -84,7 +90,8 @@ def _delivered(store: Store, one: Notification, link: str, moment: datetime) -> 
         channel = rules.channels.get(one.channel)
         if channel is None:
             return _failed(store, one, "the channel is gone", None)
-        send(channel, Message(one.id, one.event, project.name, alert, page))
+        message = Message(one.id, one.event, project.name, alert, page)
+        send(channel, message, allow_http=allow_http)
     except RankgateError as error:
         _LOG.warning("alert %d of %s: %s", alert.id, project.name, error)
         wait = AGAIN[one.tries] if one.tries < len(AGAIN) else None
@@ -100,8 +107,8 @@ def _failed(store: Store, one: Notification, error: str, again: datetime | None)
     return "failed" if again is None else "later"
 
 
-def test_channel(store: Store, project: str, name: str) -> None:
-    """Send a test by a channel of a project.
+def test_channel(store: Store, project: str, name: str, *, allow_http: bool) -> None:
+    """Send a test by a channel of a project; by a webhook over HTTP only where that is allowed.
 
     Raises:
         UsageError: no such project or channel; it could not be sent.
@@ -114,4 +121,4 @@ def test_channel(store: Store, project: str, name: str) -> None:
         known = ", ".join(rules.channels) or "none"
         problem = f"there is no channel {name!r}; there is {known}."
         raise UsageError(problem, code="unknown-channel")
-    send(rules.channels[name], Message(0, "test", found.name, None))
+    send(rules.channels[name], Message(0, "test", found.name, None), allow_http=allow_http)

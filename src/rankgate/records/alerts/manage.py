@@ -41,6 +41,7 @@ def set_rules_of(store: Store, project: str, file: Path) -> AlertRules:
     text = file.read_text(encoding="utf-8-sig")
     with store.write() as connection:
         number = projects.named(connection, project).id
+        projects.refuse_archived(connection, number)
         return set_rules(connection, number, text, str(file))
 
 
@@ -72,6 +73,7 @@ def acknowledge(store: Store, project: str, number: int) -> str:
     """
     with store.write() as connection:
         found = projects.named(connection, project).id
+        projects.refuse_archived(connection, found)
         alert = alerts.acknowledge(connection, found, number)
         audit.record(connection, COMMAND_LINE, "alert.acknowledge", alert.message, project=found)
     return f"{alert.state}: {alert.message}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import field
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -16,6 +16,7 @@ from rankgate.frozen import dataclass
 from rankgate.gating.rule import Rule
 from rankgate.gating.settings import COMMON
 from rankgate.records.alerts.kinds import ALERTS
+from rankgate.records.moment import first_shown
 
 CODE = "invalid-alerts"
 ENVIRONMENT = "RANKGATE_WEBHOOK_"
@@ -30,7 +31,7 @@ _SERIES = (
     Parameter("metric", "text", "the metric or KPI, as history names it", required=True),
     Parameter("system", "text", "only this system; left out: each for itself"),
     Parameter("branch", "text", "only evaluations of this branch"),
-    Parameter("channels", "list", "the channels that get messages; left out: all", ()),
+    Parameter("channels", "texts", "the channels that get messages; left out: all", ()),
 )
 _CHANNEL = (
     Parameter("name", "text", "its name, unique", required=True),
@@ -41,7 +42,7 @@ _WEBHOOK = (
     Parameter("secret_from", "text", f"the environment variable of the server, {ENVIRONMENT}…, "
               "with the key of the signature"),
 )  # fmt: skip
-_EMAIL = (Parameter("to", "list", "addresses", required=True),)
+_EMAIL = (Parameter("to", "texts", "addresses", required=True),)
 _HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
 _ADDRESS = re.compile(r"[^\s@<>,;:\"]+@[^\s@<>,;:\"]+\.[^\s@<>,;:\"]+")
 
@@ -80,7 +81,7 @@ class Quiet:
         if not inside:
             return None
         day = here.date() + timedelta(days=int(self.start > self.end and clock >= self.start))
-        return datetime.combine(day, self.end, self.zone).astimezone(UTC)
+        return first_shown(datetime.combine(day, self.end), self.zone)
 
 
 @dataclass(frozen=True)

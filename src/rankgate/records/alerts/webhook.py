@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import json
 import os
 import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from rankgate.errors import MissingExtraError, UsageError
+from rankgate.errors import UsageError
 from rankgate.records.alerts.addresses import Networks, networks_allowed, resolved
 
 if TYPE_CHECKING:
@@ -29,24 +30,27 @@ def signature(key: str, moment: int, body: bytes) -> str:
     return f"t={moment},v1={found}"
 
 
-def send(channel: Channel, message: Message, networks: Networks | None = None) -> None:
+def send(
+    channel: Channel,
+    message: Message,
+    networks: Networks | None = None,
+    *,
+    allow_http: bool = False,
+) -> None:
     """Post a message.
 
     Args:
         channel: a webhook.
         message: what to send.
         networks: which private networks it may reach; by default those of the environment.
+        allow_http: send over plain HTTP also to other machines.
 
     Raises:
         UsageError: the key is not set, the address is not allowed or does not answer, or answers
             with another status than 200 to 299.
-        MissingExtraError: urllib3 is not installed.
     """
-    try:
-        import urllib3
-    except ImportError:
-        words = "webhooks need urllib3; pip install 'rankgate[engines]'."
-        raise MissingExtraError(words) from None
+    import urllib3
+
     url = channel.values["url"]
     parts = urlsplit(url)
     body = json.dumps(message.body(), ensure_ascii=False).encode()
@@ -59,7 +63,7 @@ def send(channel: Channel, message: Message, networks: Networks | None = None) -
         **_signed(channel, body),
     }
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    with _pool(url, networks or networks_allowed()) as pool:
+    with _pool(url, networks or networks_allowed(), allow_http=allow_http) as pool:
         try:
             answer = pool.request(
                 "POST", target, body=body, headers=headers, redirect=False, retries=False,
@@ -86,7 +90,7 @@ def _signed(channel: Channel, body: bytes) -> dict[str, str]:
     return {"x-rankgate-signature": signature(key, int(time.time()), body)}
 
 
-def _pool(url: str, networks: Networks) -> HTTPConnectionPool:
+def _pool(url: str, networks: Networks, *, allow_http: bool) -> HTTPConnectionPool:
     """Connections to the checked address, with the name of the host in TLS and its certificate."""
     import urllib3
 
@@ -97,6 +101,9 @@ def _pool(url: str, networks: Networks) -> HTTPConnectionPool:
     except ValueError:
         raise UsageError("the port of the webhook is no port.", code="invalid-address") from None
     address = resolved(host, port, networks)
+    if parts.scheme == "http" and not (allow_http or ipaddress.ip_address(address).is_loopback):
+        problem = "the webhook would be sent unencrypted; use https, or allow it with --allow-http."
+        raise UsageError(problem, code="insecure-address")
     if parts.scheme == "https":
         return urllib3.HTTPSConnectionPool(
             address, port, maxsize=1, server_hostname=host, assert_hostname=host

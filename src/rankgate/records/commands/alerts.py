@@ -11,6 +11,10 @@ from rankgate.console import options, store_options
 from rankgate.console.output import print_result, print_summary
 from rankgate.present.write import FORMS
 
+_allow_http = click.option(
+    "--allow-http", is_flag=True, help="Webhooks may be sent over plain HTTP to other machines."
+)
+
 
 @click.group("alerts", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
@@ -19,7 +23,7 @@ def command() -> None:
     \b
     rankgate alerts rules alerts.toml --project shop --store quality.db
     rankgate alerts check --project shop --store quality.db
-    rankgate alerts acknowledge 3 --project shop --store quality.db
+    rankgate alerts acknowledge 1 --project shop --store quality.db
     """
 
 
@@ -46,8 +50,9 @@ def rules(file: Path | None, store: str | None, project: str) -> None:
 @store_options.project()
 @click.option("--send/--no-send", default=True, show_default=True,
               help="Whether messages that are due are sent.")  # fmt: skip
+@_allow_http
 @options.form(*FORMS)
-def check(store: str | None, project: str, send: bool, form: str) -> None:
+def check(store: str | None, project: str, send: bool, allow_http: bool, form: str) -> None:
     """Check every rule now, note what fires and what is over, and send the messages.
 
     Exits with 1 while there is an alert.
@@ -60,7 +65,7 @@ def check(store: str | None, project: str, send: bool, form: str) -> None:
         result = check_alerts(found, project)
         print_result(result, form)
         if send:
-            done = deliver(found, project)
+            done = deliver(found, project, allow_http=allow_http)
             if done.sent or done.later or done.failed:
                 words = f"messages: {done.sent} sent, {done.later} again later"
                 print_summary([f"{words}, {done.failed} failed"])
@@ -100,11 +105,12 @@ def acknowledge(alert: int, store: str | None, project: str) -> None:
 @click.argument("channel")
 @store_options.store
 @store_options.project()
-def test(channel: str, store: str | None, project: str) -> None:
+@_allow_http
+def test(channel: str, store: str | None, project: str, allow_http: bool) -> None:
     """Send a test message by a channel of the project's rules."""
     from rankgate.records.alerts.deliver import test_channel
     from rankgate.store.store import Store
 
     with Store.open(store) as found:
-        test_channel(found, project, channel)
+        test_channel(found, project, channel, allow_http=allow_http)
     click.echo(f"sent a test by {channel}")

@@ -27,6 +27,6 @@ def command(old: str, new: str, form: str, output: str | None, **chosen: Any) ->
 
     \b
     rankgate attribute 2026-03-09 2026-03-10 --from history/ -m nDCG@10
-    rankgate attribute 17 18 --store sqlite:///judging.db --project shop --system bm25
+    rankgate attribute 1 2 --store sqlite:///judging.db --project shop --system bm25
     """
     print_result(attribute(old, new, **chosen), form, output)

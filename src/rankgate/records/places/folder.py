@@ -2,6 +2,7 @@
 
 Each record is a file of JSON named by its date and the hash of its content; its values per query
 are in a file of Parquet of the same name. Nothing is ever changed, so two branches only add files.
+A record says how many of its second there were before it: of one moment, the later one counts.
 Annotations are files too; judgments and runs that are kept are in ``inputs/`` by their hash.
 """
 
@@ -70,10 +71,12 @@ class Folder:
         known = sorted(self.folder.glob(f"*-{record.sha256[:_LETTERS]}.json"))
         if known:
             return known[0].stem, False
-        stem = f"{_stamp(record.evaluated_at)}-{record.sha256[:_LETTERS]}"
+        stamp = _stamp(record.evaluated_at)
+        earlier = len(list(self.folder.glob(f"{stamp}-*.json")))
+        stem = f"{stamp}-{record.sha256[:_LETTERS]}"
         if record.per_query is not None:
             self._write(f"{stem}.parquet", packed(record.per_query))
-        self._write(f"{stem}.json", _json(record.to_dict()))
+        self._write(f"{stem}.json", _json({**record.to_dict(), "earlier": earlier}))
         return stem, True
 
     def keep(self, qrels: Qrels | None, runs: Sequence[Run]) -> None:
@@ -100,12 +103,14 @@ class Folder:
 
     @cached_property
     def _records(self) -> list[tuple[Path, dict[str, Any]]]:
-        """Every record by its moment."""
+        """Every record by its moment; those of one moment as they were recorded."""
         if not self.folder.is_dir():
             problem = f"{self.folder}: there is no folder; record an evaluation first."
             raise UsageError(problem, code="no-history")
         found = [(path, _read(path)) for path in sorted(self.folder.glob("*.json"))]
-        return sorted(found, key=lambda each: str(each[1]["evaluated_at"]))
+        return sorted(
+            found, key=lambda each: (str(each[1]["evaluated_at"]), each[1].get("earlier", 0))
+        )
 
     def points(
         self, metric: str | None, system: str | None, part: str, since: datetime | None

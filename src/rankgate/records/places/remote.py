@@ -43,7 +43,6 @@ class Remote:
 
         Raises:
             UsageError: there is no token.
-            MissingExtraError: urllib3 is not installed.
         """
         return cls(Client(url, project), f"{url.rstrip('/')} project {project}")
 

@@ -12,6 +12,7 @@ from rankgate.store.kept import judgments, runs
 from rankgate.store.people.audit import COMMAND_LINE
 from rankgate.store.records import annotations as noted
 from rankgate.store.records import records, series
+from rankgate.store.rows import addressable
 from rankgate.store.stored_project import StoredProject
 
 if TYPE_CHECKING:
@@ -52,18 +53,18 @@ class Stored:
     def record(self, record: NewRecord) -> tuple[str, bool]:
         """Record an evaluation: its number, and whether it is new."""
         store = self.project.store
-        with store.write() as connection:
+        with self.project.write() as connection:
             done = records.add(connection, store.blobs, self.project.number, record)
         return str(done.record.id), done.new
 
     def keep(self, qrels: Qrels | None, runs: Sequence[Run]) -> None:
         """Keep judgments and runs under free names, unless they are there."""
-        with self.project.store.write() as connection:
+        with self.project.write() as connection:
             keep(connection, self.project, qrels, runs)
 
     def annotate(self, at: datetime, kind: str, text: str, *, revision: str) -> None:
         """Write down what happened at a moment."""
-        with self.project.store.write() as connection:
+        with self.project.write() as connection:
             noted.add(
                 connection, self.project.number, at=at, kind=kind, text=text, revision=revision,
                 actor=COMMAND_LINE.name,
@@ -99,7 +100,7 @@ class Stored:
         """A run that is kept."""
         store = self.project.store
         with store.read() as connection:
-            for each in runs.listed(connection, self.project.number):
+            for each in runs.listed(connection, self.project.number, archived=True):
                 if each.sha256 == sha256:
                     return runs.rankings(each, store.blobs)
         return None
@@ -108,7 +109,7 @@ class Stored:
         """Judgments that are kept."""
         store, number = self.project.store, self.project.number
         with store.read() as connection:
-            for each in judgments.listed(connection, number):
+            for each in judgments.listed(connection, number, archived=True):
                 if each.sha256 == sha256:
                     return judgments.read(connection, store.blobs, number, each.name)
         return None
@@ -127,11 +128,13 @@ def keep(
     """Keep judgments and runs of a project; a taken name gets the first letters of the hash."""
     number, blobs = project.number, project.store.blobs
     if qrels is not None:
-        known = {each.sha256: each.name for each in judgments.listed(connection, number)}
+        kept = judgments.listed(connection, number, archived=True)
+        known = {stored.sha256: stored.name for stored in kept}
         if qrels.sha256 not in known:
-            name = _free(qrels.name, qrels.sha256, set(known.values()))
+            name = _free(addressable(qrels.name), qrels.sha256, set(known.values()))
             judgments.add(connection, blobs, number, qrels, name=name)
-    found = {each.sha256: each.name for each in runs.listed(connection, number)}
+    stored_runs = runs.listed(connection, number, archived=True)
+    found = {stored.sha256: stored.name for stored in stored_runs}
     for run in given:
         if run.sha256 not in found:
             name = _free(run.name, run.sha256, set(found.values()))

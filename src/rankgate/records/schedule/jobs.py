@@ -11,11 +11,12 @@ from rankgate.declare import Parameter, Range
 from rankgate.declare.toml import Toml
 from rankgate.errors import UsageError
 from rankgate.frozen import dataclass
-from rankgate.records.schedule.clock import trigger
+from rankgate.records.schedule.clock import next_due
 from rankgate.records.schedule.kinds import JOBS
 from rankgate.store.people import audit
 from rankgate.store.people.audit import COMMAND_LINE
 from rankgate.store.records import jobs
+from rankgate.store.rows import now
 
 if TYPE_CHECKING:
     from rankgate.store.database import Connection
@@ -88,9 +89,12 @@ def _job(file: Toml, table: dict[str, Any], place: str) -> NewJob:
     except UsageError as error:
         raise file.error(error.problem, *key, "kind") from None
     try:
-        trigger(common["schedule"], common["timezone"])
+        due = next_due(common["schedule"], common["timezone"], now())
     except UsageError as error:
         raise file.error(error.problem, *key, "schedule") from None
+    if due is None:
+        problem = f"the schedule {common['schedule']!r} has no date; choose one that comes."
+        raise file.error(problem, *key, "schedule")
     rest = {name: value for name, value in table.items() if name not in own}
     values = file.read_values(rest, kind.takes, *key)
     for name, value in values.items():

@@ -27,7 +27,9 @@ def set_jobs_of(store: Store, project: str, file: Path) -> tuple[str, ...]:
     Toml.read(file, code=CODE)  # an error names the file
     found = read_jobs(file.read_text(encoding="utf-8-sig"), str(file))
     with store.write() as connection:
-        set_jobs(connection, projects.named(connection, project).id, found)
+        number = projects.named(connection, project).id
+        projects.refuse_archived(connection, number)
+        set_jobs(connection, number, found)
     return tuple(each.name for each in found)
 
 

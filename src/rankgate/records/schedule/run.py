@@ -55,6 +55,7 @@ def run_now(store: Store, project: str, name: str, folder: Path | None) -> JobRu
     """
     with store.write() as connection:
         number = projects.named(connection, project).id
+        projects.refuse_archived(connection, number)
         job = jobs.get(connection, number, name)
         planned = job_runs.plan(connection, job.id, now())
         run = job_runs.begin(connection, planned.id, this_process(), lease=LEASE)

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.errors import RankgateError
 from rankgate.records.alerts.alert_check import check_alerts
@@ -22,8 +22,6 @@ from rankgate.store.records import job_runs, jobs, records
 from rankgate.store.rows import now
 
 if TYPE_CHECKING:
-    from apscheduler.schedulers.background import BackgroundScheduler
-
     from rankgate.store.records.job_runs import JobRun
     from rankgate.store.records.jobs import Job
     from rankgate.store.store import Store
@@ -42,6 +40,9 @@ _CHECK = timedelta(minutes=5)
 class Scheduler:
     """Looks every few seconds at what is due; several servers of a store take turns by a lease.
 
+    It waits by the monotonic clock, so that it goes on when the machine's clock is put back. A time
+    that the clock then shows again is not due again.
+
     Attributes:
         store: an open store.
         folder: of the jobs' files, with a folder for each project; None is without.
@@ -53,43 +54,36 @@ class Scheduler:
     store: Store
     folder: Path | None
     link: str = ""
+    allow_http: bool = False
     seconds: float = 10.0
     threads: int = 2
     _owner: str = field(default_factory=this_process)
     _checked: dict[int, tuple[int, str, datetime]] = field(default_factory=dict)
     _busy: list[Future[JobRun]] = field(default_factory=list)
-    _clock: BackgroundScheduler | None = None
     _pool: ThreadPoolExecutor | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
         """Begin to look, in a thread."""
-        from apscheduler.schedulers.background import BackgroundScheduler
-
-        logging.getLogger("apscheduler").setLevel(logging.ERROR)
-        self._clock = BackgroundScheduler(timezone="UTC", daemon=True)
-        how: dict[str, Any] = {"max_instances": 1, "coalesce": True, "misfire_grace_time": None}
-        self._clock.add_job(self._look_safely, "interval", seconds=self.seconds, **how)
-        self._clock.start()
+        threading.Thread(target=self._watch, daemon=True, name="schedule").start()
 
     def stop(self) -> None:
         """Look no more, end the commands under way, and let another process go on."""
         self._stop.set()
-        if self._clock is not None:
-            self._clock.shutdown(wait=False)
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
         with self.store.write() as connection:
             leases.release(connection, _NAME, self._owner)
 
-    def _look_safely(self) -> None:
-        try:
-            self.look()
-        except RankgateError as error:  # the database is away; it is tried again
-            _LOG.warning("schedule: %s", error)
-        except Exception:  # noqa: BLE001 - one bad job must not end all others
-            _LOG.exception("schedule")
+    def _watch(self) -> None:
+        while not self._stop.wait(self.seconds):
+            try:
+                self.look()
+            except RankgateError as error:  # the database is away; it is tried again
+                _LOG.warning("schedule: %s", error)
+            except Exception:  # noqa: BLE001 - one bad job must not end all others
+                _LOG.exception("schedule")
 
     def look(self, moment: datetime | None = None) -> bool:
         """Plan, begin, check and send what is due; False while another process has the lease."""
@@ -101,17 +95,23 @@ class Scheduler:
             self._plan(at)
             self._begin(at)
             self._check(at)
-            deliver(self.store, link=self.link, moment=at)
+            deliver(self.store, link=self.link, allow_http=self.allow_http, moment=at)
         return True
 
     def _plan(self, moment: datetime) -> None:
         with self.store.read() as connection:
             every = jobs.enabled(connection)
-            found = [(each, job_runs.last(connection, each.id)) for each in every]
-        for job, last in found:
-            if last is not None and last.state in {"waiting", "running"}:
+            last_runs = [
+                (job, job_runs.last(connection, job.id),
+                 job_runs.last(connection, job.id, until=moment))
+                for job in every
+            ]  # fmt: skip
+        for job, latest, last in last_runs:
+            if latest is not None and latest.state in {"waiting", "running"}:
                 continue  # one run of a job at a time; what comes due meanwhile is one run after it
-            since = job.changed_at if last is None else max(job.changed_at, last.due_at)
+            # a job that was changed in the future was changed before the clock was put back
+            changed = job.changed_at if job.changed_at <= moment else moment - _LATE
+            since = changed if last is None else max(changed, last.due_at)
             try:
                 due = last_due(job.schedule, job.timezone, since, moment)
             except RankgateError as error:  # a plug-in is gone, or a time zone
@@ -166,7 +166,7 @@ class Scheduler:
         for project, count in watched:
             rules = str(project.settings["alerts"])
             known = self._checked.get(project.id)
-            if known and known[:2] == (count, rules) and moment - known[2] < _CHECK:
+            if known and known[:2] == (count, rules) and abs(moment - known[2]) < _CHECK:
                 continue
             self._checked[project.id] = (count, rules, moment)
             try:

@@ -124,6 +124,8 @@ def command(
             kind(name).needs,
             ChartRequest(labels=labelled(labels), on_progress=progress, **chosen),
         )
+    for notice in result.notices:
+        click.echo(f"! {notice.text}", err=True)
     if output:
         picture = kind(name).draw(result)
         deliver(picture.written(form_of(output, FORMS), theme or "", scale), output)

@@ -67,6 +67,8 @@ def laid_out(met: Met, how: Alignment) -> tuple[Met, SortedRows]:
         met = _only(met, met.scores > how.above)
     if how.absent is not None:
         met = _only(met, met.scores != how.absent)
+    if how.own_id == "dropped":
+        met = _only(met, ~met.own_ids)
     scores: NDArray[np.floating] = met.scores
     if how.order == "file" and met.ordered:
         scores = -np.arange(len(scores), dtype=np.float64)

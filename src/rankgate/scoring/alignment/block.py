@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rankgate.frozen import dataclass
@@ -78,5 +78,9 @@ class Origin(Protocol):
     def judgments(self) -> JudgmentIndex:
         """What it is measured against."""
 
-    def query_ids(self) -> pl.Series:
-        """Some queries of the run, for the error where none of them is judged."""
+    @property
+    def cautions(self) -> Mapping[str, str]:
+        """What was noticed when the rankings were read, by code."""
+
+    def first_rows(self) -> pl.DataFrame:
+        """``query_id`` and ``doc_id`` of some rows, for messages where none of them is judged."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -11,19 +11,22 @@ import polars as pl
 
 from rankgate.data import read_qrels
 from rankgate.data.duplicates import pairs_of
+from rankgate.data.forked import refuse_forked
 from rankgate.data.memory.arrays import graded
 from rankgate.data.memory.ids import NOWHERE, Ids, places
 from rankgate.data.memory.matrices import MatrixInput, is_source, source_of
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.data.stretches import sort_stretches, starts_of, whole_stretches
+from rankgate.errors import InputError
 from rankgate.frozen import dataclass
+from rankgate.scoring.alignment.exchanged import refuse_exchanged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.inputs import QrelsLike
-    from rankgate.data.run import Run
+    from rankgate.data.run import Pieces, Run
 
     Codes = NDArray[np.int64]
     Rows = NDArray[Any]
@@ -99,6 +102,7 @@ class JudgmentIndex:
         Raises:
             InputError, DuplicateError: what is wrong, with file and line.
         """
+        refuse_forked()
         if isinstance(qrels, JudgmentIndex):
             return qrels
         if is_source(qrels):
@@ -171,12 +175,32 @@ class JudgmentIndex:
     def ranked(self, run: _Ranked) -> _Ranked:
         """Rankings by ids; scores of a model have those of the judgments' rows, in their order.
 
+        Where several columns could hold the ids of documents, it is the one whose ids are judged.
+
         Raises:
-            InputError: as ``Run.of_rows``.
+            InputError: as ``Run.of_rows``; the run looks like judgments, and they like a run.
         """
-        if isinstance(run, MatrixInput) or not run.by_row:
+        if isinstance(run, MatrixInput):
             return run
-        return cast("_Ranked", run.of_rows(self.by_subtopic.table))
+        if run.by_row:
+            return cast("_Ranked", run.of_rows(self.by_subtopic.table))
+        identified = self._with_judged_ids(run) if run.readings else run
+        refuse_exchanged(self.grades, self.offsets, self.name, identified)
+        return cast("_Ranked", identified)
+
+    def _with_judged_ids(self, run: Run) -> Run:
+        """The run under the one column of ids that are judged; as it is if several are, or none."""
+        judged = [pieces for pieces in run.readings.values() if self.judges(pieces)]
+        if not judged or not all(_same_rows(judged[0], pieces) for pieces in judged[1:]):
+            return run
+        return replace(run, pieces=judged[0], readings={})
+
+    def judges(self, pieces: Pieces) -> bool:
+        """True if any document of some rows is judged for its query."""
+        try:
+            return any(np.isin(pairs_of(frame), self.pairs).any() for frame in pieces())
+        except InputError:  # no ids, such as fractions
+            return False
 
     @property
     def doc_ids(self) -> pl.Series:
@@ -245,12 +269,21 @@ class JudgmentIndex:
         first = np.repeat(self.offsets[codes] - np.cumsum(lengths) + lengths, lengths)
         return owner, first + np.arange(len(owner))
 
+    @cached_property
+    def lowest_positive(self) -> float:
+        """The lowest grade above 0; infinity where there is none."""
+        return float(self.grades.min(where=self.grades > 0, initial=np.inf))
+
     def best(self, codes: Codes) -> NDArray[np.float64]:
         """The best grade of some queries, ``(t,)``; minus infinity for one without a judgment."""
         out = np.full(len(codes), -np.inf)
         some = self.offsets[codes + 1] > self.offsets[codes]
         out[some] = self.grades[self.offsets[codes[some]]]
         return out
+
+
+def _same_rows(one: Pieces, other: Pieces) -> bool:
+    return all(left.equals(right) for left, right in zip(one(), other(), strict=True))
 
 
 def _offsets(owner: Codes, T: int, lengths: Codes | None = None) -> Codes:

@@ -45,6 +45,7 @@ class Met:
         ordered: whether the order of rows is a ranking; if not, only scores rank them.
         counts: ``(T,)``, how many rows each query has, where those of one are together and in
             the order of queries; else None.
+        query_ids: the ids that codes are places among; None of a matrix.
     """
 
     scores: NDArray[np.float64]
@@ -59,6 +60,15 @@ class Met:
     retrieved: Codes | None = None
     ordered: bool = True
     counts: Codes | None = None
+    query_ids: pl.Series | None = None
+
+    @property
+    def own_ids(self) -> NDArray[np.bool_]:
+        """``(n,)``, whether a document has the id of its query."""
+        assert self.query_ids is not None, "a matrix is read by its ids under such a convention"
+        documents = self.doc_ids.gather(np.arange(len(self.scores)))
+        queries = self.query_ids.gather(self.codes[self.owner])
+        return (documents == queries).to_numpy()
 
 
 def meet(batch: Batch, index: JudgmentIndex) -> Met:
@@ -76,6 +86,7 @@ def meet(batch: Batch, index: JudgmentIndex) -> Met:
         len(mine.unknown),
         judgment,
         ordered=batch.ordered,
+        query_ids=index.query_ids,
         counts=mine.counts,
     )
 
@@ -123,6 +134,7 @@ def meet_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Met:
         unknown,
         judgment,
         ordered=run.ordered,
+        query_ids=index.query_ids,
     )
 
 

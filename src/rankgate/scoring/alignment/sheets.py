@@ -211,7 +211,9 @@ def _of_scores(
         found.retrieved[known],
         ordered=False,
     )
-    return align(met, replace(how, above=None, absent=None))  # as `best_of` has seen to
+    return align(
+        met, replace(how, above=None, absent=None, own_id="kept")
+    )  # as `best_of` has seen to
 
 
 def _met(owner: Codes, item: Codes, wanted: _Wanted, source: MatrixInput) -> tuple[Codes, Codes]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Grades = NDArray[np.float32]
 
 _CELLS = 1 << 22  # grades of a block
+_HIGHEST = float(np.finfo(np.float32).max)
 _PAIR = ["query_id", "doc_id"]
 _NONE = frozenset({"0", "Q0"})  # the second field of judgments that have no subtopics
 
@@ -68,6 +69,7 @@ def with_known_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
     subtopic = pl.col("subtopic").fill_null("")
     weighed = [name for name in ("subtopic_weight",) if name in qrels.table.columns]
     positive = qrels.table.filter(pl.col("grade") > 0)
+    _refuse_too_great(positive)
     relevant = positive.select(*_PAIR, "grade", *weighed, subtopic=subtopic)
     owner = np.repeat(np.arange(len(index.query_ids)), np.diff(index.offsets))
     known = pl.DataFrame(
@@ -94,6 +96,18 @@ def with_known_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
     np.cumsum(np.bincount(rows["t"].to_numpy(), minlength=len(starts) - 1), out=starts[1:])
     weights = _weights(numbered.join(known, on=_PAIR), (len(starts) - 1, grades.shape[1]))
     return replace(index, subtopics=Subtopics(judgment, starts, grades, place, weights))
+
+
+def _refuse_too_great(judgments: pl.DataFrame) -> None:
+    """Raise InputError for a grade that the type of `Grades` does not hold."""
+    too_great = judgments.filter(pl.col("grade") > _HIGHEST)
+    if len(too_great):
+        query, grade = too_great.select("query_id", "grade").row(0)
+        raise InputError(
+            f"query '{query}' has grade {grade:g}; metrics of subtopics take grades to "
+            f"{_HIGHEST:.4g}; scale the grades down.",
+            code="grade-outside-scale",
+        )
 
 
 def _weights(rows: pl.DataFrame, shape: tuple[int, int]) -> NDArray[np.float64] | None:

@@ -12,6 +12,7 @@ from rankgate.scoring.alignment.met import meet
 
 if TYPE_CHECKING:
     from rankgate.data.run import Batch, Batches, Run
+    from rankgate.scoring.alignment.block import Way
     from rankgate.scoring.alignment.judgments import JudgmentIndex
     from rankgate.scoring.convention import Convention
 
@@ -45,7 +46,7 @@ def tops(run: Run, index: JudgmentIndex, how: Convention, depth: int) -> pl.Data
     return shown(run, index, how, depth).with_columns(grade).select(*SCHEMA)
 
 
-def shown(run: Run, index: JudgmentIndex, how: Convention, depth: int | None) -> pl.DataFrame:
+def shown(run: Run, index: JudgmentIndex, how: Convention | Way, depth: int | None) -> pl.DataFrame:
     """As `tops`, with ``score`` too, and grades below 0 as they are; a depth of None is all."""
 
     def over(batches: Batches) -> list[pl.DataFrame]:
@@ -57,7 +58,9 @@ def shown(run: Run, index: JudgmentIndex, how: Convention, depth: int | None) ->
     )
 
 
-def _of(batch: Batch, index: JudgmentIndex, how: Convention, depth: int | None) -> pl.DataFrame:
+def _of(
+    batch: Batch, index: JudgmentIndex, how: Convention | Way, depth: int | None
+) -> pl.DataFrame:
     met = meet(batch, index)
     top = first(met, how.alignment, depth)
     grades = np.full(len(met.scores), np.nan)

@@ -20,7 +20,7 @@ _HOMES = {
     "documents": ("guide", "esci", "esci-code", "note", "leaf"),
     "products": (
         *("quepid", "searchtweak", "elasticsearch", "opensearch", "rre"),
-        *("pyvespa", "haystack", "mlflow", "phoenix", "rankquest"),
+        *("pyvespa", "haystack", "haystack-3.0", "mlflow", "phoenix", "rankquest"),
     ),
 }
 """The conventions of each file of this folder."""

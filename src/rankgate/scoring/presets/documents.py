@@ -47,6 +47,7 @@ ESCI_CODE = replace(
     name="esci-code",
     title="The same benchmark: what its code computes, linear gain and an uncut reciprocal rank",
     source="the pytrec_eval measures that it names: ndcg_cut_10, recip_rank, recall_100",
+    versions="pytrec_eval-terrier 0.5.11",
     defects=(
         "its MRR@10 is recip_rank, which has no cutoff: say RR; here MRR@k ends at k, as written",
     ),

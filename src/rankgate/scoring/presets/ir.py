@@ -22,6 +22,7 @@ IR_MEASURES = Convention(
     source="https://github.com/terrierteam/ir_measures: providers/*.py, bin/gdeval.pl; most "
     "metrics go to pytrec_eval, RR@k to msmarco_eval, ERR and nDCG(dcg='exp-log2') to gdeval, RBP "
     "to cwl_eval",
+    versions="0.4.3",
     defects=(
         "Accuracy fails where all that was retrieved is relevant; here the query is left out",
         "gdeval refuses grades above 4 for nDCG as for ERR, and topics that are no numbers",
@@ -74,6 +75,7 @@ GDEVAL = Convention(
     "gdeval",
     "gdeval, the script of the TREC web track",
     source="gdeval.pl as in https://github.com/terrierteam/ir_measures, bin/gdeval.pl",
+    versions="gdeval.pl of ir_measures 0.4.3",
     defects=(
         "topics that are no numbers are refused",
         "each value is printed with five decimals and their mean is formed before they are cut",
@@ -91,6 +93,7 @@ CWL = Convention(
     "cwl_eval 1.0.12 as ir_measures calls it: sorted, missing queries count 0",
     source="https://github.com/ireval/cwl: cwl/ruler; "
     "https://github.com/terrierteam/ir_measures: providers/cwl_eval.py",
+    versions="1.0.12",
     defects=(
         (
             "called by itself it reads the run in file order (order='file'), leaves out missing "
@@ -122,6 +125,7 @@ RANX = Convention(
     "ranx",
     "ranx 0.3.21: missing and unknown queries are errors",
     source="https://github.com/AmenRa/ranx: ranx/metrics, ranx/meta/evaluate.py",
+    versions="0.3.21",
     defects=(
         (
             "equal scores are sorted by an unstable algorithm, so that their order depends on the "
@@ -185,6 +189,7 @@ TRECTOOLS = Convention(
     "trectools",
     "trectools 0.0.50: unknown queries count 0, missing ones not at all",
     source="https://github.com/joaopalotti/trectools: trectools/trec_eval.py",
+    versions="0.0.50",
     defects=(
         "RBP averages ties across the border of two queries",
         (
@@ -235,6 +240,7 @@ NTCIR = Convention(
     "ntcir",
     "pyNTCIREVAL 0.0.3 with gains 1, 3 and 7 for grades 1, 2 and 3",
     source="https://github.com/mpkato/pyNTCIREVAL: pyNTCIREVAL/metrics; Sakai's NTCIREVAL",
+    versions="0.0.3",
     defects=(
         "nDCG and MSnDCG fail where nothing is relevant; here the value is 0",
         "nERR is undefined there, and with it the mean",
@@ -277,8 +283,9 @@ BEIR = Convention(
     "beir",
     "BEIR 2.2.0: some metrics average over the judged queries, some over the scored",
     source="https://github.com/beir-cellar/beir: beir/retrieval/evaluation.py, custom_metrics.py",
+    versions="2.2.0",
     defects=(
-        "a document whose id is that of the query is dropped, from the caller's results as well",
+        "documents that have the id of their query leave the caller's results as well",
         (
             "Hole@k takes a document that is judged for any query for judged; here Unjudged@k "
             "asks for the query"
@@ -286,6 +293,7 @@ BEIR = Convention(
         "means are rounded to five decimals",
     ),
     precision="float32",
+    own_id="dropped",
     special={
         **dict.fromkeys(("AP", "P", "R", "nDCG"), _SCORED),
         "R(denominator='reachable')": {**_SCORED, **_BY_PYTHON},

@@ -16,6 +16,7 @@ SKLEARN = Convention(
     "sklearn",
     "scikit-learn: nDCG and DCG averaged over the orders of tied scores",
     source="scikit-learn 1.9.1, sklearn/metrics/_ranking.py, executed",
+    versions="1.9.1",
     defects=("with ignore_ties=True, equal scores are in an order that no rule fixes",),
     ties="file_order",
     missing="leave_out",
@@ -42,6 +43,7 @@ TORCHMETRICS = Convention(
     "torchmetrics",
     "torchmetrics' retrieval metrics; a score of 0 or less is not retrieved, for some of them",
     source="torchmetrics 1.9.0, torchmetrics/functional/retrieval, executed",
+    versions="1.9.0",
     defects=(
         "equal scores are in an order that depends on the length of the list and the device",
         (
@@ -84,6 +86,7 @@ RAX = Convention(
     "rax",
     "rax: gains of 2 to the grade less 1, relevant from grade 1",
     source="rax 0.4.0 on jax, rax/_src/metrics.py, executed",
+    versions="0.4.0",
     defects=("grades below 0 have gains below 0; here they are worth nothing",),
     ties="file_order",
     precision="float32",
@@ -113,6 +116,7 @@ ALLRANK = Convention(
     "allrank",
     "allRank: a query without a relevant document counts 1; RR seeks the highest grade",
     source="allegro/allRank 1.4.3, allrank/models/metrics.py, executed",
+    versions="1.4.3",
     defects=(
         "RR is 0, not 1, for queries without a relevant document if no query of the batch has one",
         "a grade of -1 is padding, and other grades below 0 have gains below 0",
@@ -135,6 +139,7 @@ LENSKIT = Convention(
     "lenskit",
     "LensKit: lists as they are, shared denominators, queries without relevant items left out",
     source="lenskit 2025.8.1, lenskit/metrics/ranking, executed",
+    versions="2025.8.1",
     defects=(
         "AveragePrecision stops with a division by 0 where nothing is relevant",
         (
@@ -194,6 +199,7 @@ XGBOOST = Convention(
     "xgboost",
     "XGBoost's ranking metrics named without a minus: without a relevant document they are 1",
     source="XGBoost 2 and 3, src/metric/rank_metric.cc and the parameter page, read",
+    versions="2 and 3",
     defects=("with a name that ends in a minus such queries are 0; set without_relevant=0",),
     ties="file_order",
     precision="float32",
@@ -217,6 +223,7 @@ RANKEVAL = Convention(
     "rankeval",
     "rankeval: its metrics query by query, every document of the data set being ranked",
     source="rankeval 0.8.2, rankeval/metrics",
+    versions="0.8.2",
     defects=(
         "equal scores are in the order of an unstable sort, turned round",
         "over a whole data set the ideal of nDCG is kept as a 32-bit float",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import e, nan, ulp
 
 from rankgate.scoring.convention import Convention
@@ -12,6 +13,7 @@ QUEPID = Convention(
     "quepid",
     "Quepid's scorers in the browser, ratings 0 to 3",
     source="o19s/quepid, db/scorers/*.js at f80322f3, executed",
+    versions="commit f80322f3",
     defects=("the server's copy of the scorers rounds to two decimals and may meet no rating",),
     ties="file_order",
     parameters={
@@ -37,6 +39,7 @@ SEARCHTWEAK = Convention(
     "searchtweak",
     "SearchTweak: keywords with nothing graded in the first k have no value",
     source="SearchTweak, app/Services/Scorers at 637b8890, and its page Evaluation Metrics",
+    versions="commit 637b8890",
     defects=("the ideal is the list itself, sorted: a list of equally bad results has nDCG 1",),
     ties="file_order",
     missing="leave_out",
@@ -59,8 +62,9 @@ SEARCHTWEAK = Convention(
 )
 ELASTICSEARCH = Convention(
     "elasticsearch",
-    "Elasticsearch's ranking evaluation API, _rank_eval",
+    "Ranking evaluation API of Elasticsearch and of OpenSearch, _rank_eval",
     source="elastic/elasticsearch, modules/rank-eval, re-implemented",
+    versions="sources of 2026; no release is recorded",
     defects=("a query that fails is left out of the mean without a word in the score",),
     ties="file_order",
     parameters={
@@ -82,8 +86,9 @@ ELASTICSEARCH = Convention(
 )
 OPENSEARCH = Convention(
     "opensearch",
-    "OpenSearch Search Relevance Workbench 3.1: each query's value to two decimals",
+    "OpenSearch Search Relevance Workbench 3.1, not _rank_eval: values to two decimals",
     source="opensearch-project/search-relevance, Evaluation.java at d8be5d1b, executed",
+    versions="3.1, commit d8be5d1b",
     defects=(
         "later versions set the threshold by the ratings: one more judgment moves old values",
     ),
@@ -100,6 +105,7 @@ RRE = Convention(
     "rre",
     "Rated Ranking Evaluator: gains and results cut to two decimals",
     source="SeaseLtd/rated-ranking-evaluator, rre-core at e478aa7d",
+    versions="commit e478aa7d",
     defects=(
         "ERR rounds every term to 8 decimals, AP and R round theirs up to 4; here they keep all",
         "DCG does not cut the gain of the first rank, which matters only to fractional gains",
@@ -125,6 +131,7 @@ PYVESPA = Convention(
     "pyvespa",
     "pyvespa's VespaEvaluator",
     source="vespa-engine/pyvespa, vespa/evaluation/_base.py, re-implemented",
+    versions="1.2.9",
     defects=(
         "queries that have no judgments at all are not run; here they count 0",
         "graded judgments are refused by all metrics but nDCG",
@@ -136,16 +143,14 @@ PYVESPA = Convention(
 HAYSTACK = Convention(
     "haystack",
     "Haystack's document evaluators, over whole lists",
-    source="deepset-ai/haystack, haystack/components/evaluators/document_*.py, re-implemented",
-    defects=("before pull request 11959 nDCG credited a document retrieved twice both times",),
+    source=(
+        "deepset-ai/haystack 3.1 to 3.4, haystack/components/evaluators/document_*.py, "
+        "re-implemented"
+    ),
+    versions="3.1 to 3.4",
     ties="file_order",
     duplicates="place",
-    parameters={
-        "*": {"rel": _ABOVE_ZERO},
-        "AP": {"denominator": "found"},
-        "nDCG": {"depth": "all"},
-    },
-    special={"AP": {"duplicates": "each"}},
+    parameters={"*": {"rel": _ABOVE_ZERO}, "nDCG": {"depth": "all"}},
     spellings={
         "DocumentNDCG": "nDCG",
         "DocumentMRR": "RR",
@@ -153,10 +158,24 @@ HAYSTACK = Convention(
         "DocumentRecall(multi_hit)": "SetR",
     },
 )
+HAYSTACK_3_0 = replace(
+    HAYSTACK,
+    name="haystack-3.0",
+    title="Haystack's document evaluators before version 3.1, whose MAP divides by what was found",
+    source=(
+        "deepset-ai/haystack up to 3.0, haystack/components/evaluators/document_*.py, "
+        "re-implemented"
+    ),
+    versions="3.0",
+    defects=("before pull request 11959 nDCG credited a document retrieved twice both times",),
+    parameters={**HAYSTACK.parameters, "AP": {"denominator": "found"}},
+    special={"AP": {"duplicates": "each"}},
+)
 MLFLOW = Convention(
     "mlflow",
     "MLflow's retriever metrics: a document is in the targets or not",
     source="mlflow/mlflow, mlflow/metrics/metric_definitions.py, re-implemented",
+    versions="3.17.2",
     defects=("a document retrieved twice becomes two targets of nDCG; here it is an error",),
     ties="file_order",
     parameters={
@@ -175,6 +194,7 @@ PHOENIX = Convention(
     "phoenix",
     "Arize Phoenix: scikit-learn's nDCG over the documents retrieved",
     source="Arize-ai/phoenix, retrieval metrics, re-implemented",
+    versions="20.26.1",
     defects=("a list with a document that has no judgment has no value; here that counts 0",),
     ties="file_order",
     parameters={"*": {"rel": _ABOVE_ZERO}, "nDCG": {"ideal": "retrieved"}},
@@ -184,6 +204,7 @@ RANKQUEST = Convention(
     "rankquest",
     "RankQuest Studio, ratings 0 to 5",
     source="jillesvangurp/rankquest-core, metrics.kt, re-implemented",
+    versions="sources of 2026; no release is recorded",
     defects=("ERR lowers ratings above its maximum to it; here they are an error",),
     ties="file_order",
     parameters={
@@ -209,6 +230,7 @@ PRESETS = (
     RRE,
     PYVESPA,
     HAYSTACK,
+    HAYSTACK_3_0,
     MLFLOW,
     PHOENIX,
     RANKQUEST,

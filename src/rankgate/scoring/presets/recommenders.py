@@ -17,6 +17,7 @@ RECOMMENDERS = Convention(
     "recommenders",
     "recommenders (Microsoft, recommenders-team): its Python ranking metrics",
     source="recommenders 1.2.1, evaluation/python_evaluation.py",
+    versions="1.2.1",
     defects=(
         "a rating below 0 is relevant there too; here such an item is in the pool and unjudged",
         "relevancy_method='by_threshold' takes the threshold as a number of items, as depth does",
@@ -68,6 +69,7 @@ RECBOLE = Convention(
     "recbole",
     "RecBole: its top-k metrics, before their mean is rounded to four decimals",
     source="RecBole 1.2.1, recbole/evaluator/metrics.py",
+    versions="1.2.1",
     defects=(
         "equal scores are in the order that torch.topk leaves, which differs by device",
         "the last rounding, metric_decimal_place, is of the mean and not of the values",
@@ -102,6 +104,7 @@ RECMETRICS = Convention(
     "recmetrics",
     "recmetrics: precision and recall of whole lists, and the averages up to k",
     source="recmetrics 0.1.5, metrics.py",
+    versions="0.1.5",
     defects=(
         "an item ranked twice is one hit of average precision, but two of P at later ranks",
         "whether it can be imported depends on the versions of seaborn and matplotlib",
@@ -132,6 +135,7 @@ REXMEX = Convention(
     "rexmex",
     "rexmex: its ranking metrics",
     source="rexmex 0.1.3, rexmex/metrics/ranking.py",
+    versions="0.1.3",
     defects=(
         "average precision of a user without a relevant item divides by zero",
         "a relevant item that is not in the ranking is a ValueError; here its reciprocal rank is 0",
@@ -158,6 +162,7 @@ ELLIOT = Convention(
     "elliot",
     "elliot: its accuracy metrics at a relevance_threshold of 1",
     source="elliot 1.0.0, elliot/evaluation/metrics/accuracy and elliot/evaluation/relevance",
+    versions="1.0.0",
     defects=(
         "gains are 2^(s − t + 1) − 1 from the threshold t; other ones than 1 need a map of gains",
         "UserCoverage and UserCoverageAtN are numbers of users; here they are shares",
@@ -195,6 +200,7 @@ RECPACK = Convention(
     "recpack",
     "RecPack: its top-k metrics, on matrices in which 0 is nothing",
     source="RecPack 0.3.6, recpack/metrics",
+    versions="0.3.6",
     defects=(
         "equal scores are in an order that is not defined",
         "it expects grades of 0 and 1: R is the sum of grades, in recall too, where it is not here",
@@ -226,6 +232,7 @@ EVIDENTLY = Convention(
     "evidently",
     "Evidently: its ranking metrics over the rows of one table, users without feedback left out",
     source="evidently, legacy/metrics/recsys, by reading; metrics on lists by 0.7.23 itself",
+    versions="0.7.23, metrics on lists",
     defects=(
         "equal scores get the mean of their ranks, cut to a whole number",
         "at a k behind the end of a list, average precision and recall count its last item again",

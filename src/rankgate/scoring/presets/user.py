@@ -52,6 +52,7 @@ def read(path: str | Path) -> Convention:
         name=_word(file, "name", Path(path).stem),
         title=_word(file, "title", f"{base} with its own choices" if file.values else base),
         source=_word(file, "source", ""),
+        versions=_word(file, "versions", ""),
         defects=tuple(map(str, file.values.get("defects", ()))),
         spellings={
             **how.spellings,

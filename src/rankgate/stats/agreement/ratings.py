@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-Weighting = Literal["identity", "linear", "quadratic", "ordinal"]
+Weighting = Literal[
+    "identity", "linear", "quadratic", "linear by places", "quadratic by places", "ordinal"
+]
 
 
 @dataclass(frozen=True)
@@ -147,8 +149,9 @@ def weights(grades: Floats, kind: Weighting) -> Floats:
     """(K, K) how much two grades agree, 1 on the diagonal.
 
     ``identity``: 1 where equal; ``linear``: 1 − |a−b|/range; ``quadratic``: 1 − (a−b)²/range²,
-    both by the grades' values (Cohen 1968; Cicchetti and Allison 1971); ``ordinal``:
-    1 − C(|i−j|+1, 2)/C(K, 2) by their places (Gwet 2014).
+    both by the grades' values (Cohen 1968; Cicchetti and Allison 1971), or ``by places`` in
+    their order, as scikit-learn and R's irr have them; ``ordinal``: 1 − C(|i−j|+1, 2)/C(K, 2)
+    by their places (Gwet 2014).
     """
     size = grades.size
     if kind == "identity" or size < 2:  # one grade cannot disagree
@@ -156,8 +159,10 @@ def weights(grades: Floats, kind: Weighting) -> Floats:
     if kind == "ordinal":
         apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
         return np.asarray(1.0 - apart * (apart + 1) / (size * (size - 1)), np.float64)
-    apart = np.abs(np.subtract.outer(grades, grades)) / (grades[-1] - grades[0])
-    return np.asarray(1.0 - (apart if kind == "linear" else apart**2), np.float64)
+    shape, _, places = kind.partition(" ")
+    points = np.arange(size, dtype=np.float64) if places else grades
+    apart = np.abs(np.subtract.outer(points, points)) / (points[-1] - points[0])
+    return np.asarray(1.0 - (apart if shape == "linear" else apart**2), np.float64)
 
 
 def ratio(above: Floats, below: Floats) -> Floats:

@@ -11,7 +11,7 @@ from rankgate.frozen import dataclass
 if TYPE_CHECKING:
     from rankgate.stats.paired import Floats
 
-_FAR, _NODES = 8.5, 128
+_FAR = 8.5
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,10 @@ def range_tail(q: Floats, means: int) -> Floats:
     """P(range of normal means of a known spread ≥ q), the studentised range with df = ∞."""
     from scipy.special import ndtr
 
-    points, weights = np.polynomial.legendre.leggauss(_NODES)
-    z, each = _FAR * points, _FAR * weights
-    density = means * each * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    from rankgate.stats.studentized_range import legendre
+
+    z, weights = legendre(-_FAR, _FAR)
+    density = means * weights * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     inside = (ndtr(z) - ndtr(z - np.asarray(q)[..., None])) ** (means - 1)
     return np.asarray(np.clip(1 - inside @ density, 0.0, 1.0), np.float64)
 

@@ -14,14 +14,17 @@ import sqlalchemy as sa
 
 from rankgate.data.streams.target import replacing
 from rankgate.errors import InputError, MissingExtraError, UsageError
+from rankgate.extras import require
 from rankgate.frozen import dataclass
-from rankgate.store.address import file_of
+from rankgate.store.address import PRIVATE, file_of
 from rankgate.store.tables import results
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection
 
 _LETTERS = 2
+PRIVATE_FOLDER = 0o700
+"""Permissions of a folder that only its owner enters."""
 
 
 class Blobs(Protocol):
@@ -105,12 +108,13 @@ class Folder:
             os.utime(path)  # so that nobody deletes what is about to be used
         else:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                self.folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+                path.parent.mkdir(PRIVATE_FOLDER, exist_ok=True)
             except OSError as error:
                 raise UsageError(
                     f"{path.parent}: cannot be made: {error.strerror}.", code="cannot-write"
                 ) from None
-            with replacing(path) as stream:
+            with replacing(path, mode=PRIVATE) as stream:
                 stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -199,11 +203,9 @@ class Hashes:
 
 
 def _remote(url: str) -> Remote:
-    try:
-        import fsspec
-    except ImportError:
-        message = "blobs in object storage need fsspec; pip install 'rankgate[objects]'."
-        raise MissingExtraError(message) from None
+    require("blobs in object storage need fsspec", "fsspec")
+    import fsspec
+
     try:
         system, path = fsspec.core.url_to_fs(url)
     except ImportError as error:

@@ -13,7 +13,16 @@ from rankgate.data.qrels import Qrels, Scale
 from rankgate.frozen import dataclass
 from rankgate.store.kept.blobs import Blobs, keep
 from rankgate.store.kept.parquet import packed, unpacked
-from rankgate.store.rows import all_of, named, new_id, now, taken, unknown
+from rankgate.store.rows import (
+    addressable,
+    all_of,
+    named,
+    new_id,
+    now,
+    refuse_unaddressable,
+    taken,
+    unknown,
+)
 from rankgate.store.tables.facts import ratings
 from rankgate.store.tables.results import judgments
 
@@ -63,19 +72,29 @@ def add(
 ) -> StoredJudgments:
     """Add judgments; the same judgments under the same name are added once.
 
+    Args:
+        connection: of a store, to write.
+        blobs: where the grades go.
+        project: the number.
+        qrels: the judgments.
+        name: by default their own, as far as it can be in the address of a page.
+        created_by: a user.
+
     Raises:
-        UsageError: the name is that of other judgments.
+        UsageError: the name is that of other judgments, or cannot be in an address.
     """
-    chosen = name or qrels.name
-    known = find(connection, project, chosen)
+    if name:
+        refuse_unaddressable("judgments", name)
+    name = name or addressable(qrels.name)
+    known = find(connection, project, name)
     if known is not None:
         if known.sha256 != qrels.sha256:
-            raise taken("judgments", chosen)
+            raise taken("judgments", name)
         return known
     last = sa.select(sa.func.max(ratings.c.id)).where(ratings.c.project == project)
     scale = qrels.scale
     new_id(
-        connection, judgments, project=project, name=chosen, sha256=qrels.sha256,
+        connection, judgments, project=project, name=name, sha256=qrels.sha256,
         rows=len(qrels.table), blob=keep(connection, blobs, packed(qrels.table)),
         scale={} if scale is None else {
             "lowest": scale.lowest, "highest": scale.highest,
@@ -83,7 +102,7 @@ def add(
         unjudged=list(qrels.unjudged), made_by=dict(qrels.made_by or {}),
         last_rating=connection.scalar(last) or 0, created_at=now(), created_by=created_by,
     )  # fmt: skip
-    found = find(connection, project, chosen)
+    found = find(connection, project, name)
     assert found is not None
     return found
 
@@ -93,9 +112,11 @@ def find(connection: Connection, project: int, name: str) -> StoredJudgments | N
     return named(connection, StoredJudgments, judgments, project, name)
 
 
-def listed(connection: Connection, project: int) -> list[StoredJudgments]:
-    """All judgments of a project, the oldest first."""
-    return all_of(connection, StoredJudgments, judgments, project)
+def listed(
+    connection: Connection, project: int, *, archived: bool = False
+) -> list[StoredJudgments]:
+    """All judgments of a project, the oldest first; those that are archived only where wanted."""
+    return all_of(connection, StoredJudgments, judgments, project, archived=archived)
 
 
 def read(connection: Connection, blobs: Blobs, project: int, name: str) -> Qrels:

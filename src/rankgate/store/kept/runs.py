@@ -107,9 +107,9 @@ def by_number(connection: Connection, run: int) -> StoredRun:
     return numbered(connection, StoredRun, runs, run, "run")
 
 
-def listed(connection: Connection, project: int) -> list[StoredRun]:
-    """The runs of a project, the oldest first."""
-    return all_of(connection, StoredRun, runs, project)
+def listed(connection: Connection, project: int, *, archived: bool = False) -> list[StoredRun]:
+    """The runs of a project, the oldest first; those that are archived only where wanted."""
+    return all_of(connection, StoredRun, runs, project, archived=archived)
 
 
 def read(connection: Connection, blobs: Blobs, project: int, name: str) -> Run:

@@ -13,7 +13,7 @@ from rankgate.data.qrels import Scale
 from rankgate.data.scales import possible_grades
 from rankgate.errors import UsageError
 from rankgate.frozen import dataclass
-from rankgate.store.rows import new_id, now, numbered, taken, value_of
+from rankgate.store.rows import new_id, now, numbered, refuse_unaddressable, taken, value_of
 from rankgate.store.tables.facts import ratings
 from rankgate.store.tables.material import guidelines, scale_grades
 from rankgate.store.tables.people import projects, roles
@@ -27,6 +27,9 @@ _GRADES = (
     .order_by(scale_grades.c.grade)
 )
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+_DELETED = "/"
+"""How the name of a deleted project begins, whose row the audit log needs; no other name does."""
+_EXISTS = sa.not_(projects.c.name.startswith(_DELETED))
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ def add(
             f"{name!r} is not a project's name; use lower case letters, digits and - . _",
             code="invalid-name",
         )
+    refuse_unaddressable("a project", name)
     if connection.scalar(sa.select(projects.c.id).where(projects.c.name == name)) is not None:
         raise taken("project", name)
     number = new_id(
@@ -121,9 +125,10 @@ def named(connection: Connection, name: str) -> Project:
     Raises:
         UsageError: there is none; the names that there are.
     """
-    row = connection.execute(sa.select(projects).where(projects.c.name == name)).first()
+    row = connection.execute(sa.select(projects).where(projects.c.name == name, _EXISTS)).first()
     if row is None:
-        names = connection.scalars(sa.select(projects.c.name).order_by("name").limit(10)).all()
+        chosen = sa.select(projects.c.name).where(_EXISTS)
+        names = connection.scalars(chosen.order_by("name").limit(10)).all()
         known = f"; there are {', '.join(names)}" if names else ""
         raise UsageError(f"there is no project {name!r}{known}.", code="unknown-project")
     return value_of(Project, row)
@@ -138,14 +143,33 @@ def get(connection: Connection, project: int) -> Project:
     return numbered(connection, Project, projects, project, "project")
 
 
+def refuse_archived(connection: Connection, project: int) -> None:
+    """Check that a project takes changes.
+
+    Raises:
+        UsageError: it is archived.
+    """
+    row = get(connection, project)
+    if row.archived_at is not None:
+        raise UsageError(
+            f"the project {row.name} is archived and cannot be changed; an admin can show it "
+            "again first.",
+            code="project-archived",
+        )
+
+
 def lock(connection: Connection, project: int) -> None:
     """Let other transactions that lock the project wait until this one has ended."""
     connection.execute(sa.select(projects.c.id).where(projects.c.id == project).with_for_update())
 
 
-def listed(connection: Connection, user: int | None = None) -> list[Project]:
-    """All projects, or those in which a user has a role, by name."""
-    chosen = sa.select(projects).order_by(projects.c.name)
+def listed(
+    connection: Connection, user: int | None = None, *, archived: bool = False
+) -> list[Project]:
+    """All projects, or those in which a user has a role, by name; those that are archived apart."""
+    hidden = projects.c.archived_at.is_not(None)
+    chosen = sa.select(projects).where(_EXISTS, hidden if archived else sa.not_(hidden))
+    chosen = chosen.order_by(projects.c.name)
     if user is not None:
         mine = sa.select(roles.c.project).where(roles.c.user == user)
         chosen = chosen.where(projects.c.id.in_(mine))
@@ -158,6 +182,12 @@ def change(connection: Connection, project: int, **values: Any) -> Project:
     assert set(values) <= allowed
     connection.execute(sa.update(projects).where(projects.c.id == project).values(**values))
     return get(connection, project)
+
+
+def forget(connection: Connection, project: int) -> None:
+    """Make the row of a deleted project a number without a name; its name is free again."""
+    values = {"name": f"{_DELETED}{project}", "title": "", "description": "", "settings": {}}
+    connection.execute(sa.update(projects).where(projects.c.id == project).values(**values))
 
 
 def grades(connection: Connection, project: int) -> tuple[Grade, ...]:

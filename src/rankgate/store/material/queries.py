@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _BY_NUMBER = sa.select(queries).where(queries.c.id == sa.bindparam("number"))
+_SHOWN = queries.c.archived_at.is_(None)
 _OWN = ("query_id", "text", "information_need", "frequency")
 
 
@@ -30,6 +32,7 @@ class Query:
         information_need: what the searcher wants, for raters.
         tags: all other fields.
         frequency: how often it is asked.
+        archived_at: since when it is hidden; None where it is not.
     """
 
     id: int
@@ -38,6 +41,7 @@ class Query:
     information_need: str | None
     tags: Mapping[str, Any]
     frequency: float | None
+    archived_at: datetime | None = None
 
 
 def add(connection: Connection, project: int, table: pl.DataFrame) -> int:
@@ -108,29 +112,38 @@ def by_number(connection: Connection, query: int) -> Query:
 
 
 def listed(
-    connection: Connection, project: int, *, after: int = 0, most: int | None = None
-) -> list[Query]:
-    """Queries in the order in which they were added.
+    connection: Connection, project: int, *, after: int = 0, most: int | None = None,
+    archived: bool = False,
+) -> list[Query]:  # fmt: skip
+    """Queries in the order in which they were added; those that are archived only where wanted.
 
     Args:
         connection: of a store.
         project: which project.
         after: the number of the last one seen, to turn pages.
         most: how many; all by default.
+        archived: whether those that are archived are listed too.
     """
     chosen = sa.select(queries).where(queries.c.project == project, queries.c.id > after)
+    chosen = chosen if archived else chosen.where(_SHOWN)
     found = connection.execute(chosen.order_by(queries.c.id).limit(most))
     return [value_of(Query, row) for row in found]
 
 
+def archived_ids(connection: Connection, project: int) -> set[str]:
+    """The ids of queries that are archived."""
+    chosen = sa.select(queries.c.query_id).where(queries.c.project == project, sa.not_(_SHOWN))
+    return set(connection.scalars(chosen))
+
+
 def count(connection: Connection, project: int) -> int:
-    """How many queries a project has."""
-    here = queries.c.project == project
+    """How many queries a project has, without those that are archived."""
+    here = sa.and_(queries.c.project == project, _SHOWN)
     return connection.scalar(sa.select(sa.func.count()).where(here)) or 0
 
 
 def table(connection: Connection, project: int) -> pl.DataFrame | None:
-    """All queries as a table of strings, tags as columns; None where there are none."""
+    """Queries that are not archived as a table of strings, tags as columns; None without any."""
     rows = []
     for each in listed(connection, project):
         frequency = None if each.frequency is None else f"{each.frequency:g}"

@@ -18,7 +18,7 @@ from rankgate.store.tables.work import assignments, tasks
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.store.models.jobs import Job
+    from rankgate.store.models.model_job import Job
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,16 @@ import os
 import socket
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from rankgate.errors import UsageError
 from rankgate.frozen import dataclass
-from rankgate.store.rows import PIECE, insert, new_id, now, numbered, value_of
+from rankgate.store.models import requests
+from rankgate.store.models.model_job import Job
+from rankgate.store.rows import AHEAD, PIECE, insert, new_id, now, numbered, value_of
 from rankgate.store.tables.models import job_tasks, model_answers, model_jobs
 from rankgate.store.tables.work import assignments
 
@@ -24,43 +26,6 @@ LEASE = timedelta(seconds=30)
 """How long a job stays with a process that gives no sign of life."""
 
 UNDER_WAY = ("waiting", "running", "cancelling")
-
-
-@dataclass(frozen=True)
-class Job:
-    """A job of a model.
-
-    Attributes:
-        id: the number.
-        project: in which project.
-        rater: the model.
-        name: what it rates, for people.
-        state: ``waiting``, ``running``, ``cancelling``; ``done``, ``cancelled``, ``stopped`` by a
-            limit, ``failed``.
-        endpoint: the server's name of the endpoint; None for jobs of the command line.
-        settings: how it is asked, limits, and what people look at; never a key.
-        total: tasks.
-        problem: why it was stopped or failed.
-        owner: the process that works on it: host and number.
-        until: how long it stays with that process.
-        created_at, created_by, started_at, ended_at: when, and by whom.
-    """
-
-    id: int
-    project: int
-    rater: int
-    name: str
-    state: str
-    endpoint: str | None
-    settings: Mapping[str, Any]
-    total: int
-    problem: str
-    owner: str
-    until: datetime | None
-    created_at: datetime
-    created_by: int | None
-    started_at: datetime | None
-    ended_at: datetime | None
 
 
 @dataclass(frozen=True)
@@ -215,6 +180,7 @@ def claim(connection: Connection, job: int, owner: str) -> bool:
     ).first()
     if found is None or found.state not in UNDER_WAY or not is_free(value_of(Job, found)):
         return False
+    requests.count_unread(connection, value_of(Job, found))
     moment = now()
     values = {"state": "running", "owner": owner, "until": moment + LEASE,
               "started_at": found.started_at or moment}  # fmt: skip
@@ -234,14 +200,15 @@ def keep(connection: Connection, job: int, owner: str) -> bool:
 
 
 def end(connection: Connection, job: int, state: str, problem: str = "") -> None:
-    """Note that a job ended, and why."""
+    """Note that a job ended, and why; requests whose answers are not kept are counted."""
+    requests.count_unread(connection, get(connection, job))
     values = {"state": state, "problem": problem, "until": None, "ended_at": now()}
     connection.execute(sa.update(model_jobs).where(model_jobs.c.id == job).values(values))
 
 
 def is_free(job: Job) -> bool:
     """Whether no living process has a job: nobody took it, or it gives no sign of life."""
-    if job.until is None or job.until < now():
+    if job.until is None or not timedelta(0) <= job.until - now() <= AHEAD:
         return True
     host, _, number = job.owner.rpartition(":")
     if host != socket.gethostname() or not number.isdigit():

@@ -106,20 +106,24 @@ def accept(
     return user
 
 
-def join(connection: Connection, found: Invitation, user: User) -> None:
-    """Give a user what an invitation gives; it is used.
+def join(connection: Connection, found: Invitation | None, user: User) -> None:
+    """Give a user what an invitation gives; it is used. A higher role that they have stays.
 
     Raises:
-        UsageError: somebody else used it at the same moment.
+        UsageError: the invitation is not valid, or somebody else used it at the same moment.
     """
+    if found is None:
+        raise _ended()
     open_ = sa.and_(invitations.c.id == found.id, invitations.c.used_at.is_(None))
     used = sa.update(invitations).where(open_).values(used_at=now(), used_by=user.id)
     if not connection.execute(used).rowcount:
         raise _ended()
     if found.admin and not user.admin:
         people.set_admin(connection, user.id, admin=True)
-    if found.project is not None:
-        people.grant(connection, found.project, user.id, found.role)
+    if found.project is not None and found.role is not None:
+        current = people.role_of(connection, found.project, user.id)
+        if current is None or ROLES.index(found.role) < ROLES.index(current):
+            people.grant(connection, found.project, user.id, found.role)
 
 
 def _ended() -> UsageError:

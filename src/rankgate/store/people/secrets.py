@@ -7,7 +7,8 @@ import secrets
 from functools import cache
 from typing import TYPE_CHECKING
 
-from rankgate.errors import MissingExtraError, UsageError
+from rankgate.errors import UsageError
+from rankgate.extras import require
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
@@ -20,11 +21,9 @@ _BYTES = 32
 
 @cache
 def _hasher() -> PasswordHasher:
-    try:
-        from argon2 import PasswordHasher
-    except ImportError:
-        message = "passwords need argon2-cffi; pip install 'rankgate[store]'."
-        raise MissingExtraError(message) from None
+    require("passwords need argon2-cffi", "argon2")
+    from argon2 import PasswordHasher
+
     return PasswordHasher()
 
 
@@ -56,9 +55,9 @@ def fits(hashed: str | None, password: str) -> bool:
         return False
 
 
-def outdated(hashed: str) -> bool:
-    """Whether a hash was made with weaker parameters than today's."""
-    return _hasher().check_needs_rehash(hashed)
+def renewed(hashed: str, password: str) -> str | None:
+    """A new hash of a password where its hash has outdated parameters; otherwise None."""
+    return _hasher().hash(password) if _hasher().check_needs_rehash(hashed) else None
 
 
 def new_secret(prefix: str) -> str:

@@ -15,6 +15,9 @@ from rankgate.store.tables.people import sessions, sign_ins, users
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+_ATTEMPTS = 0x72616E6B67_02
+"""The lock of PostgreSQL that counts attempts one after the other."""
+
 LIFETIME = timedelta(hours=12)
 """How long a session lasts after it was last used."""
 
@@ -89,25 +92,40 @@ def spent(connection: Connection, word: str) -> bool:
     return False
 
 
-def attempted(connection: Connection, name: str, address: str, *, good: bool) -> None:
-    """Note an attempt to sign in; attempts of more than a day ago are forgotten."""
-    moment = now()
+def begin_attempt(
+    connection: Connection, name: str, address: str, *, tries: int, from_one: int, since: timedelta
+) -> int | None:
+    """Note an attempt to sign in before the password is looked at; it counts as failed until then.
+
+    Attempts for one name are counted by address, so that others cannot lock its owner out. Those
+    of more than a day ago are forgotten.
+
+    Args:
+        connection: of a store, to write.
+        name: who signs in.
+        address: from where.
+        tries: how many attempts for the name may fail from this address, after the last good one.
+        from_one: how many attempts may fail from this address for any name.
+        since: in this time.
+
+    Returns:
+        The number of the attempt; None if too many failed.
+    """
+    if connection.dialect.name == "postgresql":  # SQLite lets one write at a time by itself
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ATTEMPTS)))
+    moment, login = now(), name.strip().lower()
     connection.execute(sa.delete(sign_ins).where(sign_ins.c.at < moment - timedelta(days=1)))
-    new_id(connection, sign_ins, name=name.strip().lower(), address=address, at=moment, good=good)
+    bad = sa.and_(sign_ins.c.address == address, sign_ins.c.good.is_(False),
+                  sign_ins.c.at > moment - since)  # fmt: skip
+    mine = sa.and_(sign_ins.c.name == login, sign_ins.c.address == address)
+    last = sa.select(sa.func.max(sign_ins.c.id)).where(mine, sign_ins.c.good).scalar_subquery()
+    of_name = sa.and_(bad, mine, sign_ins.c.id > sa.func.coalesce(last, 0))
+    for failures, most in ((of_name, tries), (bad, from_one)):
+        if (connection.scalar(sa.select(sa.func.count()).where(failures)) or 0) >= most:
+            return None
+    return new_id(connection, sign_ins, name=login, address=address, at=moment, good=False)
 
 
-def failures(connection: Connection, name: str, address: str, since: timedelta) -> int:
-    """How many attempts for a name or from an address failed lately, after the last good one."""
-    after = now() - since
-    last = sa.select(sa.func.max(sign_ins.c.id)).where(
-        sign_ins.c.name == name.strip().lower(), sign_ins.c.good
-    )
-    who = sa.or_(
-        sa.and_(
-            sign_ins.c.name == name.strip().lower(),
-            sign_ins.c.id > sa.func.coalesce(last.scalar_subquery(), 0),
-        ),
-        sa.and_(sign_ins.c.address == address, sign_ins.c.address != ""),
-    )
-    bad = sa.and_(who, sign_ins.c.good.is_(False), sign_ins.c.at > after)
-    return connection.scalar(sa.select(sa.func.count()).where(bad)) or 0
+def succeeded(connection: Connection, attempt: int) -> None:
+    """Note that the password of an attempt was right."""
+    connection.execute(sa.update(sign_ins).where(sign_ins.c.id == attempt).values(good=True))

@@ -147,6 +147,12 @@ def set_password(connection: Connection, user: int, hashed: str) -> None:
     connection.execute(sa.delete(sessions).where(sessions.c.user == user))
 
 
+def renew_hash(connection: Connection, before: str, hashed: str) -> None:
+    """Keep the same password by a newer hash, unless it was changed meanwhile; sessions go on."""
+    same = users.c.password_hash == before
+    connection.execute(sa.update(users).where(same).values(password_hash=hashed))
+
+
 def set_admin(connection: Connection, user: int, *, admin: bool) -> None:
     """Let a user do everything, or not; the last admin stays one.
 
@@ -191,6 +197,11 @@ def remove(connection: Connection, user: int) -> str:
 
 def _end(connection: Connection, user: int) -> None:
     connection.execute(sa.delete(sessions).where(sessions.c.user == user))
+    end_tokens(connection, user)
+
+
+def end_tokens(connection: Connection, user: int) -> None:
+    """End all API tokens of a user."""
     open_ = sa.and_(tokens.c.user == user, tokens.c.revoked_at.is_(None))
     connection.execute(sa.update(tokens).where(open_).values(revoked_at=now()))
 

@@ -144,8 +144,9 @@ def named(connection: Connection, project: int, name: str) -> Batch:
 
 
 def listed(connection: Connection, project: int) -> list[Batch]:
-    """The batches of a project, in the order in which they are asked."""
-    chosen = sa.select(batches).where(batches.c.project == project)
+    """The batches of a project that are not archived, in the order in which they are asked."""
+    here = sa.and_(batches.c.project == project, batches.c.archived_at.is_(None))
+    chosen = sa.select(batches).where(here)
     order = (batches.c.priority.desc(), batches.c.deadline.is_(None), batches.c.deadline, "id")
     return [value_of(Batch, row) for row in connection.execute(chosen.order_by(*order))]
 

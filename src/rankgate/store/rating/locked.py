@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from rankgate.errors import UsageError
 from rankgate.frozen import dataclass
 from rankgate.store.rows import unknown, value_of
-from rankgate.store.tables.material import guidelines
-from rankgate.store.tables.work import batches, tasks
+from rankgate.store.tables.material import guidelines, queries
+from rankgate.store.tables.work import assignments, batches, tasks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -26,9 +27,15 @@ _BY_NUMBER: sa.Select[Any] = (
     sa.select(
         tasks.c.id, tasks.c.project, tasks.c.query, tasks.c.document, tasks.c.subject,
         tasks.c.state, tasks.c.gold, tasks.c.gold_why, batches.c.kind,
+        sa.case(
+            (sa.or_(batches.c.archived_at.is_not(None), queries.c.archived_at.is_not(None)),
+             "closed"),
+            else_=batches.c.state,
+        ).label("batch_state"),
         sa.func.coalesce(batches.c.guideline, _CURRENT).label("guideline"),
     )
     .join(batches, batches.c.id == tasks.c.batch)
+    .join(queries, queries.c.id == tasks.c.query)
     .where(tasks.c.id == sa.bindparam("number"))
     .with_for_update(of=tasks, key_share=True)
 )  # fmt: skip
@@ -45,6 +52,7 @@ class LockedTask:
         gold: the known grade, if there is one.
         gold_why: its reason.
         kind: of its batch.
+        batch_state: ``open``, ``paused`` or ``closed``, as where it or the query is archived.
         guideline: the version that its raters follow, if there is one.
     """
 
@@ -57,6 +65,7 @@ class LockedTask:
     gold: float | None
     gold_why: str
     kind: str
+    batch_state: str
     guideline: str | None
 
 
@@ -70,3 +79,25 @@ def lock(connection: Connection, task: int) -> LockedTask:
     if row is None:
         raise unknown("task", task)
     return value_of(LockedTask, row)
+
+
+def refuse_unassigned(connection: Connection, task: LockedTask, rater: int) -> None:
+    """Refuse an answer of a rater who was not given the task, or whose batch or query is closed.
+
+    A rater whose lease has ended may still answer: what was rated without a connection is kept.
+
+    Raises:
+        UsageError: the task is not theirs; the batch or the query is closed.
+    """
+    if task.batch_state == "closed":
+        problem = "the batch or the query of this task is closed; nothing more is rated in it."
+        raise UsageError(problem, code="batch-closed")
+    if not is_assigned(connection, task.id, rater):
+        raise UsageError("this task was not given to you; take the next one.",
+                         code="task-not-assigned")  # fmt: skip
+
+
+def is_assigned(connection: Connection, task: int, rater: int) -> bool:
+    """True if a rater was given a task, whether or not they answered it since."""
+    mine = sa.exists().where(assignments.c.task == task, assignments.c.rater == rater)
+    return bool(connection.scalar(sa.select(mine)))

@@ -31,7 +31,10 @@ _ROOM = f"""(x.gold IS NOT NULL OR b.kind = 'training' OR x.grades + (
     SELECT COUNT(*) FROM assignments other WHERE other.task = x.id AND other.rater <> :rater
         AND other.state = 'locked' AND other.until > :now) < {_WANTED})"""
 
-_FREE = f"""x.batch = b.id AND x.state = 'open' AND {_ROOM} AND NOT EXISTS (
+_SHOWN = """NOT EXISTS (SELECT 1 FROM queries q
+    WHERE q.id = x.query AND q.archived_at IS NOT NULL)"""
+
+_FREE = f"""x.batch = b.id AND x.state = 'open' AND {_ROOM} AND {_SHOWN} AND NOT EXISTS (
     SELECT 1 FROM assignments mine WHERE mine.task = x.id AND mine.rater = :rater
         AND mine.state IN ('answered', 'later'))"""
 
@@ -44,7 +47,8 @@ SELECT task FROM (
     SELECT COALESCE(
         (SELECT x.id FROM assignments mine JOIN tasks x ON mine.task = x.id
             WHERE mine.rater = :rater AND mine.state = 'locked' AND mine.until > :now
-                AND x.batch = b.id AND x.state = 'open' ORDER BY mine.at LIMIT 1),
+                AND x.batch = b.id AND x.state = 'open' AND {_SHOWN}
+            ORDER BY mine.at LIMIT 1),
         (SELECT x.id FROM tasks x WHERE {_FREE} AND x.priority = b.top
             AND x.place >= b.here ORDER BY x.place LIMIT 1 [lock]),
         (SELECT x.id FROM tasks x WHERE {_FREE} AND x.priority = b.top
@@ -53,7 +57,8 @@ SELECT task FROM (
             ORDER BY x.priority DESC, x.place LIMIT 1 [lock]),
         (SELECT x.id FROM assignments mine JOIN tasks x ON mine.task = x.id
             WHERE mine.rater = :rater AND mine.state = 'later' AND {_ROOM}
-                AND x.batch = b.id AND x.state = 'open' ORDER BY mine.at LIMIT 1 [lock])
+                AND x.batch = b.id AND x.state = 'open' AND {_SHOWN}
+            ORDER BY mine.at LIMIT 1 [lock])
     ) AS task
     FROM (
         SELECT every.*,
@@ -63,7 +68,8 @@ SELECT task FROM (
             SELECT MAX(open.priority) FROM tasks open
             WHERE open.batch = every.id AND open.state = 'open') AS top
         FROM batches every LEFT JOIN cursors c ON c.batch = every.id AND c.rater = :rater
-        WHERE every.project = :project AND every.state = 'open' [only]
+        WHERE every.project = :project AND every.state = 'open'
+            AND every.archived_at IS NULL [only]
         ORDER BY CASE every.kind WHEN 'training' THEN 0 ELSE 1 END, every.priority DESC,
             every.deadline IS NULL, every.deadline, every.id
         LIMIT 10000
@@ -75,7 +81,7 @@ _CLAIM = f"""
 INSERT INTO assignments (task, rater, state, until, choice, at)
 SELECT x.id, :rater, 'locked', :until, '', :now
 FROM tasks x JOIN batches b ON b.id = x.batch
-WHERE x.id = :task AND x.state = 'open' AND {_ROOM}
+WHERE x.id = :task AND x.state = 'open' AND {_ROOM} AND {_SHOWN}
 ON CONFLICT (task, rater) DO UPDATE SET state = 'locked', until = :until, at = CASE
     WHEN assignments.state = 'locked' THEN assignments.at ELSE :now END
 WHERE assignments.state <> 'answered'

@@ -364,6 +364,13 @@ def graded_pairs(connection: Connection, project: int) -> list[tuple[str, str]]:
     return [(query, doc) for query, doc in connection.execute(chosen)]
 
 
+def has_grades(connection: Connection, project: int) -> bool:
+    """True if a project has grades that count: others than those of trainings."""
+    here = sa.exists().where(ratings.c.project == project, ratings.c.training.is_(False),
+                             ratings.c.grade.is_not(None))  # fmt: skip
+    return bool(connection.scalar(sa.select(here)))
+
+
 def facts(connection: Connection, project: int, *, after: int = 0) -> Iterator[Rating]:
     """Every rating of a project after a number, as it is in the store."""
     chosen = sa.select(ratings).where(ratings.c.project == project, ratings.c.id > after)

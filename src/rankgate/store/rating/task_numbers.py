@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from rankgate.store.tables.material import documents, queries
-from rankgate.store.tables.work import assignments, batches, tasks
+from rankgate.store.tables.work import QUERY_SHOWN, assignments, batches, tasks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
 def of_batch(connection: Connection, batch: int) -> list[int]:
-    """The numbers of a batch's tasks of single documents."""
+    """The numbers of a batch's tasks of single documents, without archived queries."""
     here = sa.and_(tasks.c.batch == batch, tasks.c.document.is_not(None),
-                   tasks.c.other_document.is_(None))  # fmt: skip
+                   tasks.c.other_document.is_(None), QUERY_SHOWN)  # fmt: skip
     return list(connection.scalars(sa.select(tasks.c.id).where(here).order_by(tasks.c.id)))
 
 

@@ -20,7 +20,7 @@ from rankgate.store.tables import material
 from rankgate.store.tables.columns import Moment
 from rankgate.store.tables.facts import raters, ratings
 from rankgate.store.tables.models import model_answers
-from rankgate.store.tables.work import assignments, batches, tasks
+from rankgate.store.tables.work import QUERY_SHOWN, assignments, batches, tasks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -143,7 +143,8 @@ def progress(connection: Connection, project: int, batch: int | None = None) -> 
 
 
 def _counted(project: int, batch: int | None) -> sa.ColumnElement[bool]:
-    here = sa.and_(tasks.c.project == project, tasks.c.gold.is_(None), batches.c.kind != "training")
+    here = sa.and_(tasks.c.project == project, tasks.c.gold.is_(None), batches.c.kind != "training",
+                   batches.c.archived_at.is_(None), QUERY_SHOWN)  # fmt: skip
     return here if batch is None else sa.and_(here, tasks.c.batch == batch)
 
 
@@ -156,13 +157,28 @@ def left_for(connection: Connection, batch: int, rater: int) -> int:
     mine = sa.select(assignments.c.task).where(
         assignments.c.rater == rater, assignments.c.state == "answered"
     )
-    here = sa.and_(tasks.c.batch == batch, tasks.c.state == "open", tasks.c.id.not_in(mine))
+    here = sa.and_(tasks.c.batch == batch, tasks.c.state == "open", tasks.c.id.not_in(mine),
+                   QUERY_SHOWN)  # fmt: skip
     return connection.scalar(sa.select(sa.func.count()).where(here)) or 0
 
 
-_DONE = (
-    sa.select(sa.func.count())
-    .select_from(assignments.join(tasks, tasks.c.id == assignments.c.task))
+_OF_RATER = (
+    sa.select(
+        sa.func.count(),
+        sa.func.count().filter(
+            sa.and_(
+                tasks.c.state == "open",
+                batches.c.state == "open",
+                batches.c.archived_at.is_(None),
+                QUERY_SHOWN,
+            )
+        ),
+    )
+    .select_from(
+        assignments.join(tasks, tasks.c.id == assignments.c.task).join(
+            batches, batches.c.id == tasks.c.batch
+        )
+    )
     .where(
         assignments.c.rater == sa.bindparam("rater"),
         assignments.c.state == "answered",
@@ -171,9 +187,30 @@ _DONE = (
 )
 
 
-def done(connection: Connection, project: int, rater: int) -> int:
-    """How many tasks of a project a rater has answered."""
-    return connection.scalar(_DONE, {"project": project, "rater": rater}) or 0
+def answered(
+    connection: Connection, project: int, rater: int, batch: int | None = None
+) -> tuple[int, int]:
+    """How many tasks of a project a rater has answered, and how many of these are open still."""
+    chosen = _OF_RATER if batch is None else _OF_RATER.where(tasks.c.batch == batch)
+    row = connection.execute(chosen, {"project": project, "rater": rater}).one()
+    return int(row[0]), int(row[1])
+
+
+def open_by_batch(connection: Connection, project: int) -> dict[int, int]:
+    """How many tasks are open in each batch that is open, hidden questions and trainings too."""
+    chosen = (
+        sa.select(tasks.c.batch, sa.func.count())
+        .join(batches, batches.c.id == tasks.c.batch)
+        .where(
+            tasks.c.project == project,
+            tasks.c.state == "open",
+            batches.c.state == "open",
+            batches.c.archived_at.is_(None),
+            QUERY_SHOWN,
+        )
+        .group_by(tasks.c.batch)
+    )
+    return {batch: count for batch, count in connection.execute(chosen)}  # noqa: C416 - rows
 
 
 def done_by(connection: Connection, project: int, batch: int | None = None) -> dict[int, int]:
@@ -230,7 +267,8 @@ def disputes(
         sa.select(tasks.c.id, asked.c.query_id, docs.c.doc_id)
         .join(asked, asked.c.id == tasks.c.query)
         .join(docs, docs.c.id == tasks.c.document)
-        .where(here)
+        .join(batches, batches.c.id == tasks.c.batch)
+        .where(here, batches.c.archived_at.is_(None), QUERY_SHOWN)
         .order_by(tasks.c.id)
         .limit(most)
     )
@@ -287,6 +325,7 @@ def of_query(
         tasks.c.batch == batch,
         tasks.c.query == query,
         tasks.c.state == "open",
+        QUERY_SHOWN,
         tasks.c.id.not_in(mine),
     )
     return list(connection.scalars(chosen.order_by(tasks.c.place).limit(most)))

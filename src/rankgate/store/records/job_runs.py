@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from rankgate.frozen import dataclass
-from rankgate.store.rows import insert, now, numbered, value_of
+from rankgate.store.rows import insert, now, numbered, over, value_of
 from rankgate.store.tables.watching import scheduled_jobs
 from rankgate.store.tables.watching import scheduled_runs as runs
 
@@ -71,9 +71,10 @@ def take(
     """Begin the next run that waits, or whose process gave no sign of life; None without any."""
     at = moment or now()
     waits = sa.and_(
-        runs.c.state == "waiting", sa.or_(runs.c.next_try_at.is_(None), runs.c.next_try_at <= at)
+        runs.c.state == "waiting",
+        sa.or_(runs.c.next_try_at.is_(None), over(runs.c.next_try_at, at)),
     )
-    left = sa.and_(runs.c.state == "running", runs.c.until < at)
+    left = sa.and_(runs.c.state == "running", over(runs.c.until, at))
     order = (runs.c.due_at, runs.c.id)
     chosen = sa.select(runs.c.id).where(sa.or_(waits, left)).order_by(*order).limit(1)
     number = connection.scalar(chosen.with_for_update(skip_locked=True))
@@ -142,10 +143,11 @@ def get(connection: Connection, run: int) -> JobRun:
     return numbered(connection, JobRun, runs, run, "run of a job")
 
 
-def last(connection: Connection, job: int) -> JobRun | None:
-    """The run of a job that was due last; None without any."""
-    found = listed(connection, job, most=1)
-    return found[0] if found else None
+def last(connection: Connection, job: int, *, until: datetime | None = None) -> JobRun | None:
+    """The run of a job that was due last, by a moment if one is named; None without any."""
+    chosen = sa.select(runs).where(runs.c.job == job).order_by(runs.c.due_at.desc()).limit(1)
+    row = connection.execute(chosen if until is None else chosen.where(runs.c.due_at <= until))
+    return next((value_of(JobRun, run) for run in row), None)
 
 
 def listed(connection: Connection, job: int, *, most: int = 100) -> list[JobRun]:

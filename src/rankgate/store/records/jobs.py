@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from rankgate.frozen import dataclass
 from rankgate.store.rows import all_of, insert, named, now, numbered, unknown, value_of
+from rankgate.store.tables.people import projects
 from rankgate.store.tables.watching import scheduled_jobs as jobs
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ def listed(connection: Connection, project: int) -> list[Job]:
 
 
 def enabled(connection: Connection) -> list[Job]:
-    """The enabled jobs of all projects."""
-    rows = connection.execute(sa.select(jobs).where(jobs.c.enabled).order_by(jobs.c.id))
+    """The enabled jobs of all projects that are not archived."""
+    active = sa.select(projects.c.id).where(projects.c.archived_at.is_(None))
+    chosen = sa.select(jobs).where(jobs.c.enabled, jobs.c.project.in_(active))
+    rows = connection.execute(chosen.order_by(jobs.c.id))
     return [value_of(Job, row) for row in rows]

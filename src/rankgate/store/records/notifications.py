@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from rankgate.frozen import dataclass
-from rankgate.store.rows import new_id, now, numbered, value_of
+from rankgate.store.rows import new_id, now, numbered, over, value_of
 from rankgate.store.tables.watching import alerts, notifications
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+_LONGEST = timedelta(days=1, hours=1)  # quiet hours, on the day on which the clock is put back
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,10 @@ def due(
     """Notifications that wait and may be sent at a moment, the oldest first."""
     chosen = sa.select(notifications).where(
         notifications.c.state == "waiting",
-        sa.or_(notifications.c.next_try_at.is_(None), notifications.c.next_try_at <= moment),
+        sa.or_(
+            notifications.c.next_try_at.is_(None),
+            over(notifications.c.next_try_at, moment, _LONGEST),
+        ),
     )
     if project is not None:
         here = alerts.c.project == project

@@ -55,6 +55,8 @@ ratings = sa.Table(
     sa.Index(None, "project", "query", "document", "rater", "id"),
     sa.Index(None, "project", "rater", "id"),
     sa.Index(None, "task"),
+    sa.Index(None, "query"),
+    sa.Index(None, "document"),
 )
 """Single ratings, in the order in which they were recorded; a correction is a later row."""
 
@@ -69,8 +71,10 @@ preferences = sa.Table(
     text("choice"),
     of.one_of("choice", "choice", "left", "right", "equal", "none"),
     sa.Index(None, "project", "id"),
+    of.index_of_some("preferences", "task"),
+    sa.Index(None, "query"),
 )
 """Which of two documents or lists is better; ``none`` is that nobody can tell."""
 
 APPEND_ONLY = ("ratings", "preferences", "audit_log")
-"""Tables whose rows are never changed or removed; triggers hold it."""
+"""Tables whose rows are never changed, and removed only by `store.deletion`; triggers hold it."""

@@ -41,9 +41,11 @@ queries = sa.Table(
     of.maybe("information_need"),
     of.values("tags"),
     sa.Column("frequency", sa.Double),
+    of.moment("archived_at", null=True),
     sa.UniqueConstraint("project", "query_id"),
+    of.index_of_some("queries", "archived_at"),
 )
-"""Queries with their texts; tags are all other fields."""
+"""Queries with their texts; tags are all other fields. Those that are archived are not rated."""
 
 documents = sa.Table(
     "documents",

@@ -42,8 +42,26 @@ job_tasks = sa.Table(
     METADATA,
     reference("job", "model_jobs.id", key=True),
     reference("task", "tasks.id", key=True),
+    sa.Index(None, "task"),
 )
 """The tasks of a job."""
+
+open_requests = sa.Table(
+    "open_requests",
+    METADATA,
+    row_id(),
+    reference("job", "model_jobs.id"),
+    reference("task", "tasks.id"),
+    text("request"),
+    of.number("input_tokens"),
+    of.number("output_tokens"),
+    sa.Column("cost", sa.Double),
+    of.moment("at"),
+    sa.Index(None, "job"),
+    sa.Index(None, "task"),
+)
+"""Requests whose answers are not kept yet, with the most that each can take; what a process that
+ended leaves here counts as an answer that nobody read."""
 
 model_answers = sa.Table(
     "model_answers",
@@ -69,6 +87,7 @@ model_answers = sa.Table(
     of.moment("at"),
     sa.Index(None, "project", "rater", "id"),
     sa.Index(None, "job"),
+    sa.Index(None, "task"),
     sa.Index(None, "rating_id"),
 )
 """What came of each request: the answer, or why there is none; ``request`` is its hash."""
@@ -86,6 +105,7 @@ admissions = sa.Table(
     reference("user", "users.id", null=True),
     of.one_of("verdict", "verdict", *VERDICTS),
     sa.Index(None, "project", "rater", "id"),
+    of.index_of_some("admissions", "result"),
 )
 """Admissions with their evidence; the last of a rater counts."""
 

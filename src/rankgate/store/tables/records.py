@@ -76,6 +76,7 @@ annotation_facts = sa.Table(
     reference("withdraws", "annotations.id", null=True),
     of.one_of("kind", "kind", *ANNOTATIONS),
     sa.Index(None, "project", "at"),
+    of.index_of_some("annotations", "withdraws"),
 )
 """What happened at a moment: a deploy, new judgments, an incident; a later row withdraws one."""
 
@@ -94,6 +95,7 @@ comments = sa.Table(
     reference("withdraws", "comments.id", null=True),
     of.one_of("subject_kind", "subject_kind", *SUBJECTS),
     sa.Index(None, "project", "subject_kind", "subject"),
+    of.index_of_some("comments", "withdraws"),
 )
 """Comments of people on queries, records and the like; a later row withdraws one."""
 

@@ -37,6 +37,7 @@ runs = sa.Table(
     of.values("made_by"),
     of.moment("created_at"),
     reference("created_by", "users.id", null=True),
+    of.moment("archived_at", null=True),
     sa.UniqueConstraint("project", "name"),
 )
 """Runs and snapshots; rows and states of queries are blobs."""
@@ -56,6 +57,7 @@ judgments = sa.Table(
     of.number("last_rating"),
     of.moment("created_at"),
     reference("created_by", "users.id", null=True),
+    of.moment("archived_at", null=True),
     sa.UniqueConstraint("project", "name"),
 )
 """Resolved judgments: the rule that made them, and the last rating that they are made of."""

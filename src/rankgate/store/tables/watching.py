@@ -37,6 +37,7 @@ alerts = sa.Table(
     of.moment("resolved_at", null=True),
     of.values("evidence"),
     of.one_of("state", "state", *ALERT_STATES),
+    of.index_of_some("alerts", "record"),
     sa.Index(None, "project", "state", "last_at"),
     sa.Index(
         "ix_alerts_unresolved",
@@ -104,6 +105,7 @@ scheduled_runs = sa.Table(
     reference("record", "records.id", null=True),
     of.one_of("state", "state", *RUN_STATES),
     sa.UniqueConstraint("job", "due_at"),
+    of.index_of_some("scheduled_runs", "record"),
     sa.Index(None, "state", "next_try_at"),
 )
 """Runs of jobs; ``until`` is how long the process ``owner`` keeps one without a sign of life."""

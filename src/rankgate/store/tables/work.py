@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from rankgate.store.tables import columns as of
 from rankgate.store.tables.columns import METADATA, NUMBER, reference, row_id, text
+from rankgate.store.tables.material import queries
 
 STRATEGIES = ("1", "2", "3", "agree")
 """How many people grade a pair; ``agree`` is until two of them agree."""
@@ -32,6 +33,7 @@ batches = sa.Table(
     of.values("settings"),
     of.moment("created_at"),
     reference("created_by", "users.id", null=True),
+    of.moment("archived_at", null=True),
     sa.UniqueConstraint("project", "name"),
     of.one_of("kind", "kind", *KINDS),
     of.one_of("strategy", "strategy", *STRATEGIES),
@@ -63,10 +65,18 @@ tasks = sa.Table(
     of.one_of("state", "state", "open", "done", "disputed"),
     sa.Index(None, "batch", "state", "priority", "place"),
     sa.Index(None, "project", "query", "document"),
-)
+    sa.Index(None, "query"),
+    *(of.index_of_some("tasks", name)
+      for name in ("document", "other_document", "run", "other_run")),
+)  # fmt: skip
 """Tasks; ``place`` is a seeded hash, in whose order they are asked. ``grades`` and ``answers``
 count raters whose last word is a grade, or anything; ``subject`` names what is rated, so that a
 batch has it once."""
+
+QUERY_SHOWN = tasks.c.query.not_in(
+    sa.select(queries.c.id).where(queries.c.archived_at.is_not(None))
+)
+"""True for tasks whose query is not archived."""
 
 assignments = sa.Table(
     "assignments",

@@ -37,7 +37,7 @@ def draw(result: Sweep) -> Picture:
     return Picture(
         "sweep-front",
         f"{short(result.metric)} against latency: {len(rows)} settings of {short(result.target)}",
-        "Blue: no other setting is at least as good and as fast, and better in one of both. "
+        "Blue: no other setting is at least as good and known to be faster. "
         f"Orange: the chosen setting. Latency is the {result.quantile} of one query.{lower}",
         queries(result.queries),
         result.convention,

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data import read_run
+from rankgate.data.formats.snapshot_files import PARTIAL, RESULT
 from rankgate.declare import fields_of
 from rankgate.engines.engine import Answer
-from rankgate.engines.snapshots.outcome import SUFFIX
 from rankgate.engines.snapshots.snapshot import Snapshot
 from rankgate.engines.snapshots.take import snapshot
-from rankgate.engines.snapshots.writing import RESULT
+from rankgate.engines.snapshots.writing import HELD
 from rankgate.errors import UsageError
 from rankgate.sweeps.dials import shown
 from rankgate.sweeps.targets.target import UNSET, Taken, Target, digest
+from rankgate.sweeps.timing import Timing, timed
 
 if TYPE_CHECKING:
     from rankgate.engines.configuration import Configuration
@@ -132,9 +133,9 @@ class EngineTarget(Target):
     def take(self, point: Point, place: Path, watch: Callable[[], None]) -> Taken:
         """The run of a point."""
         output = place.with_suffix(".run")
-        asked = {query.query_id: query.text for query in self.queries}
+        asked = list(self.queries)
         chosen = self.at(point)
-        result = snapshot(chosen, asked, output, again=True, on_progress=lambda _: watch())
+        result = snapshot(chosen, asked, output, to=HELD, again=True, on_progress=lambda _: watch())
         return self._taken(result, output)
 
     def _taken(self, result: Snapshot, output: Path) -> Taken:
@@ -143,6 +144,13 @@ class EngineTarget(Target):
             return Taken(None, "no query has a result", result.latency, output, empty=True)
         run = None if problem else read_run(output, self.name)
         return Taken(run, problem, result.latency, output, unfinished=not result.finished)
+
+    def time(self, points: Sequence[Point], seed: int) -> Timing:
+        """The latencies of points that are asked in turn; none where a set-up is between them."""
+        if not self.steady:
+            return Timing(problem="each is set up by itself")
+        engines = [self.at(point).engine for point in points]
+        return timed(engines, self.queries, self.configuration.pace, seed)
 
     def answers(self) -> bool:
         """Whether the engine as it is now answers a query."""
@@ -178,7 +186,7 @@ def _facts(configuration: Configuration) -> Facts:
 def _stored(output: Path) -> Snapshot | None:
     """The snapshot of an earlier call, if it is whole."""
     place = Path(f"{output}{RESULT}")
-    if not place.exists() or not output.exists() or Path(f"{output}{SUFFIX}").exists():
+    if not place.exists() or not output.exists() or Path(f"{output}{PARTIAL}").exists():
         return None
     return Snapshot.from_dict(json.loads(place.read_bytes()))
 

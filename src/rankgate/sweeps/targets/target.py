@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.frozen import dataclass
+from rankgate.sweeps.timing import Timing
 
 if TYPE_CHECKING:
     from rankgate.data import Run
@@ -102,6 +103,15 @@ class Target(ABC):
             place: where the run is written, without a suffix.
             watch: called often; raises `Stopped` where the sweep is interrupted.
         """
+
+    def time(self, points: Sequence[Point], seed: int) -> Timing:  # noqa: ARG002 - not every target has latencies
+        """The latencies of points that are asked in turn.
+
+        Args:
+            points: those with figures.
+            seed: of the order.
+        """
+        return Timing()
 
     def answers(self) -> bool:
         """Whether it answers at all, asked after a point that is unfinished."""

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 WRITERS = frozenset({"admin", "manager", "rater"})
 """Roles that may comment; a viewer reads."""
 
+_BLIND = frozenset({"query", "document"})
+"""What raters read comments on; those on results would tell them which system ranked what."""
+
 
 def view(connection: Connection, asked: Asked, kind: str, subject: str) -> list[dict[str, Any]]:
     """The comments on something, the oldest first, and which of them the reader may take back."""
@@ -24,6 +27,7 @@ def view(connection: Connection, asked: Asked, kind: str, subject: str) -> list[
         {"id": each.id, "text": each.text, "at": each.at, "by": each.actor,
          "withdrawn": each.withdrawn, "mine": _mine(asked, each)}
         for each in found
+        if _shown(asked, each)
     ]  # fmt: skip
 
 
@@ -31,6 +35,12 @@ def _mine(asked: Asked, comment: comments.Comment) -> bool:
     """Whether the reader wrote it, or manages the project."""
     own = comment.user is not None and comment.user == asked.user.id
     return not comment.withdrawn and (own or asked.role in {"admin", "manager"})
+
+
+def _shown(asked: Asked, comment: comments.Comment) -> bool:
+    """True unless a rater would read what others say about results."""
+    mine = comment.user is not None and comment.user == asked.user.id
+    return asked.role != "rater" or comment.subject_kind in _BLIND or mine
 
 
 def page(asked: Asked) -> Page:
@@ -44,6 +54,7 @@ def page(asked: Asked) -> Page:
                 {"id": e.id, "kind": e.subject_kind, "subject": e.subject, "text": e.text,
                  "at": e.at, "by": e.actor, "withdrawn": e.withdrawn, "mine": _mine(asked, e)}
                 for e in reversed(comments.listed(connection, asked.project.id, given["kind"]))
+                if _shown(asked, e)
             ]  # fmt: skip
     data = {"project": asked.project.name, "comments": found}
     places = {each["id"]: _place(asked, each["kind"], each["subject"])

@@ -10,7 +10,7 @@ from rankgate.errors import RankgateError
 from rankgate.frozen import dataclass
 from rankgate.reports.kinds_of_results import result_class
 from rankgate.store.records import records
-from rankgate.web.dashboard.latest import Latest
+from rankgate.web.cache import Cache
 from rankgate.web.replies import not_found
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rankgate.store.records.series import Point
     from rankgate.web.asked import Asked
 
-_RESULTS: Latest[Result | None] = Latest(32)
+_RESULTS: Cache[Result | None] = Cache(32)
 
 _SHORT = 12
 """Letters of a hash for people."""
@@ -77,7 +77,7 @@ class QueryValues:
         return [self.table.row(at, named=True) for at in self.rows.get(query, ())]
 
 
-_VALUES: Latest[QueryValues] = Latest(64)
+_VALUES: Cache[QueryValues] = Cache(64)
 
 
 def values_of(asked: Asked, record: Record | Point) -> QueryValues | None:

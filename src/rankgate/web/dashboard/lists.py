@@ -160,14 +160,14 @@ def _run(
     connection: Connection, asked: Asked, record: Record, system: str
 ) -> pl.DataFrame | None:  # fmt: skip
     wanted = record.inputs.get("runs", {}).get(system)
-    for each in runs.listed(connection, asked.project.id):
+    for each in runs.listed(connection, asked.project.id, archived=True):
         if wanted and each.sha256 == wanted:
             return run_table(asked, each)
     return None
 
 
 def _judgments(connection: Connection, asked: Asked, record: Record) -> pl.DataFrame | None:
-    for each in judgments.listed(connection, asked.project.id):
+    for each in judgments.listed(connection, asked.project.id, archived=True):
         if each.sha256 == record.qrels_sha256:
             return judgments_table(connection, asked, each)
     return None

@@ -11,9 +11,9 @@ from rankgate.store.records import alerts, records, search, series
 from rankgate.store.records import annotations as noted
 from rankgate.store.records.search import RecordFilter
 from rankgate.store.rows import now
+from rankgate.web.cache import ProjectCache
 from rankgate.web.dashboard.found import kind_word, result_of, view
 from rankgate.web.dashboard.lines import Line
-from rankgate.web.fresh import Fresh
 from rankgate.web.pages import projects
 
 if TYPE_CHECKING:
@@ -36,17 +36,18 @@ _POINTS = 40
 _LATEST = 8
 """Records, alerts and annotations on the overview."""
 
-_fresh: Fresh[dict[str, Any]] = Fresh()
+_fresh: ProjectCache[dict[str, Any]] = ProjectCache()
 
 
 def page(asked: Asked) -> Page:
     """The last gate with its rules, trends, alerts, judgments; then the work of raters."""
     found = projects.overview(asked)
     with asked.store.read() as connection:
-        quality = _fresh.get(asked, lambda: _quality(connection, asked))
+        quality = _fresh.of_project(asked, lambda: _quality(connection, asked))
     plain = {name: each for name, each in quality.items() if name != "lines"}
     trends = [{"name": e.name, "value": e.value, "change": e.change,
-               "against": e.level and e.level.value, "clear": bool(e.verdict), "alert": e.alert}
+               "n": e.n, "against": e.level and e.level.value, "clear": bool(e.verdict),
+               "alert": e.alert}
               for e in quality["lines"]]  # fmt: skip
     data = {**found.data, "quality": plain | {"trends": trends}}
     extra = {"lines": quality["lines"], "kind_word": kind_word}
@@ -119,26 +120,38 @@ def _judgments(connection: Connection, asked: Asked, latest: list[Record]) -> di
     """The age of the latest judgments, and the share that they cover of the last run."""
     found = judgments.listed(connection, asked.project.id)
     newest = found[-1] if found else None
-    share = next((each for each in (_coverage(asked, one) for one in latest) if each), None)
-    if newest is None and share is None:
+    coverage = next((each for each in (_coverage(asked, one) for one in latest) if each), None)
+    if newest is None and coverage is None:
         return None
     return {
         "name": newest.name if newest else None,
         "rows": newest.rows if newest else None,
         "created_at": newest.created_at if newest else None,
         "days": (now() - newest.created_at).days if newest else None,
-        "judged": share,
+        **(coverage or {"judged": None, "queries": None, "judged_queries": None}),
     }
 
 
-def _coverage(asked: Asked, record: Record) -> dict[str, float] | None:
-    """Shares of judged documents by depth, as a record of values has them."""
+def _coverage(asked: Asked, record: Record) -> dict[str, Any] | None:
+    """Shares of judged documents by depth, over all queries of the run that was evaluated.
+
+    The record has the shares of the queries with judgments; in others no document is judged.
+    """
     if record.kind != "evaluation":
         return None
     result: Any = result_of(asked, record)
     runs = getattr(result, "runs", ())
-    judged = runs[-1].counts.judged_at if runs else {}
-    return {str(k): value for k, value in judged.items() if value is not None} or None
+    if not runs:
+        return None
+    counts = runs[-1].counts
+    total = counts.queries + counts.unknown_queries
+    judged = {
+        str(k): share * counts.queries / total
+        for k, share in counts.judged_at.items() if share is not None
+    }  # fmt: skip
+    return (
+        {"judged": judged, "queries": total, "judged_queries": counts.queries} if judged else None
+    )
 
 
 _UNSEEN = dict.fromkeys(("verdict", "gated_at", "evaluated_at", "records", "alerts"))
@@ -153,7 +166,7 @@ def listed(asked: Asked) -> Page:
             each | (_state(connection, each["id"]) if each["role"] != "rater" else _UNSEEN)
             for each in found.data["projects"]
         ]
-    return replace(found, data={"projects": rows})
+    return replace(found, data={**found.data, "projects": rows})
 
 
 def _state(connection: Connection, project: int) -> dict[str, Any]:

@@ -10,13 +10,14 @@ import polars as pl
 from rankgate.errors import UsageError
 from rankgate.present.document import PlainRows
 from rankgate.present.pages.page import content
+from rankgate.records.follow import comparable_segments
 from rankgate.store.kept import judgments
 from rankgate.store.material import documents, queries
 from rankgate.store.records import comments as stored
 from rankgate.store.records import records
+from rankgate.web.cache import Cache
 from rankgate.web.dashboard import comments, lists
 from rankgate.web.dashboard.found import place, query_place, record_of, title, values_of
-from rankgate.web.dashboard.latest import Latest
 from rankgate.web.dashboard.lines import Line
 from rankgate.web.dashboard.stored import judgments_table
 from rankgate.web.pages.task_view import document_view, image_origins
@@ -78,7 +79,7 @@ def page(asked: Asked) -> Page:
         "chosen": title(chosen) if chosen else "",
         "chosen_at": place(asked, chosen) if chosen else "",
         "seen": seen,
-        "lines": _lines(own),
+        "lines": _lines(own, latest),
         "here_record": asked.values["record"],
         "subject_kind": "query",
         "subject": query,
@@ -116,8 +117,8 @@ def explanation(asked: Asked) -> Page:
     return Page("explanation.html", data, extra)
 
 
-_EXPLAINED: Latest[Explanation | None] = Latest(200)
-_DRAWN: Latest[str] = Latest(200)
+_EXPLAINED: Cache[Explanation | None] = Cache(200)
+_DRAWN: Cache[str] = Cache(200)
 
 _HEAD = ("evaluated_at", "record", "title", "system", "metric", "value")
 
@@ -139,7 +140,8 @@ def _about(connection: Connection, asked: Asked, query: str) -> dict[str, Any] |
     except UsageError:
         return None
     tags = {name: str(value) for name, value in found.tags.items()}
-    return {"text": found.text, "information_need": found.information_need, "tags": tags}
+    return {"id": found.id, "text": found.text, "information_need": found.information_need,
+            "tags": tags, "archived_at": found.archived_at}  # fmt: skip
 
 
 def _values(asked: Asked, record: Record, query: str) -> list[dict[str, Any]]:
@@ -178,18 +180,22 @@ def _words(view: Mapping[str, Any]) -> str:
 _LINE = 200
 
 
-def _lines(rows: list[dict[str, Any]]) -> list[Line]:
-    """The values of each system over time, as small lines."""
-    systems = list(dict.fromkeys(row["system"] for row in rows))
-    return [
-        Line.of(name, [(row["evaluated_at"], row["value"])
-                       for row in reversed(rows) if row["system"] == name])
-        for name in systems
-    ]  # fmt: skip
+def _lines(rows: list[dict[str, Any]], latest: Sequence[Record]) -> list[Line]:
+    """The values of each system over time, as small lines; gaps where they are not comparable."""
+    lines = []
+    for system in dict.fromkeys(row["system"] for row in rows):
+        values = {row["record"]: row["value"] for row in rows if row["system"] == system}
+        evaluated = [record for record in reversed(latest) if record.sha256 in values]
+        segments = comparable_segments(evaluated) if evaluated else []
+        lines.append(Line.of(system, [
+            [(record.evaluated_at, values[record.sha256]) for record in segment]
+            for segment in segments
+        ]))  # fmt: skip
+    return lines
 
 
 def listed(asked: Asked) -> Page:
-    """The queries of the project and of its latest record, with their values."""
+    """The queries of the project and of its latest record that are not archived, with values."""
     given = asked.values
     words = (given["words"] or "").lower()
     with asked.store.read() as connection:
@@ -197,8 +203,9 @@ def listed(asked: Asked) -> Page:
         counts = _comment_counts(connection, asked)
         known = {each.query_id: each.text
                  for each in queries.listed(connection, asked.project.id)}  # fmt: skip
+        archived = queries.archived_ids(connection, asked.project.id)
     values = values_of(asked, latest) if latest else None
-    rows = _joined(values, known, counts)
+    rows = [row for row in _joined(values, known, counts) if row["query_id"] not in archived]
     if words:
         rows = [row for row in rows if words in f"{row['query_id']} {row['text']}".lower()]
     after = max(given["after"] or 0, 0)

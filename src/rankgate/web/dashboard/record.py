@@ -21,6 +21,7 @@ from rankgate.present.result import ReportOptions
 from rankgate.reports.compose import ReportPart, compose
 from rankgate.store.material import queries
 from rankgate.store.records import records
+from rankgate.web.cache import Cache
 from rankgate.web.dashboard import comments, evidence
 from rankgate.web.dashboard.found import (
     kind_word,
@@ -32,7 +33,6 @@ from rankgate.web.dashboard.found import (
     values_of,
     view,
 )
-from rankgate.web.dashboard.latest import Latest
 from rankgate.web.replies import Page, Sent, not_found
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class _Made:
     html: str
 
 
-_PAGES: Latest[_Made] = Latest(64)
+_PAGES: Cache[_Made] = Cache(64)
 
 
 def page(asked: Asked) -> Page:
@@ -115,7 +115,7 @@ def _document(
 ) -> Document:  # fmt: skip
     texts = {
         each.query_id: each.text
-        for each in queries.listed(connection, asked.project.id)
+        for each in queries.listed(connection, asked.project.id, archived=True)
         if each.text
     }
     found = compose([ReportPart(result, record.name)], ReportOptions(queries=texts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.store.kept import judgments, runs
-from rankgate.web.dashboard.latest import Latest
+from rankgate.web.cache import Cache
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankgate.store.kept.runs import StoredRun
     from rankgate.web.asked import Asked
 
-_TABLES: Latest[pl.DataFrame] = Latest(24)
+_TABLES: Cache[pl.DataFrame] = Cache(24)
 
 
 def judgments_table(

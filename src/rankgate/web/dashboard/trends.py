@@ -15,11 +15,10 @@ from rankgate.store.records import annotations as noted
 from rankgate.store.records import records, series
 from rankgate.store.rows import now
 from rankgate.store.stored_project import StoredProject
+from rankgate.web.cache import Cache, ProjectCache
 from rankgate.web.dashboard import trend_chart
 from rankgate.web.dashboard.found import values_of
-from rankgate.web.dashboard.latest import Latest
 from rankgate.web.dashboard.lines import Line
-from rankgate.web.fresh import Fresh
 from rankgate.web.replies import Page, Sent, not_found
 
 if TYPE_CHECKING:
@@ -38,13 +37,12 @@ if TYPE_CHECKING:
 _POINTS = 60
 """The latest records that small lines show."""
 
-_fresh: Fresh[tuple[list[dict[str, Any]], list[Line]]] = Fresh()
-_HISTORIES: Latest[History] = Latest(64)
-_MOST = 2_000
-"""Stretches of series whose change-points are kept."""
+_fresh: ProjectCache[tuple[list[dict[str, Any]], list[Line]]] = ProjectCache()
+_HISTORIES: Cache[History] = Cache(64)
+_LOOKED: Cache[dict[Hashable, Looked]] = Cache(64)
+"""The change-points of each series, by its stretches."""
 
-_looked: dict[Hashable, Looked] = {}
-_PAGES: Latest[tuple[str, str]] = Latest(64)
+_PAGES: Cache[tuple[str, str]] = Cache(64)
 
 
 def page(asked: Asked) -> Page:
@@ -55,10 +53,10 @@ def page(asked: Asked) -> Page:
 def _all(asked: Asked) -> Page:
     """Every series with its last value and a small line."""
     with asked.store.read() as connection:
-        rows, lines = _fresh.get(asked, lambda: _series(connection, asked.project.id))
+        rows, lines = _fresh.of_project(asked, lambda: _series(connection, asked.project.id))
         events = noted.listed(connection, asked.project.id)
     data = {"project": asked.project.name, "series": rows, "annotations": _noted(events)}
-    head = ("metric", "system", "slice", "points", "first_at", "last_at", "value", "change")
+    head = ("metric", "system", "slice", "points", "first_at", "last_at", "value", "n", "change")
     sheet = PlainRows(head, [tuple(_cell(row[name]) for name in head) for row in rows])
     return Page("trends.html", data, {"lines": lines, "now": now()}, rows=sheet)
 
@@ -76,7 +74,7 @@ def _series(connection: Connection, project: int) -> tuple[list[dict[str, Any]],
         line = Line.of_series(name.metric, some)
         lines.append(line)
         rows.append(vars(name) | {
-            "value": line.value, "change": line.change,
+            "value": line.value, "n": line.n, "change": line.change,
             "against": line.level and line.level.value, "clear": bool(line.verdict),
             "higher_is_better": line.better,
         })  # fmt: skip
@@ -152,8 +150,6 @@ def _history(
         values = values_of(asked, point)
         return None if values is None else values.table
 
-    if len(_looked) > _MOST:
-        _looked.clear()
     found = _HISTORIES.get(
         key,
         lambda: history_of(
@@ -162,7 +158,7 @@ def _history(
             per_query,
             name=asked.project.name,
             bridge=partial(parts_of, place),
-            looked=_looked,
+            looked=_LOOKED.get(key[:4], dict),
         ),
     )
     return found, key

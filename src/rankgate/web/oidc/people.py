@@ -33,13 +33,17 @@ def user_of(
     Raises:
         Refused: they may not sign in here.
     """
-    subject, email = str(claims["sub"]), _email(settings, claims)
-    if settings.domains and (email is None or email.rpartition("@")[2] not in settings.domains):
+    email = _email(settings, claims)
+    found = users.by_identity(connection, settings.issuer, claims["sub"])
+    address = found.name if email is None and found is not None else email
+    if address is None:
+        problem = "The sign-in provider names no verified e-mail address."
+        raise Refused(403, "no-verified-email", problem)
+    if settings.domains and address.rpartition("@")[2] not in settings.domains:
         raise Refused(403, "other-domain", "This sign-in takes addresses of other domains only.")
-    found = users.by_identity(connection, settings.issuer, subject)
     waiting = _invitations(connection, email, invitation)
     if found is None:
-        found = _new(connection, settings, claims, email, waiting)
+        found = _new(connection, settings, claims, address, waiting)
     if found.disabled:
         raise Refused(403, "disabled", "This user may not sign in.")
     for each in waiting:
@@ -51,8 +55,8 @@ def user_of(
 
 def _email(settings: Oidc, claims: Mapping[str, Any]) -> str | None:
     """The address, in lower case, if the provider says that it is theirs."""
-    verified = claims.get("email_verified") in {True, "true"} or settings.emails_are_verified
-    email = claims.get("email")
+    says, email = claims.get("email_verified"), claims.get("email")
+    verified = says is True or says == "true" or settings.emails_are_verified
     good = verified and isinstance(email, str) and "@" in email
     return email.strip().lower() if good and isinstance(email, str) else None
 
@@ -70,15 +74,12 @@ def _new(
     connection: Connection,
     settings: Oidc,
     claims: Mapping[str, Any],
-    email: str | None,
+    email: str,
     waiting: list[Invitation],
 ) -> User:
     """The user of this address, who signs in this way from now on, or a new one."""
-    if email is None:
-        problem = "The sign-in provider names no verified e-mail address."
-        raise Refused(403, "no-verified-email", problem)
     known = next((each for each in users.listed(connection) if each.name == email), None)
-    issuer, subject = settings.issuer, str(claims["sub"])
+    issuer, subject = settings.issuer, claims["sub"]
     if known is not None:
         try:
             users.link(connection, known.id, issuer, subject)
@@ -101,8 +102,9 @@ def _new(
 
 def _roles(settings: Oidc, claims: Mapping[str, Any]) -> dict[str, str]:
     """The most powerful role in each project that the groups give."""
-    value = claims.get(settings.groups_claim) or []
-    groups = {value} if isinstance(value, str) else {str(each) for each in value}
+    value = claims.get(settings.groups_claim)
+    names = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    groups = {name for name in names if isinstance(name, str)}
     found: dict[str, str] = {}
     for group, project, role in settings.groups:
         if group in groups:

@@ -164,6 +164,8 @@ class Provider:
             {"nonce": nonce, "client_id": client, "access_token": token.get("access_token")},
         )
         claims.validate(leeway=_LEEWAY)
+        if not isinstance(claims["sub"], str):
+            raise _unproven("its subject is not a text")
         return dict(claims)
 
     def _key_set(self, *, again: bool = False) -> KeySet:

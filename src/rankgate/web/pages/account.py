@@ -11,7 +11,10 @@ from rankgate.store.rows import now
 from rankgate.web.replies import Done, Page, not_found
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from rankgate.store.people.tokens import Token
+    from rankgate.store.people.users import User
     from rankgate.web.asked import Asked
 
 
@@ -39,7 +42,7 @@ def issue(asked: Asked) -> Page:
     with asked.store.write() as connection:
         project = None
         if given["project"]:
-            project = projects.named(connection, given["project"]).id
+            project = _project_of(connection, asked.user, given["project"])
         token, secret = tokens.issue(
             connection, asked.user.id, given["name"], scopes, project=project,
             expires_at=now() + timedelta(days=given["days"] or 90),
@@ -47,6 +50,15 @@ def issue(asked: Asked) -> Page:
         asked.record(connection, "token.issue", token.name, scopes=scopes)
     data = {"token": secret, "name": token.name, "expires_at": token.expires_at}
     return Page("secret.html", data, {"back": "/account", "what": "token"})
+
+
+def _project_of(connection: Connection, user: User, name: str) -> int:
+    """The number of a project in which a user has a role; others are not there."""
+    here = projects.listed(connection, None if user.admin else user.id)
+    numbers = [project.id for project in here if project.name == name]
+    if not numbers:
+        raise not_found("project")
+    return numbers[0]
 
 
 def revoke(asked: Asked) -> Done:

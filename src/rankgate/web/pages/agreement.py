@@ -10,17 +10,18 @@ import polars as pl
 from rankgate.errors import InputError
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.drift import drift
+from rankgate.judging.agreement.report import sentence
 from rankgate.present.pages.page import content
 from rankgate.store.rating import batches, ratings
 from rankgate.store.rows import now
-from rankgate.web.fresh import Fresh
+from rankgate.web.cache import ProjectCache
 from rankgate.web.replies import Page, not_found
 
 if TYPE_CHECKING:
     from rankgate.data.ratings import Ratings
     from rankgate.web.asked import Asked
 
-_whole: Fresh[tuple[dict[str, Any], str]] = Fresh()
+_whole: ProjectCache[tuple[dict[str, Any], dict[str, str]]] = ProjectCache()
 
 
 def page(asked: Asked) -> Page:
@@ -33,15 +34,17 @@ def page(asked: Asked) -> Page:
         raise not_found("batch")
     empty: dict[str, Any] = {"agreement": None, "confusion": [], "drift": [], "at": now()}
     try:
-        data, html = _whole.get(asked, lambda: _found(asked, None)) if batch is None else _found(
-            asked, batch)  # fmt: skip
+        if batch is None:
+            data, extra = _whole.of_project(asked, lambda: _found(asked, None))
+        else:
+            data, extra = _found(asked, batch)
     except InputError:
-        data, html = empty, ""
+        data, extra = empty, {}
     data = {"project": asked.project.name, "batch": batch, "batches": found, **data}
-    return Page("agreement.html", data, {"document": html})
+    return Page("agreement.html", data, extra)
 
 
-def _found(asked: Asked, batch: int | None) -> tuple[dict[str, Any], str]:
+def _found(asked: Asked, batch: int | None) -> tuple[dict[str, Any], dict[str, str]]:
     said = people_ratings(asked, batch)
     found = agree(said)
     data = {
@@ -50,7 +53,7 @@ def _found(asked: Asked, batch: int | None) -> tuple[dict[str, Any], str]:
         "drift": drift(said).to_dicts(),
         "at": now(),
     }
-    return data, content(found.document())
+    return data, {"document": content(found.document()), "sentence": sentence(found)}
 
 
 def people_ratings(asked: Asked, batch: int | None = None) -> Ratings:

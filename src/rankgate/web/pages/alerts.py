@@ -10,6 +10,7 @@ from rankgate.records.alerts.rules import read_rules
 from rankgate.store.people import users
 from rankgate.store.people.audit import Actor
 from rankgate.store.records import alerts, notifications
+from rankgate.web.render import OpenObject
 from rankgate.web.replies import Done, Page
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def one(asked: Asked) -> Page:
     """An alert with its figures, and for managers its messages."""
     with asked.store.read() as connection:
         alert = alerts.get(connection, asked.project.id, asked.path["alert"])
-        data = _row(connection, alert) | {"evidence": dict(alert.evidence)}
+        data = _row(connection, alert) | {"evidence": OpenObject(alert.evidence)}
         may = asked.role in {"admin", "manager"}
         if may:
             data["messages"] = [
@@ -79,7 +80,9 @@ def check(asked: Asked) -> Done:
 
 def test(asked: Asked) -> Done:
     """Send a test by a channel."""
-    deliver.test_channel(asked.store, asked.project.name, asked.values["channel"])
+    deliver.test_channel(
+        asked.store, asked.project.name, asked.values["channel"], allow_http=asked.config.allow_http
+    )
     with asked.store.write() as connection:
         asked.record(connection, "alerts.test", asked.values["channel"])
     return Done(asked.at("alerts", "rules"), {"sent": True})

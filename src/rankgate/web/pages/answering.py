@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from rankgate.frozen import dataclass
 from rankgate.store.rating import locked, preferences, ratings
+from rankgate.store.rows import now
+from rankgate.web.fields import wrong
 from rankgate.web.pages.task_view import swapped
 from rankgate.web.replies import Done, Refused, not_found
 
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
 
 COMPARES = frozenset({"documents", "lists"})
 """Kinds of batches that ask which of two is better."""
+
+_AHEAD = timedelta(days=1)
+"""How far ahead the clock of a client may be."""
 
 MANY = 1_000
 """Answers in one request."""
@@ -38,16 +44,18 @@ def answer(connection: Connection, asked: Asked, rater: int, given: Mapping[str,
 
     Raises:
         Refused: no such task in the project; a reason that has another meaning.
-        UsageError: as of `ratings.rate` and `preferences.prefer`.
+        UsageError: the task was not given to them, or its batch is closed; as of
+            `ratings.rate` and `preferences.prefer`.
     """
     task = locked.lock(connection, given["task"])
     if task.project != asked.project.id:
         raise not_found("task")
+    locked.refuse_unassigned(connection, task, rater)
     values = {
         "reason": given["why"] or given["reason"] if given["grade"] is None else None,
         "comment": given["comment"],
         "seconds": _seconds(given["seconds"]),
-        "at": given["at"],
+        "at": _moment(given["at"]),
     }
     identity = given["rating_id"] or str(uuid4())
     if values["reason"] == ratings.WITHDRAWN:
@@ -78,8 +86,15 @@ def _preferred(
     return new
 
 
+def _moment(value: datetime | None) -> datetime | None:
+    """When an answer was given by the client's clock, which may be ahead, but not by days."""
+    if value is not None and value > now() + _AHEAD:
+        raise wrong("at", "is in the future")
+    return None if value is None else min(value, now())
+
+
 def _seconds(value: float | None) -> float | None:
-    return None if value is None else min(max(value, 0.0), 86_400.0)
+    return None if value is None else min(value, 86_400.0)
 
 
 def feedback(task: LockedTask, grade: float | None) -> dict[str, Any] | None:

@@ -22,13 +22,14 @@ def add(asked: Asked) -> Done:
     """A batch of a pool, with the texts of its queries and documents."""
     given = asked.values
     tables: dict[str, pl.DataFrame] = {}
-    with file_of(given["pool"]) as place:
+    most = asked.config.largest_unpacked
+    with file_of(given["pool"], most) as place:
         pool = read_pool(str(place))
     for part in ("queries", "documents"):
         if given[part] is not None:
-            with file_of(given[part]) as place:
+            with file_of(given[part], most) as place:
                 tables[part] = texts(place, part)
-    gold = _gold(given["gold"]) if given["gold"] is not None else {}
+    gold = _gold(given["gold"], most) if given["gold"] is not None else {}
     project = asked.project.id
     with asked.store.write() as connection:
         if "queries" in tables:
@@ -46,8 +47,8 @@ def add(asked: Asked) -> Done:
     return Done(asked.at(), {"batch": batch.id, "tasks": count})
 
 
-def _gold(upload: Upload) -> dict[tuple[str, str], stored.Gold]:
-    with file_of(upload) as place:
+def _gold(upload: Upload, most: float) -> dict[tuple[str, str], stored.Gold]:
+    with file_of(upload, most) as place:
         table = read_qrels(place).table
     return {
         (row["query_id"], row["doc_id"]): stored.Gold(row["grade"])

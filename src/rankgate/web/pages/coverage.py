@@ -29,9 +29,15 @@ def page(asked: Asked) -> Page:
                   for e in runs.listed(connection, project)]  # fmt: skip
         golds = tasks.golds(connection, project)
     rows = [
-        {"run": name, "depth": depth, "judged": share}
+        {
+            "run": name,
+            "depth": depth,
+            "judged": share,
+            "documents": documents,
+            "queries": table["query_id"].n_unique(),
+        }
         for name, table in stored
-        for depth, share in _shares(table, known)
+        for depth, share, documents in _shares(table, known)
     ]
     data = {"project": asked.project.name, "coverage": rows, "depths": list(DEPTHS),
             "gold": _accuracy(golds)}  # fmt: skip
@@ -44,14 +50,15 @@ def graded(connection: Connection, project: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(_PAIR, pl.String), orient="row")
 
 
-def _shares(table: pl.DataFrame, known: pl.DataFrame) -> list[tuple[int, float]]:
+def _shares(table: pl.DataFrame, known: pl.DataFrame) -> list[tuple[int, float, int]]:
     ranked = table.select(
         *_PAIR, rank=pl.col("score").rank("ordinal", descending=True).over("query_id")
     ).join(known.with_columns(known=pl.lit(value=True)), on=_PAIR, how="left")
     found = []
     for depth in DEPTHS:
         top = ranked.filter(pl.col("rank") <= depth)
-        found.append((depth, float(top["known"].fill_null(value=False).mean() or 0)))  # type: ignore[arg-type]
+        share = float(top["known"].fill_null(value=False).mean() or 0)  # type: ignore[arg-type]
+        found.append((depth, share, len(top)))
     return found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.data.contents import WORDS
 from rankgate.data.formats import registry
+from rankgate.data.text.formulas import guarded_sheet
 from rankgate.errors import InputError, UsageError
 from rankgate.files.convert import convert
 from rankgate.frozen import dataclass
@@ -19,7 +20,7 @@ from rankgate.store.kept.blobs import Hashes
 from rankgate.store.material import documents, queries
 from rankgate.store.rating import batches
 from rankgate.web.fields import wrong
-from rankgate.web.pages.uploads import columns_of, file_of
+from rankgate.web.pages.uploads import columns_of, file_of, with_texts
 from rankgate.web.replies import Done, Page, Reply, Sent
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from rankgate.judging.store.incoming import Incoming
     from rankgate.web.asked import Asked
 
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _SHEETS = frozenset({"csv", "tsv", "jsonl", "parquet", "arrow"})
 """Formats with one table, which get the part alone."""
 
@@ -55,7 +57,7 @@ def page(asked: Asked) -> Page:
 def add(asked: Asked) -> Reply:
     """Add what a file holds; or only report what would come of it."""
     given, upload = asked.values, asked.values["file"]
-    with file_of(upload) as place:
+    with file_of(upload, asked.config.largest_unpacked) as place:
         if given["preview"]:
             return Page("incoming.html", _tried(asked, place))
         found = _read(asked, place)
@@ -109,6 +111,7 @@ def _tried(asked: Asked, place: Path) -> dict[str, Any]:
         problem = {"code": error.code, "message": words}
         return data | {"problem": problem, "holds": {}, "seen": [], "lost": [], "raters": [],
                        "grades": [], "format": None}  # fmt: skip
+    data["columns"] = with_texts(data["columns"], found.contents)
     return data | _account(made, found) | _raters(found.contents)
 
 
@@ -165,7 +168,8 @@ def export(asked: Asked) -> Page:
             data |= {"holds": dict(result.rows), "lost": [_words(each) for each in result.losses]}
         except (InputError, UsageError) as error:
             data["problem"] = {"code": error.code, "message": str(error)}
-    return Page("export.html", data)
+    guards = bool(form) and _suffix(form) in _SEPARATORS
+    return Page("export.html", data, {"guards": guards})
 
 
 @dataclass(frozen=True)
@@ -206,10 +210,16 @@ def ratings_file(asked: Asked) -> Sent:
 
 def _sent(asked: Asked, form: str, chosen: Chosen) -> Sent:
     content, _ = _written(asked, form, chosen)
-    found = registry.named(form)
-    suffix = found.suffixes[0] if found.suffixes else ".txt"
+    suffix = _suffix(form)
+    if suffix in _SEPARATORS and not asked.values["raw"]:
+        content = guarded_sheet(content, _SEPARATORS[suffix])
     stem = f"{asked.project.name}-{chosen.name or chosen.part}"
     return Sent(content, "application/octet-stream", f"{stem}{suffix}")
+
+
+def _suffix(form: str) -> str:
+    suffixes = registry.named(form).suffixes
+    return suffixes[0] if suffixes else ".txt"
 
 
 def _written(asked: Asked, form: str, chosen: Chosen) -> tuple[bytes, Conversion]:

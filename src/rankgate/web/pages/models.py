@@ -21,7 +21,7 @@ from rankgate.web.replies import Done, Page, Refused, not_found
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.store.models.jobs import Job
+    from rankgate.store.models.model_job import Job
     from rankgate.web.asked import Asked
 
 _MOST = 50

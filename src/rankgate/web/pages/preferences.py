@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.data.text.formulas import guarded_sheet
 from rankgate.errors import InputError
 from rankgate.stats.paired import sign
 from rankgate.stats.proportion import wilson
@@ -51,7 +52,7 @@ def add(asked: Asked) -> Done:
         if given["kind"] == "lists":
             raise InputError("a file of pairs is of documents; choose two runs for lists.",
                              code="conflicting-options")  # fmt: skip
-        with file_of(given["pairs"]) as place:
+        with file_of(given["pairs"], asked.config.largest_unpacked) as place:
             sides = _of_file(place)
     else:
         sides, left_out = _of_runs(asked, two, given["kind"])
@@ -213,4 +214,7 @@ def file(asked: Asked) -> Sent:
         table = preferences.table(connection, batch.id)
     target = io.BytesIO()
     table.drop("task").write_csv(target)
-    return Sent(target.getvalue(), "text/csv", f"{asked.project.name}-{batch.name}.csv")
+    content = target.getvalue()
+    if not asked.values["raw"]:
+        content = guarded_sheet(content, ",")
+    return Sent(content, "text/csv", f"{asked.project.name}-{batch.name}.csv")

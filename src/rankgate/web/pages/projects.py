@@ -12,7 +12,7 @@ from rankgate.store.kept import runs
 from rankgate.store.material import projects
 from rankgate.store.people import audit, users
 from rankgate.store.rating import answers, batches, tasks
-from rankgate.web.fresh import Fresh
+from rankgate.web.cache import ProjectCache
 from rankgate.web.pages.rate import duration
 from rankgate.web.replies import Done, Page
 
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
     from rankgate.web.asked import Asked
 
-_people: Fresh[list[dict[str, Any]]] = Fresh()
+_people: ProjectCache[list[dict[str, Any]]] = ProjectCache()
 
 
 def listed(asked: Asked) -> Page:
     """The projects of the user, with their roles."""
     user = asked.user
     with asked.store.read() as connection:
-        found = projects.listed(connection, None if user.admin else user.id)
+        mine = None if user.admin else user.id
+        found = projects.listed(connection, mine)
+        hidden = projects.listed(connection, mine, archived=True)
         limit = asked.who.token.project if asked.who.token else None
         rows = [
             {
@@ -42,7 +44,9 @@ def listed(asked: Asked) -> Page:
             for each in found
             if limit in {None, each.id}
         ]
-    return Page("projects.html", {"projects": rows})
+    archived = [{"name": project.name, "title": project.title} for project in hidden
+                if limit in {None, project.id}]  # fmt: skip
+    return Page("projects.html", {"projects": rows, "archived": archived})
 
 
 def add(asked: Asked) -> Done:
@@ -75,7 +79,7 @@ def overview(asked: Asked) -> Page:
                 {"name": each.name, "rows": each.rows, "queries": each.queries}
                 for each in runs.listed(connection, project.id)
             ],
-            "raters": _people.get(asked, lambda: _raters(connection, project.id)),
+            "raters": _people.of_project(asked, lambda: _raters(connection, project.id)),
         }
     data["hours"] = sum(each["seconds"] for each in data["raters"]) / 3600
     data["hours_left"] = _hours_left(data["batches"], data["raters"])

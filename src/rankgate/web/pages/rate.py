@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from rankgate.store.material import projects
-from rankgate.store.rating import answers, batches, next_task, preferences, ratings, tasks
-from rankgate.web.fresh import Fresh
+from rankgate.store.rating import answers, batches, locked, next_task, preferences, ratings, tasks
+from rankgate.web.cache import ProjectCache
 from rankgate.web.guidelines import guideline_html
 from rankgate.web.pages.answering import COMPARES, answer, feedback
 from rankgate.web.pages.task_view import REASONS, image_origins, scale_view, task_view
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.store.rating.answers import Answer
-    from rankgate.store.rating.tasks import Progress, Task
+    from rankgate.store.rating.tasks import Task
     from rankgate.web.asked import Asked
 
 _PACE = 20
 """How many of the last ratings the pace is measured by."""
 
-_progresses: Fresh[Progress] = Fresh()
-_scales: Fresh[list[dict[str, Any]]] = Fresh()
+_open_tasks: ProjectCache[dict[int, int]] = ProjectCache()
+_scales: ProjectCache[list[dict[str, Any]]] = ProjectCache()
 
 
 def page(asked: Asked) -> Page:
@@ -35,8 +35,8 @@ def page(asked: Asked) -> Page:
         rater = asked.rater(connection)
         if number is None:
             number = _taken(connection, asked, rater, wanted)
-        elif _known(connection, asked, number).state == "open":
-            next_task.claim(connection, number, rater)
+        else:
+            _open(connection, asked, number, rater)
     with asked.store.read() as connection:
         data = state(connection, asked, rater, number, wanted)
         current = projects.guideline(connection, asked.project.id)
@@ -61,9 +61,9 @@ def state(
         "heading": asked.project.title,
         "task": view,
         "batch": batch,
-        "scale": _scales.get(asked, lambda: scale_view(connection, asked.project.id)),
+        "scale": _scales.of_project(asked, lambda: scale_view(connection, asked.project.id)),
         "reasons": [{"reason": key, "label": label} for key, label in REASONS],
-        "progress": _progress(connection, asked, rater, lately),
+        "progress": _progress(connection, asked, rater, lately, number, batch),
     }
 
 
@@ -73,18 +73,27 @@ def _standing(lately: list[Answer], task: Task) -> Answer | None:
 
 
 def _progress(
-    connection: Connection, asked: Asked, rater: int, lately: list[Answer]
+    connection: Connection,
+    asked: Asked,
+    rater: int,
+    lately: list[Answer],
+    number: int | None,
+    batch: int | None,
 ) -> dict[str, Any]:
+    """What the rater has done in the project, or in a batch of it, and what is left for them."""
     project = asked.project.id
-    found = _progresses.get(asked, lambda: tasks.progress(connection, project))
+    counts = _open_tasks.of_project(asked, lambda: tasks.open_by_batch(connection, project))
+    mine, still_open = tasks.answered(connection, project, rater, batch)
+    total = sum(counts.values()) if batch is None else counts.get(batch, 0)
+    left = 0 if number is None else max(total - still_open, 1)
     seconds = [each.seconds for each in lately if each.seconds is not None and each.seconds < 600]
     pace = statistics.median(seconds) if seconds else None
     return {
-        "done": found.total - found.open,
-        "total": found.total,
-        "mine": tasks.done(connection, project, rater),
+        "done": mine,
+        "total": mine + left,
+        "mine": mine,  # for clients of before, as done was that of all raters
         "pace": pace,
-        "left": None if pace is None else pace * found.open,
+        "left": None if pace is None else pace * left,
         "last": next((each.task for each in lately if each.task is not None), None),
     }
 
@@ -94,6 +103,18 @@ def _known(connection: Connection, asked: Asked, number: int) -> Task:
     if found.project != asked.project.id:
         raise not_found("task")
     return found
+
+
+def _open(connection: Connection, asked: Asked, number: int, rater: int) -> None:
+    """Keep a task for a rater who asks for it by number: one that they were given before.
+
+    Managers may have any that is open.
+    """
+    task = _known(connection, asked, number)
+    if asked.role == "rater" and not locked.is_assigned(connection, number, rater):
+        raise not_found("task")
+    if task.state == "open":
+        next_task.claim(connection, number, rater)
 
 
 def _taken(connection: Connection, asked: Asked, rater: int, batch: int | None) -> int | None:
@@ -147,6 +168,7 @@ def withdraw(asked: Asked) -> Done:
     with asked.store.write() as connection:
         task = _known(connection, asked, given["task"])
         rater = asked.rater(connection)
+        locked.refuse_unassigned(connection, locked.lock(connection, task.id), rater)
         identity = given["rating_id"] or str(uuid4())
         if task.batch.kind in COMPARES:
             preferences.withdraw(connection, task.id, rater, preference_id=identity)
@@ -161,6 +183,7 @@ def later(asked: Asked) -> Done:
     with asked.store.write() as connection:
         task = _known(connection, asked, asked.values["task"])
         rater = asked.rater(connection)
+        locked.refuse_unassigned(connection, locked.lock(connection, task.id), rater)
         next_task.put_off(connection, task.id, rater)
         number = _taken(connection, asked, rater, asked.values["batch"])
         shown = state(connection, asked, rater, number, asked.values["batch"])

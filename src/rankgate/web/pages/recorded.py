@@ -14,13 +14,14 @@ from rankgate.data.run import Run
 from rankgate.errors import InputError
 from rankgate.records.places.stored import Stored
 from rankgate.records.places.stored import keep as keep_inputs
-from rankgate.store.kept.parquet import packed, unpacked
+from rankgate.store.kept.parquet import packed
 from rankgate.store.records import annotations as noted
 from rankgate.store.records import records, series
 from rankgate.store.records.new_record import NewRecord
 from rankgate.store.rows import now
 from rankgate.store.stored_project import StoredProject
 from rankgate.web.fields import wrong
+from rankgate.web.pages.uploads import parquet_of
 from rankgate.web.render import plain
 from rankgate.web.replies import Done, Sent, not_found
 
@@ -38,7 +39,9 @@ def _project(asked: Asked) -> StoredProject:
 def add(asked: Asked) -> Done:
     """Record an evaluation."""
     table = asked.values["per_query"]
-    per_query = None if table is None else unpacked(table.content, "per_query")
+    per_query = (
+        None if table is None else parquet_of(table, "per_query", asked.config.largest_unpacked)
+    )
     if per_query is not None and per_query.columns[:2] != ["system", "query_id"]:
         raise wrong("per_query", "has not the columns system and query_id first")
     try:
@@ -58,7 +61,7 @@ def add(asked: Asked) -> Done:
 
 def keep(asked: Asked) -> Done:
     """Keep the judgments or a run of an evaluation."""
-    rows = unpacked(asked.values["table"].content, "table")
+    rows = parquet_of(asked.values["table"], "table", asked.config.largest_unpacked)
     name, kind = asked.values["name"], asked.values["kind"]
     try:
         qrels = Qrels(rows, name, place=Place(name)) if kind == "judgments" else None

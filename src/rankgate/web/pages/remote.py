@@ -11,11 +11,12 @@ from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.errors import InputError
 from rankgate.store.kept import judgments, results, runs
-from rankgate.store.kept.parquet import packed, unpacked
+from rankgate.store.kept.parquet import packed
 from rankgate.store.material import projects
 from rankgate.store.models.counted import counted
 from rankgate.store.rating import batches, ratings
 from rankgate.web.fields import wrong
+from rankgate.web.pages.uploads import parquet_of
 from rankgate.web.render import plain
 from rankgate.web.replies import Done, Sent, not_found
 from rankgate.web.route import VIEW
@@ -89,7 +90,7 @@ def _ratings(connection: Connection, asked: Asked, name: str) -> pl.DataFrame:
 def add_judgments(asked: Asked) -> Done:
     """Keep judgments that a program made."""
     about = _object(asked.values["about"])
-    rows = unpacked(asked.values["table"].content, "table")
+    rows = parquet_of(asked.values["table"], "table", asked.config.largest_unpacked)
     scale = about.get("scale")
     try:
         found = Qrels(

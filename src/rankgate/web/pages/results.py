@@ -14,18 +14,25 @@ from rankgate.judging.resolution.from_ratings import from_ratings
 from rankgate.judging.resolution.resolve import resolve
 from rankgate.present.pages.page import content
 from rankgate.store.kept import judgments, runs
+from rankgate.store.material import projects
 from rankgate.store.models.counted import counted
 from rankgate.store.people import raters
 from rankgate.store.rating import ratings, tasks
+from rankgate.web.guidelines import guideline_html
 from rankgate.web.pages.files import formats, mapping
 from rankgate.web.pages.task_view import image_origins, scale_view, task_view
+from rankgate.web.render import OpenObject
 from rankgate.web.replies import Done, Page, Reply, not_found
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from sqlalchemy import Connection
 
     from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Run
     from rankgate.judging.resolution.resolution import ResolvedJudgments
+    from rankgate.present.result import Result
     from rankgate.web.asked import Asked
 
 _MOST = 50
@@ -53,15 +60,18 @@ def disputes(asked: Asked) -> Page:
             rows.append({"task": each.task, "query_id": each.query_id, "doc_id": each.doc_id,
                          "answers": [dict(answer) for answer in each.answers],
                          "shown": view})  # fmt: skip
+        current = projects.guideline(connection, asked.project.id)
         data = {
             "project": asked.project.name,
+            "guideline": None if current is None else current.version,
             "disputes": rows,
             "scale": scale_view(connection, asked.project.id),
             "after": rows[-1]["task"] if len(rows) == _MOST else None,
             "total": tasks.progress(connection, asked.project.id).disputed,
         }
     images = image_origins(asked.project.settings)
-    return Page("disputes.html", data, images=images)
+    guideline = "" if current is None else guideline_html(current.text)
+    return Page("disputes.html", data, {"guideline_html": guideline}, images=images)
 
 
 def final(asked: Asked) -> Done:
@@ -86,13 +96,15 @@ def resolved(asked: Asked) -> Page:
     with asked.store.read() as connection:
         found = judgments.listed(connection, asked.project.id)
         stored_runs = [each.name for each in runs.listed(connection, asked.project.id)]
+        has_grades = ratings.has_grades(connection, asked.project.id)
     rows = [
-        {"name": e.name, "rows": e.rows, "sha256": e.sha256, "made_by": dict(e.made_by),
+        {"name": e.name, "rows": e.rows, "sha256": e.sha256, "made_by": OpenObject(e.made_by),
          "created_at": e.created_at}
         for e in found
     ]  # fmt: skip
     data = {"project": asked.project.name, "judgments": rows, "runs": stored_runs}
-    return Page("judgments.html", data, {"formats": formats("qrels")})
+    extra = {"formats": formats("qrels"), "has_grades": has_grades}
+    return Page("judgments.html", data, extra)
 
 
 def resolve_ratings(asked: Asked) -> Reply:
@@ -173,16 +185,49 @@ def _numbers(
     metrics = (asked.values["metrics"] or METRICS).split()
     how = asked.values["convention"] or "trec"
     rows = []
-    for each in runs.listed(connection, project):
-        run = runs.rankings(each, blobs)
-        after = evaluate(new, run, metrics, how).means.row(0, named=True)
-        earlier = evaluate(old, run, metrics, how).means.row(0, named=True) if old else {}
+    for stored in runs.listed(connection, project):
+        run = runs.rankings(stored, blobs)
+        after, earlier = _means(new, run, metrics, how), _means(old, run, metrics, how)
         for metric in metrics:
             old_mean, mean = earlier.get(metric), after.get(metric)
             delta = None if old_mean is None or mean is None else mean - old_mean
-            rows.append({"run": each.name, "metric": metric, "before": old_mean,
-                         "after": mean, "delta": delta})  # fmt: skip
+            rows.append({"run": stored.name, "metric": metric, "before": old_mean,
+                         "after": mean, "delta": delta, "n_before": earlier.get(_N),
+                         "n": after.get(_N), "queries": stored.queries})  # fmt: skip
     return rows
+
+
+def _means(qrels: Qrels | None, run: Run, metrics: list[str], how: str) -> dict[str, Any]:
+    """The means of a run by metric, and their queries; empty where it has no judged query."""
+    if qrels is None or _without_judgments(qrels.table, [run]):
+        return {}
+    result = evaluate(qrels, run, metrics, how)
+    return {**result.means.row(0, named=True), _N: result.runs[0].counts.queries}
+
+
+_N = "queries"
+"""Beside the means of a run: of how many queries they are."""
+
+
+def _without_judgments(judged: pl.DataFrame, runs: Iterable[Run]) -> list[str]:
+    """The names of the runs that have none of the judged queries."""
+    ids = judged.select("query_id").unique()
+    return [run.name for run in runs if run.table.join(ids, on="query_id", how="semi").is_empty()]
+
+
+def _scored(asked: Asked, judged: pl.DataFrame, score: Callable[[list[Run]], Result]) -> Page:
+    """The scores of the runs that have judged queries, and the names of the others."""
+    with asked.store.read() as connection:
+        stored = [runs.rankings(each, asked.store.blobs)
+                  for each in runs.listed(connection, asked.project.id)]  # fmt: skip
+    if not stored:
+        raise InputError("there is no run in the project; add one.", code="missing-input")
+    unscored = _without_judgments(judged, stored)
+    comparable = [run for run in stored if run.name not in unscored]
+    result = score(comparable) if comparable else None
+    data = {"evaluation": None if result is None else result.to_dict(), "not_scored": unscored}
+    html = "" if result is None else content(result.document())
+    return Page("evaluation.html", data, {"document": html})
 
 
 def rated(asked: Asked) -> Page:
@@ -190,30 +235,22 @@ def rated(asked: Asked) -> Page:
     given = asked.values
     with asked.store.read() as connection:
         said = counted(connection, asked.project.id, name=asked.project.name)
-        stored = [runs.rankings(each, asked.store.blobs)
-                  for each in runs.listed(connection, asked.project.id)]  # fmt: skip
-    if not stored:
-        raise InputError("there is no run in the project; add one.", code="missing-input")
     opinions = replace(said, table=said.table.filter(pl.col("rater") != ratings.FINAL))
     wanted = (given["metrics"] or TOOL_METRICS).split()
     how = given["convention"] or "searchtweak"
-    result = from_ratings(opinions, stored, wanted, how, scale=given["scale"])
-    return Page("document.html", {"evaluation": result.to_dict()},
-                {"document": content(result.document())})  # fmt: skip
+    return _scored(
+        asked, opinions.table,
+        lambda stored: from_ratings(opinions, stored, wanted, how, scale=given["scale"]),
+    )  # fmt: skip
 
 
 def evaluation(asked: Asked) -> Page:
     """The means of every run by stored judgments."""
     given = asked.values
     with asked.store.read() as connection:
-        found = judgments.read(
+        qrels = judgments.read(
             connection, asked.store.blobs, asked.project.id, asked.path["judgments"]
         )
-        stored = [runs.rankings(each, asked.store.blobs)
-                  for each in runs.listed(connection, asked.project.id)]  # fmt: skip
-        if not stored:
-            raise InputError("there is no run in the project; add one.", code="missing-input")
-        wanted = (given["metrics"] or METRICS).split()
-        result = evaluate(found, stored, wanted, given["convention"] or "trec")
-    return Page("document.html", {"evaluation": result.to_dict()},
-                {"document": content(result.document())})  # fmt: skip
+    wanted = (given["metrics"] or METRICS).split()
+    how = given["convention"] or "trec"
+    return _scored(asked, qrels.table, lambda stored: evaluate(qrels, stored, wanted, how))

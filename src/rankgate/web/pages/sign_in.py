@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.store.people import audit, invitations, secrets, sessions, users
 from rankgate.web.endpoint import FORM, SESSION
+from rankgate.web.fields import wrong
 from rankgate.web.render import assets
 from rankgate.web.replies import Done, Page, Refused, Sent, not_found
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from rankgate.web.asked import Asked
 
 _TRIES, _FROM_ONE, _SINCE = 10, 100, timedelta(minutes=15)
-"""So many attempts may fail in this time for one name, and from one address."""
+"""So many attempts may fail in this time from one address: for one name, and for any."""
 
 
 def page(asked: Asked) -> Page:
@@ -30,26 +31,43 @@ def page(asked: Asked) -> Page:
 def sign_in(asked: Asked) -> Done:
     """Sign in; a session begins anew, so that one that was planted is of no use."""
     name, password = asked.values["name"], asked.values["password"]
-    with asked.store.read() as connection:
-        failed = sessions.failures(connection, name, "", _SINCE)
-        from_one = sessions.failures(connection, "", asked.address, _SINCE)
+    hashed = _verified(asked, name, password)
+    if hashed is None:
+        raise Refused(403, "wrong-password", "The name or the password is wrong.")
+    newer = secrets.renewed(hashed, password)
+    with asked.store.write() as connection:
+        user = users.named(connection, name)
+        if newer is not None:
+            users.renew_hash(connection, hashed, newer)
+        secret = begun(asked, connection, user)
+    to = inside(asked.values["next"])
+    return Done(to, {"user": user.name}, cookies={SESSION: secret, FORM: None})
+
+
+def _verified(asked: Asked, name: str, password: str) -> str | None:
+    """The hash of a password that is right; None if it is wrong.
+
+    The attempt is counted before the hash is computed, so that many at once are no more tries.
+
+    Raises:
+        Refused: too many attempts failed.
+    """
+    with asked.store.write() as connection:
+        attempt = sessions.begin_attempt(
+            connection, name, asked.address, tries=_TRIES, from_one=_FROM_ONE, since=_SINCE
+        )
         hashed = users.password_of(connection, name)
-    if failed >= _TRIES or from_one >= _FROM_ONE:
+    if attempt is None:
         minutes = round(_SINCE.total_seconds() / 60)
         problem = f"Too many attempts failed; try again in {minutes} minutes."
         raise Refused(429, "too-many-attempts", problem, again=minutes * 60)
     good = secrets.fits(hashed, password)
     with asked.store.write() as connection:
-        sessions.attempted(connection, name, asked.address, good=good)
-        if not good:
-            audit.record(connection, audit.Actor("nobody"), "sign-in.failed", name[:100])
+        if good:
+            sessions.succeeded(connection, attempt)
         else:
-            user = users.named(connection, name)
-            secret = begun(asked, connection, user)
-    if not good:
-        raise Refused(403, "wrong-password", "The name or the password is wrong.")
-    to = inside(asked.values["next"])
-    return Done(to, {"user": user.name}, cookies={SESSION: secret, FORM: None})
+            audit.record(connection, audit.Actor("nobody"), "sign-in.failed", name[:100])
+    return hashed if good else None
 
 
 def begun(asked: Asked, connection: Connection, user: User) -> str:
@@ -75,17 +93,24 @@ def sign_out(asked: Asked) -> Done:
 
 
 def invitation(asked: Asked) -> Page:
-    """The form by which somebody becomes a user."""
+    """The form by which somebody becomes a user, or by which a user joins a project."""
     with asked.store.read() as connection:
         found = invitations.find(connection, asked.path["secret"])
+        known = {user.name for user in users.listed(connection)} if found else set()
     if found is None:
         raise Refused(
             404,
             "invalid-invitation",
             "This invitation was used, has been revoked or is too old; ask for another.",
         )
+    user = asked.who.user
     data = {"name": found.name, "admin": found.admin, "role": found.role}
-    extra = {"secret": asked.path["secret"], "provider": _provider(asked)}
+    extra = {
+        "secret": asked.path["secret"],
+        "provider": _provider(asked),
+        "joins": user is not None and found.name in {"", user.name},
+        "has_account": found.name in known,
+    }
     return Page("invitation.html", data, extra)
 
 
@@ -95,29 +120,45 @@ def _provider(asked: Asked) -> str | None:
 
 
 def accept(asked: Asked) -> Done:
-    """Become a user, and sign in."""
-    given = asked.values
+    """Become a user, and sign in; who is signed in joins as who they are."""
+    given, secret = asked.values, asked.path["secret"]
+    if asked.who.user is not None:
+        return _join(asked, asked.who.user)
+    if given["password"] is None:
+        raise wrong("Password", "is missing")
     hashed = secrets.password_hash(given["password"])
     with asked.store.write() as connection:
         user = invitations.accept(
-            connection, asked.path["secret"], given["name"] or "", hashed, given["display"] or ""
+            connection, secret, given["name"] or "", hashed, given["display"] or ""
         )
         audit.record(connection, audit.Actor(user.name, user.id), "invitation.accept", user.name)
-        secret = begun(asked, connection, user)
-    return Done("/projects", {"user": user.name}, cookies={SESSION: secret, FORM: None})
+        session = begun(asked, connection, user)
+    return Done("/projects", {"user": user.name}, cookies={SESSION: session, FORM: None})
+
+
+def _join(asked: Asked, user: User) -> Done:
+    """Give a user who is signed in what an invitation gives."""
+    with asked.store.write() as connection:
+        found = invitations.find(connection, asked.path["secret"])
+        if found is not None and found.name not in {"", user.name}:
+            problem = f"This invitation is for {found.name}; sign in as {found.name} to use it."
+            raise Refused(403, "other-invitation", problem)
+        invitations.join(connection, found, user)
+        audit.record(connection, audit.Actor(user.name, user.id), "invitation.accept", user.name)
+    return Done("/projects", {"user": user.name})
 
 
 def change_password(asked: Asked) -> Done:
-    """Another password; every session ends, and this one begins anew."""
+    """Another password; every other session ends, and API tokens where the user asks for it."""
     user = asked.user
-    with asked.store.read() as connection:
-        before = users.password_of(connection, user.name)
-    if not secrets.fits(before, asked.values["before"]):
+    if _verified(asked, user.name, asked.values["before"]) is None:
         raise Refused(403, "wrong-password", "The password is wrong.")
     hashed = secrets.password_hash(asked.values["password"])
     with asked.store.write() as connection:
         users.set_password(connection, user.id, hashed)
-        asked.record(connection, "user.password", user.name)
+        if asked.values["end_tokens"]:
+            users.end_tokens(connection, user.id)
+        asked.record(connection, "user.password", user.name, tokens=asked.values["end_tokens"])
         _, secret = sessions.begin(connection, user.id)
     return Done("/account", cookies={SESSION: secret})
 

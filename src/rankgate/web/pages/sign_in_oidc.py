@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from typing import TYPE_CHECKING
 
-from rankgate.errors import MissingExtraError
+from rankgate.extras import require
 from rankgate.store.people import audit, sessions
 from rankgate.web.endpoint import SESSION
 from rankgate.web.oidc import pending
@@ -28,11 +28,9 @@ def _settings(asked: Asked) -> Oidc:
 
 
 def _provider(settings: Oidc) -> Provider:
-    try:
-        from rankgate.web.oidc.provider import provider_of
-    except ImportError:
-        message = "sign-in by OpenID Connect needs authlib; pip install 'rankgate[serve]'."
-        raise MissingExtraError(message) from None
+    require("sign-in by OpenID Connect needs Authlib and joserfc", "authlib", "joserfc")
+    from rankgate.web.oidc.provider import provider_of
+
     return provider_of(settings)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from zlib import crc32
@@ -13,6 +12,7 @@ from rankgate.judging.rating.session import keys_of
 from rankgate.present.charts.style import GRADES
 from rankgate.store.kept import runs
 from rankgate.store.material import documents, projects
+from rankgate.web.cache import Cache
 
 if TYPE_CHECKING:
     import polars as pl
@@ -160,11 +160,17 @@ def _cut(segments: Segments, most: int) -> Segments:
     return kept
 
 
-@lru_cache(maxsize=20)
+_RANKINGS: Cache[pl.DataFrame] = Cache(20)
+
+
 def rankings(store: Store, number: int) -> pl.DataFrame:
     """The rows of a run, which never change."""
-    with store.read() as connection:
-        return runs.rankings(runs.by_number(connection, number), store.blobs).table
+
+    def read() -> pl.DataFrame:
+        with store.read() as connection:
+            return runs.rankings(runs.by_number(connection, number), store.blobs).table
+
+    return _RANKINGS.get((store.name, number), read)
 
 
 def document_view(

@@ -15,8 +15,14 @@ from rankgate.data.column_map import ColumnMap
 from rankgate.data.columns import ALIASES
 from rankgate.data.text.records import SEPARATORS
 from rankgate.errors import InputError, RankgateError, UsageError
+from rankgate.store.kept.parquet import unpacked
+from rankgate.web.fields import wrong
+from rankgate.web.pages.expanded_size import refuse_huge
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.data.contents import FileContents
     from rankgate.web.asked import Upload
 
 _ROWS = 3
@@ -24,6 +30,8 @@ _START = 200_000
 _MOST = 200
 _GUESSED = ("query_id", "doc_id", "rater", "grade")
 _RATERS = "*_rating"
+_OF_QUERIES = ("text", "information_need")
+_OF_DOCUMENTS = ("image", "url")
 _MORE = {
     "query_id": ("search_term", "search_query", "search", "term"),
     "doc_id": ("sku", "asin", "url"),
@@ -32,14 +40,23 @@ _MORE = {
 
 
 @contextmanager
-def file_of(upload: Upload) -> Iterator[Path]:
-    """An upload as a file; of its name only the suffixes count, as readers look at them."""
+def file_of(upload: Upload, most: float) -> Iterator[Path]:
+    """An upload as a file; of its name only the suffixes count, as readers look at them.
+
+    Args:
+        upload: what was sent.
+        most: bytes to which it may unpack.
+
+    Raises:
+        InputError: it unpacks to more.
+    """
     suffixes = "".join(each for each in PurePath(upload.name).suffixes[-2:] if each.isascii())
     kept = "".join(c for c in suffixes if c.isalnum() or c == ".")[:20]
     with tempfile.TemporaryDirectory(prefix="rankgate-") as folder:
         place = Path(folder) / f"{_stem(upload.name)}{kept}"
         place.write_bytes(upload.content)
         try:
+            refuse_huge(place, upload.content, most)
             yield place
         except RankgateError as error:  # where it was for a moment is nobody's business
             if folder not in f"{error.source}{error}":
@@ -52,6 +69,31 @@ def file_of(upload: Upload) -> Iterator[Path]:
 def _stem(name: str) -> str:
     stem = PurePath(name.replace("\\", "/")).name.partition(".")[0]
     return "".join(c if c.isalnum() or c in "-_" else "_" for c in stem)[:60] or "upload"
+
+
+def parquet_of(upload: Upload, name: str, most: float) -> pl.DataFrame:
+    """The rows of an upload as Parquet.
+
+    Args:
+        upload: what was sent.
+        name: the field.
+        most: bytes to which it may unpack.
+
+    Raises:
+        InputError: it unpacks to more.
+        Refused: it is another file, or a damaged one.
+    """
+    try:
+        with file_of(upload, most):
+            pass
+    except InputError as error:
+        if error.code == "too-large":
+            raise
+        raise wrong(name, "is no table as Parquet") from None
+    try:
+        return unpacked(upload.content, name)
+    except InputError:
+        raise wrong(name, "is no table as Parquet") from None
 
 
 def columns_of(upload: Upload, columns: str | None, final: str | None) -> list[dict[str, Any]]:
@@ -79,6 +121,16 @@ def columns_of(upload: Upload, columns: str | None, final: str | None) -> list[d
         }
         for i, name in enumerate(rows[0])
     ]
+
+
+def with_texts(columns: list[dict[str, Any]], contents: FileContents) -> list[dict[str, Any]]:
+    """The columns of a sheet, with those that come in as texts of queries or documents."""
+    texts: dict[str, str] = {}
+    for table, links in ((contents.queries, _OF_QUERIES), (contents.documents, _OF_DOCUMENTS)):
+        for name in () if table is None else table.columns:
+            texts[name.lower()] = name if name in links else "field"
+    return [column | {"ours": column["ours"] or texts.get(column["name"].lower(), "")}
+            for column in columns]  # fmt: skip
 
 
 def _named(names: list[str], columns: str | None, final: str | None) -> Mapping[str, str]:

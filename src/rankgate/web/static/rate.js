@@ -5,7 +5,7 @@
   const root = `${page.dataset.base}/projects/${encodeURIComponent(page.dataset.project)}`;
   const KEY = `rankgate.queue.${root}.${page.dataset.user}`, OFF = "rankgate.keys.off";
   const BURST = 100, FAST = 250; // ms: pasted text comes as many keys at once
-  let shown = 0, seen = 0, began = 0, busy = false, wait = 1, lastKey = 0, pending = 0;
+  let shown = 0, seen = 0, began = 0, busy = false, wait = 1, lastKey = -BURST, pending = 0;
 
   const queue = () => { try { return JSON.parse(localStorage.getItem(KEY)) || []; } catch { return []; } };
   const keep = (items) => localStorage.setItem(KEY, JSON.stringify(items));

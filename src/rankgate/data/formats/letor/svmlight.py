@@ -26,6 +26,8 @@ from rankgate.data.text.utf8 import BOM
 from rankgate.errors import InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from rankgate.data.streams.source import InputFile
@@ -84,6 +86,7 @@ def _rows(
     source: InputFile, without: Sequence[str] = ()
 ) -> tuple[pl.DataFrame, NDArray[np.int64], tuple[Note, ...]]:
     """The rows with the ids of queries and documents, their lines, and what was seen."""
+    _refuse_weights(source)
     found = graded_lines(source, _LINE, "3 qid:1 1:0.5 2:12 # 1370", without)
     rows = found.rows.with_columns(*_document(found.at))
     rows, notes = _with_queries(rows, found.at, source)
@@ -166,19 +169,47 @@ def _with_queries(
 
 
 def _sizes(source: InputFile) -> NDArray[np.int64] | None:
-    """How many rows each query has, from ``NAME.query`` (or ``.group``) next to the file."""
+    """The number of rows of each query, from ``NAME.query`` or ``.group`` next to the file.
+
+    Raises:
+        InputError: a companion that holds something else; two of them that differ.
+    """
+    sizes = {
+        companion: _read_sizes(companion)
+        for suffix in (".query", ".group")
+        if (companion := _companion(source, suffix))
+    }
+    if len({tuple(values) for values in sizes.values()}) > 1:
+        names = " and ".join(companion.name for companion in sizes)
+        problem = f"{names} next to it have different sizes of queries; keep one of them."
+        raise InputError(problem, source=source.label, code="conflicting-sizes")
+    return next(iter(sizes.values()), None)
+
+
+def _read_sizes(companion: Path) -> NDArray[np.int64]:
+    words = source_of(companion).everything(1 << 26).split()
+    if not all(word.isdigit() and len(word) < len("1000000000") for word in words):
+        problem = "no whole number of rows a line, as sizes of queries are."
+        raise InputError(problem, source=str(companion), code="not-a-whole-number")
+    return np.array([int(word) for word in words], np.int64)
+
+
+def _companion(source: InputFile, suffix: str) -> Path | None:
+    """The file of this name and suffix next to a file of features."""
     if source.path is None:
         return None
     plain = source.path.with_suffix("") if source.path.suffix in {".gz", ".zst"} else source.path
-    for suffix in (".query", ".group"):
-        companion = plain.with_name(plain.name + suffix)
-        if companion.is_file():
-            words = source_of(companion).everything(1 << 26).split()
-            if not all(word.isdigit() and len(word) < len("1000000000") for word in words):
-                problem = "no whole number of rows a line, as sizes of queries are."
-                raise InputError(problem, source=str(companion), code="not-a-whole-number")
-            return np.array([int(word) for word in words], np.int64)
-    return None
+    companion = plain.with_name(plain.name + suffix)
+    return companion if companion.is_file() else None
+
+
+def _refuse_weights(source: InputFile) -> None:
+    if companion := _companion(source, ".weight"):
+        problem = (
+            f"{companion.name} next to it gives rows weights, which metrics of rankings do not "
+            "have; move it to another folder."
+        )
+        raise InputError(problem, source=source.label, code="unused-weights")
 
 
 def _queries(rows: pl.DataFrame) -> pl.DataFrame | None:

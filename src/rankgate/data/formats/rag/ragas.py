@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.data.columns import strings
@@ -14,8 +15,9 @@ from rankgate.data.formats.writing import by_query, known, lost, ranking_by_quer
 from rankgate.data.notes import Loss
 from rankgate.data.text.json_keys import keys
 from rankgate.data.text.json_text import document, dumped, identifier, kind, objects
+from rankgate.data.text.normalized import normalized
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import DuplicateError, InputError
+from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
@@ -42,8 +44,23 @@ def read(source: InputFile) -> FileContents:
 
     Without ids a question and a context are their own ids.
     """
+    return _read(source, normalize=False)
+
+
+def _not_guessed(_head: bytes, _name: str) -> None:
+    """Never: the same files are ``ragas``."""
+
+
+def read_normalized(source: InputFile) -> FileContents:
+    """As `read`; without ids the normalized text of a context is its id."""
+    return _read(source, normalize=True)
+
+
+def _read(source: InputFile, *, normalize: bool) -> FileContents:
     qrels = GrowingQrels(source.label)
     pairs: list[tuple[str, str]] = []
+    lines: list[int] = []
+    referenced, unreferenced = False, 0  # the line of the first sample without references
     queries: dict[str, dict[str, str | None]] = {}
     fields: list[dict[str, str | None]] = []
     for line, value in _samples(source):
@@ -56,21 +73,26 @@ def read(source: InputFile) -> FileContents:
         queries[query] = {"query_id": query, "text": text if isinstance(text, str) else None} | {
             name: each for name, each in others.items() if name not in {"query_id", *_QUESTION}
         }
-        seen: set[str] = set()
-        for doc, content in _contexts(value, _RETRIEVED, source, line):
-            if doc in seen:
-                problem = f"context '{doc[:60]}' appears twice for '{query}'; keep one."
-                raise DuplicateError(problem, source=source.label, line=line)
-            seen.add(doc)
+        for doc, content in _contexts(value, _RETRIEVED, source, line, normalize):
             pairs.append((query, doc))
+            lines.append(line)
             fields.append({"query_id": query, "doc_id": doc, "text": content})
+        if all(value.get(name) is None for group in _REFERENCES for name in group):
+            unreferenced = unreferenced or line
+            continue
+        referenced = True
         qrels.ask(query)
-        for doc, content in dict(_contexts(value, _REFERENCES, source, line)).items():
+        for doc, content in dict(_contexts(value, _REFERENCES, source, line, normalize)).items():
             qrels.add(query, doc, 1, f"line {line}", "")
             fields.append({"query_id": query, "doc_id": doc, "text": content})
     if not queries:
         raise InputError("there are no samples in it.", source=source.label, code="no-queries")
-    judged, _ = qrels.qrels(source.stem)
+    if referenced and unreferenced:
+        problem = (
+            "the sample has no reference_contexts, and others have; add them, or [] if no context "
+            "is relevant."
+        )
+        raise InputError(problem, source=source.label, line=unreferenced, code="missing-key")
     empty = nothing_for(query for query in queries if query not in {each for each, _ in pairs})
     run = ranked(
         source.stem,
@@ -79,10 +101,11 @@ def read(source: InputFile) -> FileContents:
         None,
         label=source.label,
         states=empty,
+        lines=lines,
     )
     described = [each for each in fields if each["text"] is not None]
     return FileContents(
-        qrels=judged,
+        qrels=qrels.qrels(source.stem)[0] if referenced else None,
         runs=(run,),
         queries=strings(list(queries.values())),
         documents=documents_from(described) if described else None,
@@ -134,7 +157,11 @@ def _samples(source: InputFile) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _contexts(
-    value: dict[str, Any], names: tuple[tuple[str, ...], ...], source: InputFile, line: int
+    value: dict[str, Any],
+    names: tuple[tuple[str, ...], ...],
+    source: InputFile,
+    line: int,
+    normalize: bool,  # noqa: FBT001 - passed on by position
 ) -> list[tuple[str, str | None]]:
     """The contexts of a sample: ids and texts, or texts that are their own ids."""
     for group in names:
@@ -151,6 +178,10 @@ def _contexts(
                 raise InputError(problem, source=source.label, line=line, code="wrong-shape")
             named = len(found) > 1 or not group[0].endswith("_ids")
             same = [each if isinstance(each, str) and named else None for each in texts]
+            has_ids = group[0].endswith("_ids") and value.get(group[0]) is not None
+            if normalize and not has_ids:
+                same = [text if isinstance(text, str) else None for text in texts]
+                ids = [" ".join(normalized(text).split()) or text for text in ids]
             return list(zip(ids, same, strict=True))
     return []
 
@@ -186,6 +217,24 @@ FORMAT = Format(
         "any; question, contexts and ground_truth_contexts of older versions are known. The "
         "contexts retrieved are a run, those of reference are judgments of grade 1, so that one "
         "file can be both: rankgate eval samples.jsonl samples.jsonl. Without ids, questions and "
-        "contexts are their own ids; query_id is kept if it is there."
+        "contexts are their own ids: a context retrieved is relevant only if a reference has its "
+        "exact text; give ids where spellings differ, or convert the file --from ragas-normalized. "
+        "All samples have references, or none; [] says that nothing is relevant. "
+        "query_id is kept if it is there."
+    ),
+)
+
+NORMALIZED = replace(
+    FORMAT,
+    name="ragas-normalized",
+    title="samples of RAGAS, with contexts that match by their normalized text",
+    sniff=_not_guessed,
+    read=read_normalized,
+    write=None,
+    detail=(
+        "As ragas, for files without ids of contexts, and only where --from names it: contexts "
+        "match without regard to case, white space, Unicode form, typographic quotes and hyphens, "
+        "ligatures and soft hyphens. A context retrieved in two spellings is retrieved twice, "
+        "which the axis duplicates of the convention decides."
     ),
 )

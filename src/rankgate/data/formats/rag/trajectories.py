@@ -14,7 +14,7 @@ from rankgate.data.run import SCHEMA, Run
 from rankgate.data.text.json_keys import keys
 from rankgate.data.text.json_text import identifier, kind, number, objects
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import DuplicateError, InputError
+from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
@@ -33,6 +33,10 @@ _KNOWN: dict[str, Any] = {
 }
 
 
+_FREE = {"tokens": 0.0, "latency_ms": 0.0}
+"""What a question without calls spent."""
+
+
 def sniff(head: bytes, name: str) -> str | None:
     """An object with a query_id and calls."""
     if not head.removeprefix(BOM).lstrip().startswith(b"{"):
@@ -48,6 +52,7 @@ def read(source: InputFile) -> FileContents:
     qrels, judged = GrowingQrels(source.label), False
     calls: list[dict[str, Any]] = []
     rows: list[tuple[str, str, float]] = []
+    lines: list[int] = []
     queries: dict[str, Any] = {}
     for line, value in objects(source):
         task = identifier(value.get("query_id"), "query_id", source.label, line)
@@ -66,13 +71,14 @@ def read(source: InputFile) -> FileContents:
             ranked = _ranked(call, source, line) if given else []
             query = f"{task}#{place}"
             rows += [(query, doc, score) for doc, score in ranked]
+            lines += [line] * len(ranked)
             calls.append(
                 {
                     **known,
                     "query_id": query,
                     "position": place,
                     "state": "ok" if ranked else "zero",
-                    **_cost(call, source, line),
+                    **(_cost(call, source, line) if given else _FREE),
                 }
             )
         if "evidence" in value or value.get("answerable") is False:
@@ -87,7 +93,7 @@ def read(source: InputFile) -> FileContents:
         source.stem,
         lambda: iter([table]),
         queries=pl.DataFrame(calls, schema=_KNOWN),
-        place=Place(source.label),
+        place=Place(source.label, lines.__getitem__),
     )
     items = [(query, text) for query, text in queries.items() if isinstance(text, str)]
     return FileContents(
@@ -119,18 +125,16 @@ def _ranked(call: Any, source: InputFile, line: int) -> list[tuple[str, float]]:
     given = next((call[name] for name in _DOCUMENTS if name in call), None) if isinstance(
         call, dict
     ) else None  # fmt: skip
-    found: dict[str, float] = {}
+    documents: list[tuple[str, float]] = []
     for place, each in enumerate(_list(given, "documents", source, line), 1):
         inside = each if isinstance(each, dict) else {"doc_id": each}
         doc = identifier(
             inside.get("doc_id", inside.get("id")), "a document", source.label, line
         )  # fmt: skip
-        if doc in found:
-            problem = f"document '{doc}' appears twice in one call; keep one."
-            raise DuplicateError(problem, source=source.label, line=line)
-        score = inside.get("score")
-        found[doc] = -float(place) if score is None else number(score, "score", source.label, line)
-    return list(found.items())
+        value = inside.get("score")
+        score = -float(place) if value is None else number(value, "score", source.label, line)
+        documents.append((doc, score))
+    return documents
 
 
 def _cost(call: Any, source: InputFile, line: int) -> dict[str, float | None]:

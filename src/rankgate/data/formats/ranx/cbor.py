@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator, Mapping
-from types import ModuleType
 from typing import Any
 
 from rankgate.data.text.json_text import DEPTH, VALUES
-from rankgate.errors import InputError, MissingExtraError
+from rankgate.errors import InputError
 
 _PIECE = 1 << 20  # bytes that cbor2 takes at a time
 
@@ -24,9 +23,9 @@ def decoded(data: bytes, label: str) -> Any:
     Raises:
         InputError: cut off, damaged, too deep, too many values, a key twice, or kinds of values
             that are not maps, lists, texts, numbers, true, false and null.
-        MissingExtraError: cbor2 is not installed.
     """
-    cbor2 = _cbor2()
+    import cbor2
+
     stream = _Limited(data)
     try:
         decoder = cbor2.CBORDecoder(
@@ -48,12 +47,10 @@ def decoded(data: bytes, label: str) -> Any:
 
 
 def encoded(table: dict[str, dict[str, float]]) -> bytes:
-    """A map of maps of numbers, whole ones (of type ``int``) as integers.
+    """A map of maps of numbers, whole ones (of type ``int``) as integers."""
+    import cbor2
 
-    Raises:
-        MissingExtraError: cbor2 is not installed.
-    """
-    packed: bytes = _cbor2().dumps(table)
+    packed: bytes = cbor2.dumps(table)
     return packed
 
 
@@ -104,13 +101,3 @@ def _fault(problem: str, label: str) -> InputError:
         source=label,
         code="invalid-syntax",
     )
-
-
-def _cbor2() -> ModuleType:
-    try:
-        import cbor2
-    except ImportError:
-        message = "ranx's lz4 files need the package cbor2: pip install 'rankgate[ranx]'."
-        raise MissingExtraError(message) from None
-    found: ModuleType = cbor2
-    return found

@@ -44,7 +44,7 @@ _SNIFFED = re.compile(
 def sniff(head: bytes, name: str) -> str | None:
     """An object of queries, each an object of documents with numbers."""
     if _SNIFFED.match(head.removeprefix(BOM).lstrip()):
-        return "an object of queries, each an object of documents with numbers"
+        return "an object of queries, each of documents with numbers, as ranx and BEIR write"
     return None
 
 
@@ -134,7 +134,7 @@ def table_of(contents: FileContents) -> tuple[dict[str, dict[str, float]], tuple
 
 FORMAT = Format(
     name=NAME,
-    title="ranx's judgments and runs as JSON",
+    title="judgments and runs of ranx, BEIR and pytrec_eval as JSON",
     suffixes=(".json",),
     sniff=sniff,
     read=read,
@@ -144,9 +144,9 @@ FORMAT = Format(
     holds=("qrels", "runs"),
     loses="all parts but one; raters, scales, texts, a run's tag",
     detail=(
-        'An object of queries, each an object of documents: {"q1": {"d1": 2}}; other tools have '
-        "the same. It holds judgments if all numbers are written as whole ones, otherwise a run, "
-        "as ranx writes them; --as says otherwise. A query with an empty object has no "
-        "judgments, or nothing was found for it."
+        'An object of queries, each an object of documents: {"q1": {"d1": 2}}; it is the form of '
+        "ranx, of BEIR's files of results and of pytrec_eval. It holds judgments if all numbers "
+        "are written as whole ones, otherwise a run, as ranx writes them; --as says otherwise. A "
+        "query with an empty object has no judgments, or nothing was found for it."
     ),
 )

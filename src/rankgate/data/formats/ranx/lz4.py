@@ -10,7 +10,7 @@ from rankgate.data.formats.ranx import cbor
 from rankgate.data.formats.ranx import json as ranx
 from rankgate.data.memory import frames as memory
 from rankgate.data.text import json_text
-from rankgate.errors import InputError, MissingExtraError
+from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.contents import FileContents
@@ -35,7 +35,6 @@ def read(source: InputFile) -> FileContents:
 
     Raises:
         InputError: damaged, too long, or another shape.
-        MissingExtraError: lz4 or cbor2 is not installed.
     """
     return ranx.contents_of(_value(source), source)
 
@@ -55,7 +54,6 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
     Raises:
         UsageError: neither is there.
-        MissingExtraError: lz4 or cbor2 is not installed.
     """
     frame = _lz4()
     table, losses = ranx.table_of(contents)
@@ -67,11 +65,8 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
 
 def _lz4() -> ModuleType:
-    try:
-        import lz4.frame
-    except ImportError:
-        message = "ranx's lz4 files need the package lz4: pip install 'rankgate[ranx]'."
-        raise MissingExtraError(message) from None
+    import lz4.frame
+
     found: ModuleType = lz4.frame
     return found
 
@@ -130,7 +125,6 @@ FORMAT = Format(
     loses=ranx.FORMAT.loses,
     detail=(
         "What ranx writes to .lz4 files, and ranxhub's .rh files: as the format ranx, in CBOR "
-        "instead of JSON, packed twice. It needs the packages lz4 and cbor2: "
-        "pip install 'rankgate[ranx]'."
+        "instead of JSON, packed twice."
     ),
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
-from rankgate.data.columns import named, shaped
+from rankgate.data.columns import named, shaped, shaped_by_column
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import run_columns, schemas
@@ -90,15 +90,17 @@ def read_qrels(source: InputFile) -> Qrels:
 
 def read_run(source: InputFile) -> Run:
     """A run from columns for query, document and score, or rank; rows are read when needed."""
-    scan = shaped(scanned(source), "score", source.label)
+    scan = scanned(source)
     place = Place(source.label)
 
-    def checked() -> Iterator[pl.DataFrame]:
-        for frame in pieces(scan, source):
+    def checked(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        for frame in pieces(rows, source):
             refuse_holes(frame, "score", place)
             yield frame
 
-    return Run(source.stem, checked, queries=_queries(source), place=place)
+    tables = shaped_by_column(scan, "score", source.label)
+    readings = {document: partial(checked, rows) for document, rows in tables.items()}
+    return Run.of_columns(source.stem, readings, queries=_queries(source), place=place)
 
 
 def rows(source: InputFile) -> FileRows | None:

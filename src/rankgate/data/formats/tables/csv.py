@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import polars as pl
 
-from rankgate.data.columns import is_header, named
+from rankgate.data.columns import is_header, named, one_document_column
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import run_columns, schemas
@@ -60,6 +60,8 @@ def read(source: InputFile) -> FileContents:
         raise InputError(problem, source=source.label, line=1, code="unknown-format")
     if table.part == "runs":
         return FileContents(runs=(read_run(source),))
+    if table.part == "qrels":
+        one_document_column(header.names, source.label)
     return schemas.contents_of(table, _whole(source, header, table), source.stem, _place(source))
 
 
@@ -75,14 +77,20 @@ def read_run(source: InputFile) -> Run:
     """A run from columns for query, document and score, or rank; rows are read when needed."""
     header = _header(source)
     table = schemas.asked(header.names, "runs", source.label)
-    refuse_twins(header, table, source)
-    layout = records.ColumnChoice(header, table.kept, table.numbers, table.empty)
 
-    def pieces() -> Iterator[pl.DataFrame]:
+    def pieces(document: str) -> Iterator[pl.DataFrame]:
+        kept = table.kept | {"doc_id": document}
+        layout = records.ColumnChoice(header, kept, table.numbers, table.empty)
         for frame in records.frames(source, layout):
             yield schemas.scored(frame)
 
-    return Run(source.stem, pieces, queries=_queries(source, header), place=_place(source))
+    columns = table.document_columns(header.names)
+    for document in columns:
+        refuse_twins(header, replace(table, kept=table.kept | {"doc_id": document}), source)
+    readings = {document: partial(pieces, document) for document in columns}
+    return Run.of_columns(
+        source.stem, readings, queries=_queries(source, header), place=_place(source)
+    )
 
 
 def rows(source: InputFile) -> FileRows | None:
@@ -96,6 +104,7 @@ def rows(source: InputFile) -> FileRows | None:
     part = schemas.part_of(table)
     if table is None or part is None:
         return None
+    one_document_column(header.names, source.label)
     refuse_twins(header, table, source)
     kept = table.kept
     if part == "run" and "score" in kept:

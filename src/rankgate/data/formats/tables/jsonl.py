@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from rankgate.data.columns import named
+from rankgate.data.columns import named, one_document_column
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import run_columns, schemas
@@ -48,6 +48,8 @@ def read(source: InputFile) -> FileContents:
         raise InputError(problem, source=source.label, line=1, code="unknown-format")
     if table.part == "runs":
         return FileContents(runs=(read_run(source),))
+    if table.part == "qrels":
+        one_document_column(names, source.label)
     place = Place(source.label, partial(line_of, source))
     return schemas.contents_of(table, whole(source, table), source.stem, place)
 
@@ -68,12 +70,14 @@ def read_run(source: InputFile) -> Run:
     """
     table = schemas.asked(names_of(source), "runs", source.label, "key")
 
-    def pieces() -> Iterator[pl.DataFrame]:
-        for frame in frames(source, table):
+    def pieces(document: str) -> Iterator[pl.DataFrame]:
+        for frame in frames(source, replace(table, kept=table.kept | {"doc_id": document})):
             yield schemas.scored(frame)
 
+    columns = table.document_columns(names_of(source))
+    readings = {document: partial(pieces, document) for document in columns}
     place = Place(source.label, partial(line_of, source))
-    return Run(source.stem, pieces, queries=_queries(source), place=place)
+    return Run.of_columns(source.stem, readings, queries=_queries(source), place=place)
 
 
 def rows(source: InputFile) -> FileRows | None:
@@ -83,6 +87,7 @@ def rows(source: InputFile) -> FileRows | None:
     part = schemas.part_of(table)
     if table is None or part is None:
         return None
+    one_document_column(names, source.label)
     place = Place(source.label, partial(line_of, source))
     if "score" in table.kept and (rank := named(names, ("rank",))):
         numbers, empty = table.numbers | {"rank"}, table.empty | {"rank"}

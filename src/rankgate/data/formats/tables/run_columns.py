@@ -9,7 +9,9 @@ import polars as pl
 from rankgate.data.columns import named
 from rankgate.errors import InputError
 
-_TYPES = {"query_id": pl.String, "latency_ms": pl.Float64, "state": pl.String}
+_TYPES = {
+    "query_id": pl.String, "latency_ms": pl.Float64, "state": pl.String, "system": pl.String,
+}  # fmt: skip
 
 
 def kept(names: Sequence[str]) -> dict[str, str]:
@@ -18,7 +20,7 @@ def kept(names: Sequence[str]) -> dict[str, str]:
     >>> kept(["qid", "docid", "score", "latency_ms"])
     {'query_id': 'qid', 'latency_ms': 'latency_ms'}
     """
-    values = {name: name for name in ("latency_ms", "state") if name in names}
+    values = {name: name for name in ("latency_ms", "state", "system") if name in names}
     return named(names, ("query_id",)) | values if values else {}
 
 
@@ -28,7 +30,8 @@ def queries_of(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | Non
     A column ``state`` with other words than ok, zero, failed and not_run is about something else.
 
     Raises:
-        InputError: a latency that is not a number of 0 or more; a query with two of them.
+        InputError: a latency that is not a number of 0 or more; a query with two of them; a
+            column ``system`` with several names, which are several runs.
     """
     from rankgate.data.formats.run_meta import STATES
 
@@ -39,6 +42,14 @@ def queries_of(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | Non
     rows = rows.with_columns(
         pl.lit(None, dtype).alias(name) for name, dtype in _TYPES.items() if name not in rows
     )
+    systems = rows["system"].unique(maintain_order=True).drop_nulls().head(3)
+    if len(systems) > 1:
+        names = ", ".join(map(repr, systems))
+        problem = (
+            f"several runs by the column system ({names}); read the file into a frame, whose "
+            "systems are runs, or give a file for each."
+        )
+        raise InputError(problem, source=label, code="several-runs")
     if not rows["state"].drop_nulls().is_in(STATES).all():
         rows = rows.with_columns(pl.lit(None, pl.String).alias("state"))
     wrong = rows.filter(~pl.col("latency_ms").is_finite() | (pl.col("latency_ms") < 0))

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.columns import ALIASES, graded, named
+from rankgate.data.columns import (
+    ALIASES,
+    document_columns,
+    graded,
+    named,
+    one_document_column,
+)
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Loss, Note
 from rankgate.data.notes import STATES
@@ -58,6 +64,10 @@ class TableSchema:
     numbers: frozenset[str]
     empty: frozenset[str]
 
+    def document_columns(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The columns that could hold the ids of documents: the one that is read, or several."""
+        return document_columns(names) or (self.kept["doc_id"],)
+
 
 def table_of(names: Sequence[str], part: str | None = None) -> TableSchema | None:
     """What a table with these columns is; None where nothing fits.
@@ -79,8 +89,11 @@ def table_of(names: Sequence[str], part: str | None = None) -> TableSchema | Non
     if len(text) == len(("query_id", "text")):
         return _rest("queries", text, names)
     lower = {name.strip().lower() for name in names}
-    words = "doc_id" in names or lower & _FIELDS  # ids alone are of many other things
-    return _rest("documents", ids, names) if "doc_id" in ids and words else None
+    id_column = next((name for name in names if name.strip().lower() == "id"), None)
+    if id_column and not ids and lower & _FIELDS:  # a corpus, as Pyserini and many others write it
+        ids = {"doc_id": id_column}
+    described = "doc_id" in names or lower & _FIELDS  # ids alone are of many other things
+    return _rest("documents", ids, names) if "doc_id" in ids and described else None
 
 
 def asked(names: Sequence[str], part: str, label: str, noun: str = "column") -> TableSchema:
@@ -104,6 +117,8 @@ def asked(names: Sequence[str], part: str, label: str, noun: str = "column") -> 
         shown = ", ".join(names[:10])
         problem = f"no {noun} for {lacking[0]} among {shown}; name one {wanted}."
         raise InputError(problem, source=label, line=1, code="missing-column")
+    if part == "qrels":
+        one_document_column(names, label)
     return table
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
 _KEPT = tuple(SCHEMA)
+_RANKED = 6  # fields of a run
 _FOUR = ("query_id", "iteration", "doc_id", "grade")
 
 
@@ -36,6 +37,8 @@ def read(source: InputFile, *, loose: bool = False) -> Qrels:
         found = "1 field" if len(first) == 1 else f"{len(first)} fields"
         known = "expected 4 (query_id iteration doc_id grade)"
         known += "" if loose else " or 3 (query_id doc_id grade)"
+        if len(first) == _RANKED:
+            known += "; this is a run, which comes after the judgments"
         where = line_of(source, 0)
         raise InputError(
             f"{found}, {known}.", source=source.label, line=where, code="wrong-field-count"

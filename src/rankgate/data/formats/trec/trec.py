@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _QRELS, _RUN, _EITHER, _RANKED = 4, 6, 3, 2  # fields in a line
 _TOLD = {_QRELS: ", as judgments have", _RUN: ", as a run has", _EITHER: "", _RANKED: ""}
 _LOOKED_AT = 1000
+_LONG = 3  # so far do ranks of some query count that no grades do
 _FIELDS: dict[Part, dict[int, tuple[str, ...]]] = {
     "qrels": {
         _QRELS: ("query_id", "iteration", "doc_id", "grade"),
@@ -47,7 +48,7 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def read(source: InputFile) -> FileContents:
-    """Judgments from 4 fields, a run from 6 or 2; 3 are judgments if all numbers are whole."""
+    """Judgments from 4 fields, a run from 6 or 2; 3 are judgments if whole and no ranks."""
     if holds_judgments(source):
         return FileContents(qrels=trec_qrels.read(source))
     return FileContents(runs=(trec_run.read(source),))
@@ -63,6 +64,8 @@ def rows(source: InputFile) -> FileRows | None:
     fields = _FIELDS[part].get(len(first_fields(source)))
     if fields is None:
         return None
+    if part == "run" and len(fields) == _EITHER and trec_run.counts_ranks(source, 2):
+        fields = ("query_id", "doc_id", "rank")
     kept = tuple(name for name in fields if name not in _UNUSED)
     number = NUMBERS[part] if NUMBERS[part] in fields else ""
     parsed = frames(source, Layout(fields, number, kept, defects=True))
@@ -70,9 +73,11 @@ def rows(source: InputFile) -> FileRows | None:
 
 
 def holds_judgments(source: InputFile) -> bool:
-    """Whether the first line is one of judgments; of 3 fields, whether all numbers are whole."""
+    """True if the first line is one of judgments; of 3 fields, if all are whole, and no ranks."""
     width = len(first_fields(source))
-    return width == _QRELS or (width == _EITHER and _whole(source))
+    return width == _QRELS or (
+        width == _EITHER and _whole(source) and not trec_run.counts_ranks(source, _LONG)
+    )
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -109,8 +114,9 @@ FORMAT = Format(
     streams=True,
     detail=(
         "Judgments have 4 fields (query_id iteration doc_id grade) or 3; runs have 6 (query_id Q0 "
-        "doc_id rank score tag), 3 (query_id doc_id score) or 2, best first. Three fields are "
-        "taken for judgments if all their numbers are whole, else for a run. Tabs, runs of "
+        "doc_id rank score tag), 3 (query_id doc_id score, or rank where it counts 1, 2, 3, … in "
+        "each query, as in MS MARCO's runs) or 2, best first. Three fields are taken for "
+        "judgments if all their numbers are whole and no ranks, else for a run. Tabs, runs of "
         "blanks, blank lines and lines that begin with # are fine. Rankings follow the score, "
         "not the rank column, as in trec_eval; what is written has ranks that follow the score "
         "and keeps the run's tag and order of lines."

@@ -22,8 +22,8 @@ KIND = JobKind(
     (
         Parameter("judgments", "text", "judgments in the project, or all for the ratings so far",
                   required=True),
-        Parameter("runs", "list", "runs in the project", required=True),
-        Parameter("metrics", "list", "metrics, such as nDCG@10", ("nDCG@10",)),
+        Parameter("runs", "texts", "runs in the project", required=True),
+        Parameter("metrics", "texts", "metrics, such as nDCG@10", ("nDCG@10",)),
     ),
     commands,
     title="evaluate runs of the project",

@@ -20,7 +20,7 @@ KIND = JobKind(
     "kpi",
     (
         Parameter("events", "text", "the folder or file of events", required=True),
-        Parameter("kpis", "list", "KPIs, such as search_ctr; left out: all", ()),
+        Parameter("kpis", "texts", "KPIs, such as search_ctr; left out: all", ()),
         Parameter("mapping", "text", "the file that says which column of the log holds what"),
     ),
     commands,

@@ -28,7 +28,7 @@ KIND = JobKind(
         Parameter("queries", "text", "the file of the queries", required=True),
         Parameter("output", "text", "the file of the run, which ends in .run", "snapshot.run"),
         Parameter("judgments", "text", "the file of judgments; left out: the run is not evaluated"),
-        Parameter("metrics", "list", "metrics, such as nDCG@10", ("nDCG@10",)),
+        Parameter("metrics", "texts", "metrics, such as nDCG@10", ("nDCG@10",)),
     ),
     commands,
     files=frozenset({"engine", "queries", "output", "judgments"}),

@@ -1,0 +1,205 @@
+"""The steps of CI, by name; without names all of them, in this order.
+
+Everything happens in build/ci, a clone of what is committed. The commands of the README run first,
+with nothing on the PATH but Python, make, Git and the tools of a shell; what makes more tests
+possible is installed after them, and then the tests that were skipped run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CLONE = ROOT / "build" / "ci"
+SKIPPED = CLONE / "build" / "skipped.json"
+TOOLS = (
+    "awk", "basename", "cat", "chmod", "comm", "cp", "cut", "date", "dirname", "env", "expr",
+    "false", "find", "git", "grep", "gzip", "head", "id", "kill", "ln", "ls", "make", "mkdir",
+    "mkfifo", "mktemp", "mv", "nproc", "printf", "ps", "pwd", "readlink", "rm", "rmdir", "sed",
+    "seq", "sh", "sleep", "sort", "stat", "tail", "tar", "tee", "test", "touch", "tr", "true",
+    "uname", "uniq", "wc", "xargs",
+)  # fmt: skip
+"""What the bare commands find on their PATH, next to Python."""
+PASSED_ON = re.compile(r"HOME|LANG|(PIP|UV)_\w+|(SSL|REQUESTS|CURL)_\w+|\w+_proxy|\w+_PROXY")
+"""Variables that the bare commands get: where to install packages from."""
+PACKAGES = {
+    ("chromium", "chromium-browser", "google-chrome"): ("chromium", "fonts-dejavu-core"),
+    ("pg_ctlcluster",): ("postgresql",),
+    ("groonga",): ("groonga-bin",),
+    ("nginx",): ("nginx-light",),
+    ("mvn",): ("maven", "default-jre-headless"),
+}
+"""Programs that tests look for, and the packages of Debian and Ubuntu that have them."""
+COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step; it fails if its function returns false."""
+
+    title: str
+    run: Callable[[], bool]
+
+
+def main(names: list[str]) -> int:
+    """Run steps, and say at the end which ones failed, and how many tests passed."""
+    if unknown := [name for name in names if name not in STEPS]:
+        print(f"no such step: {', '.join(unknown)}; steps: {', '.join(STEPS)}", file=sys.stderr)
+        return 2
+    began, failed = time.monotonic(), []
+    for name in names or STEPS:
+        step, start = STEPS[name], time.monotonic()
+        print(f"=== {name}: {step.title}", flush=True)
+        passed = step.run()
+        seconds = time.monotonic() - start
+        print(f"=== {name}: {'passed' if passed else 'FAILED'} in {seconds:.0f} s", flush=True)
+        if not passed:
+            failed.append(name)
+    for name in failed:
+        print(f"FAILED step {name}: {STEPS[name].title}")
+    if TESTS:
+        print(f"{summed(TESTS)} in {time.monotonic() - began:.2f}s")
+    return int(bool(failed))
+
+
+TESTS: list[tuple[str, bool]] = []
+"""The last lines of pytest, and whether a run repeats tests that an earlier one skipped."""
+
+
+def summed(runs: list[tuple[str, bool]]) -> str:
+    """The counts of several runs of pytest in one line; of skipped tests those that never ran."""
+    total: Counter[str] = Counter()
+    for line, repeats in runs:
+        counts = {name.removesuffix("s"): int(number) for number, name in COUNTS.findall(line)}
+        if repeats:
+            del total["skipped"]
+        total.update(counts)
+    names = [name for name in ("failed", "passed", "skipped", "error") if total[name]]
+    return ", ".join(f"{total[name]} {name}" for name in names) or "0 passed"
+
+
+def call(*command: str, repeats: bool = False, environment: dict[str, str] | None = None) -> bool:
+    """Run a command in the clone, print what it prints, and keep the counts of pytest."""
+    print("$", *command, flush=True)
+    last, start = "", time.monotonic()
+    with subprocess.Popen(
+        command, cwd=CLONE, env=environment or {**os.environ, "CI": "true"}, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            if re.search(r"\d+ (passed|failed|skipped|errors?)\b.* in [\d.]+s", line):
+                last = line
+    if last:
+        TESTS.append((last, repeats))
+    print(f"{time.monotonic() - start:.0f} s: {' '.join(command)}", flush=True)
+    return process.returncode == 0
+
+
+def clone() -> bool:
+    """Clone what is committed, so that nothing else is there."""
+    shutil.rmtree(CLONE, ignore_errors=True)
+    CLONE.parent.mkdir(exist_ok=True)
+    git = ["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(CLONE)]
+    return subprocess.run(git, stdin=subprocess.DEVNULL, check=False).returncode == 0
+
+
+@contextmanager
+def bare() -> Iterator[dict[str, str]]:
+    """An environment without anything that a test could find by chance."""
+    programs = CLONE / "build" / "bare"  # the clone's .venv links to its Python
+    shutil.rmtree(programs, ignore_errors=True)
+    programs.mkdir(parents=True)
+    for tool in TOOLS:
+        if path := shutil.which(tool):
+            (programs / tool).symlink_to(path)
+    (programs / "python3").symlink_to(sys.executable)
+    with tempfile.TemporaryDirectory(prefix="ci-") as temporary:
+        passed_on = {name: value for name, value in os.environ.items() if PASSED_ON.fullmatch(name)}
+        yield {
+            "LANG": "C.UTF-8", **passed_on, "CI": "true", "PATH": str(programs),
+            "TMPDIR": temporary, "RANKGATE_TESTS_SKIPPED": str(SKIPPED),
+        }  # fmt: skip
+
+
+def readme() -> bool:
+    """Both commands of the README."""
+    with bare() as environment:
+        if not call("make", "demo", environment=environment):
+            return False
+        passed = call("make", "test", environment=environment)
+        left = [path for path in Path(environment["TMPDIR"]).iterdir() if "pytest" not in path.name]
+    status = ["git", "status", "--porcelain"]
+    changed = subprocess.run(status, cwd=CLONE, capture_output=True, text=True, check=True).stdout
+    if left or changed:
+        print(f"the tests left files: {', '.join(path.name for path in left)}\n{changed}")
+    return passed and not left and not changed
+
+
+def system_packages() -> bool:
+    """Install programs that tests look for; tests are skipped where that is not possible."""
+    missing = [
+        package
+        for programs, packages in PACKAGES.items()
+        if not any(map(shutil.which, programs))
+        for package in packages
+    ]
+    if missing and shutil.which("apt-get"):
+        root = [] if os.geteuid() == 0 else ["sudo", "-n"]
+        call(*root, "apt-get", "update", "-q")
+        if not call(*root, "apt-get", "install", "-yq", "--no-install-recommends", *missing):
+            print(f"not installed, so that tests are skipped: {', '.join(missing)}")
+    return True
+
+
+def python_packages() -> bool:
+    """Install PySpark and OpenSearch; tests are skipped where that is not possible."""
+    for target in ("spark", "engines"):
+        if not call("make", target):
+            print(f"make {target} failed, so that tests are skipped")
+    return True
+
+
+def skipped() -> bool:
+    """Run the tests that the README's commands skipped."""
+    if not SKIPPED.exists():
+        print(f"{SKIPPED} is missing: the step readme writes it")
+        return False
+    if not json.loads(SKIPPED.read_text("utf-8")):
+        return True
+    data = CLONE.parent / "shared"
+    if not data.is_symlink():
+        data.symlink_to(ROOT.parent / "shared")
+    only = {**os.environ, "CI": "true", "RANKGATE_TESTS_ONLY": str(SKIPPED)}
+    return call("make", "test", environment=only, repeats=True)
+
+
+STEPS = {
+    "clone": Step("a clone of what is committed", clone),
+    "readme": Step("make demo and make test, on a bare machine", readme),
+    "lint": Step("format and lint", lambda: call("make", "lint")),
+    "types": Step("types", lambda: call("make", "mypy")),
+    "imports": Step("order of imports", lambda: call("make", "imports")),
+    "coverage": Step("quick tests, and the code that they run", lambda: call("make", "coverage")),
+    "lowest": Step("quick tests with the lowest versions", lambda: call("make", "lowest")),
+    "extras": Step("the wheel, alone and with each extra", lambda: call("make", "extras")),
+    "system": Step("programs that more tests need", system_packages),
+    "packages": Step("PySpark and OpenSearch", python_packages),
+    "skipped": Step("the tests that make test skipped", skipped),
+}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

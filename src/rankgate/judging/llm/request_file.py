@@ -1,0 +1,98 @@
+"""The file next to a model's ratings that holds requests whose answers are not kept yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from rankgate.data.streams.closing import Closing
+from rankgate.data.streams.journal import Journal
+from rankgate.judging.llm.answers import Answer
+from rankgate.judging.llm.work import PairOutcome
+
+if TYPE_CHECKING:
+    from rankgate.judging.llm.judge import Ask
+    from rankgate.judging.llm.saved_ratings import SavedRatings
+
+_UNREAD = "no answer: the program ended before it was read"
+
+
+@dataclass
+class RequestFile(Closing):
+    """Keeps each request on disk before it is sent, with the most that it can take.
+
+    A request is settled by a later row of its hash in the ratings. Those that a program left when
+    it was killed become rows without a grade when the ratings are opened again, so that limits
+    count what they may have cost. The file is gone when all is settled.
+
+    Attributes:
+        path: ``RATINGS.requests``.
+        saved: the ratings.
+    """
+
+    path: Path
+    saved: SavedRatings
+    _journal: Journal | None = None
+
+    @classmethod
+    def open(cls, saved: SavedRatings) -> Self:
+        """Count what a program that was killed left.
+
+        Raises:
+            InputError: the file holds something else.
+            UsageError: a file that cannot be written.
+        """
+        path = saved.journal.path
+        requests = cls(path.with_name(f"{path.name}.requests"), saved)
+        if requests.path.exists():
+            requests._journal = Journal.open(requests.path)
+            unread = [line["row"] for line in requests._unsettled()]
+            if unread:
+                saved.journal.extend(unread)
+            requests.close()
+        return requests
+
+    def begin(self, ask: Ask, tokens: tuple[int, int], cost: float | None) -> None:
+        """Keep that a request goes out.
+
+        Raises:
+            UsageError: the disk is full or gone.
+        """
+        if self._journal is None:
+            self._journal = Journal.open(self.path)
+        outcome = PairOutcome(
+            Answer(None, _UNREAD), answered=False, input_tokens=tokens[0],
+            output_tokens=tokens[1], cost=cost, attempts=1,
+        )  # fmt: skip
+        rows = len(self.saved.journal.rows)
+        self._journal.add({"rows": rows, "row": self.saved.row(ask, outcome)})
+
+    def discard(self, ask: Ask) -> None:
+        """Note that the requests of a pair took nothing, and came to nothing."""
+        if self._journal is not None:
+            self._journal.add({"discarded": ask.request})
+
+    def close(self) -> None:
+        """Let go of the file, and remove it where all is settled."""
+        journal, self._journal = self._journal, None
+        if journal is None:
+            return
+        settled = not self._unsettled_of(journal)
+        if settled:
+            self.path.unlink(missing_ok=True)
+        journal.close()
+
+    def _unsettled(self) -> list[dict[str, Any]]:
+        return [] if self._journal is None else self._unsettled_of(self._journal)
+
+    def _unsettled_of(self, journal: Journal) -> list[dict[str, Any]]:
+        last = {row.get("request"): index for index, row in enumerate(self.saved.journal.rows)}
+        lines: list[dict[str, Any]] = []
+        for line in journal.rows:
+            if "discarded" in line:
+                lines = [other for other in lines
+                         if other["row"]["request"] != line["discarded"]]  # fmt: skip
+            else:
+                lines.append(line)
+        return [line for line in lines if last.get(line["row"]["request"], -1) < line["rows"]]

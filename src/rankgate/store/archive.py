@@ -1,0 +1,227 @@
+"""What a project no longer needs: archived, which hides and keeps it, or deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankgate.errors import UsageError
+from rankgate.frozen import dataclass
+from rankgate.store import deletion
+from rankgate.store.material import projects as material
+from rankgate.store.models.jobs import UNDER_WAY
+from rankgate.store.rows import now, unknown
+from rankgate.store.tables.material import queries
+from rankgate.store.tables.models import job_tasks, model_jobs
+from rankgate.store.tables.people import projects
+from rankgate.store.tables.results import judgments, runs
+from rankgate.store.tables.work import batches, tasks
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+KINDS: Mapping[str, sa.Table] = {
+    "run": runs, "judgments": judgments, "batch": batches, "query": queries,
+}  # fmt: skip
+"""What can be archived in a project."""
+
+_IDS = 5_000
+"""Ids that one statement names."""
+
+_LISTED = 200
+"""Archived queries that are listed."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something that can be archived.
+
+    Attributes:
+        kind: of ``KINDS``.
+        id: the number.
+        name: in the project; of a query its id.
+        created_at: when it was added; None for a query.
+        archived_at: since when it is hidden; None where it is not.
+    """
+
+    kind: str
+    id: int
+    name: str
+    created_at: datetime | None
+    archived_at: datetime | None
+
+
+def _columns(kind: str) -> tuple[sa.ColumnElement[Any], ...]:
+    table = KINDS[kind]
+    if kind == "query":
+        return (table.c.id, table.c.query_id, sa.null(), table.c.archived_at)
+    return (table.c.id, table.c.name, table.c.created_at, table.c.archived_at)
+
+
+def listed(connection: Connection, project: int) -> list[Item]:
+    """Everything of a project that can be archived, by kind, the oldest first.
+
+    Of queries only the first 200 that are archived.
+    """
+    items = []
+    for kind, table in KINDS.items():
+        chosen = sa.select(*_columns(kind)).where(table.c.project == project).order_by(table.c.id)
+        if kind == "query":
+            chosen = chosen.where(table.c.archived_at.is_not(None)).limit(_LISTED)
+        items += [Item(kind, *row) for row in connection.execute(chosen)]
+    return items
+
+
+def get(connection: Connection, project: int, kind: str, number: int) -> Item:
+    """An item of a project.
+
+    Raises:
+        UsageError: there is none.
+    """
+    table = KINDS[kind]
+    chosen = sa.select(*_columns(kind)).where(table.c.project == project, table.c.id == number)
+    row = connection.execute(chosen).first()
+    if row is None:
+        raise unknown(kind, number)
+    return Item(kind, *row)
+
+
+def set_archived(connection: Connection, item: Item, *, archived: bool) -> None:
+    """Hide an item, or show it again."""
+    table = KINDS[item.kind]
+    values = {"archived_at": now() if archived else None}
+    connection.execute(sa.update(table).where(table.c.id == item.id).values(values))
+
+
+def dependents(connection: Connection, item: Item) -> dict[str, int]:
+    """What is deleted with an item: how many rows, by what they are."""
+    return deletion.counts(connection, deletion.dependents(*_row(item)))
+
+
+def delete(connection: Connection, item: Item) -> dict[str, int]:
+    """Delete an item with what depends on it; its blobs go with ``rankgate store check``.
+
+    Returns:
+        What was deleted with it, as `dependents`.
+
+    Raises:
+        UsageError: a model rates tasks that would go.
+    """
+    return _delete(connection, *_row(item))
+
+
+def _row(item: Item) -> tuple[sa.Table, sa.ColumnElement[bool]]:
+    table = KINDS[item.kind]
+    return table, table.c.id == item.id
+
+
+def _delete(
+    connection: Connection, table: sa.Table, where: sa.ColumnElement[bool]
+) -> dict[str, int]:
+    rows = deletion.dependents(table, where)
+    with deletion.unguarded(connection, [table, *rows]):
+        _refuse_busy(connection, rows)
+        counts = deletion.counts(connection, rows)
+        deletion.delete(connection, {table: where, **rows})
+    return counts
+
+
+def _refuse_busy(connection: Connection, rows: deletion.Rows) -> None:
+    """Refuse to delete tasks that a model is rating, or its job."""
+    of_rows: list[sa.ColumnElement[bool]] = []
+    if job_tasks in rows:
+        of_rows.append(model_jobs.c.id.in_(sa.select(job_tasks.c.job).where(rows[job_tasks])))
+    if model_jobs in rows:
+        of_rows.append(rows[model_jobs])
+    if not of_rows:
+        return
+    busy = sa.select(model_jobs.c.id).where(sa.or_(*of_rows), model_jobs.c.state.in_(UNDER_WAY))
+    if (job := connection.scalar(busy)) is not None:
+        problem = f"job {job} of a model is under way; cancel it, and try again when it has ended."
+        raise UsageError(problem, code="in-use")
+
+
+def archive_queries(
+    connection: Connection, project: int, ids: Iterable[str], *, archived: bool
+) -> int:
+    """Hide queries, or show them again; how many.
+
+    Raises:
+        UsageError: some of them are not in the project.
+    """
+    wanted = list(dict.fromkeys(ids))
+    here = queries.c.project == project
+    values = {"archived_at": now() if archived else None}
+    for begin in range(0, len(wanted), _IDS):
+        piece = wanted[begin : begin + _IDS]
+        named = sa.and_(here, queries.c.query_id.in_(piece))
+        stored = set(connection.scalars(sa.select(queries.c.query_id).where(named)))
+        if missing := [name for name in piece if name not in stored]:
+            raise unknown("query", missing[0])
+        connection.execute(sa.update(queries).where(named).values(values))
+    return len(wanted)
+
+
+def queries_of_batch(connection: Connection, batch: int) -> list[str]:
+    """The ids of the queries that a batch has tasks of, in the order in which they were added."""
+    of_batch = sa.select(tasks.c.query).where(tasks.c.batch == batch)
+    chosen = sa.select(queries.c.query_id).where(queries.c.id.in_(of_batch))
+    return list(connection.scalars(chosen.order_by(queries.c.id)))
+
+
+def _archived_queries(project: int) -> sa.ColumnElement[bool]:
+    return sa.and_(queries.c.project == project, queries.c.archived_at.is_not(None))
+
+
+def count_archived_queries(connection: Connection, project: int) -> int:
+    """How many queries of a project are archived."""
+    count = sa.select(sa.func.count()).where(_archived_queries(project))
+    return connection.scalar(count) or 0
+
+
+def dependents_of_archived_queries(connection: Connection, project: int) -> dict[str, int]:
+    """What is deleted with all archived queries: how many rows, by what they are."""
+    return deletion.counts(connection, deletion.dependents(queries, _archived_queries(project)))
+
+
+def delete_archived_queries(connection: Connection, project: int) -> dict[str, int]:
+    """Delete all archived queries of a project with what depends on them.
+
+    Returns:
+        What was deleted with them, as `dependents_of_archived_queries`.
+
+    Raises:
+        UsageError: a model rates tasks of them.
+    """
+    return _delete(connection, queries, _archived_queries(project))
+
+
+def project_dependents(connection: Connection, project: int) -> dict[str, int]:
+    """What is deleted with a project: how many rows, by what they are."""
+    return deletion.counts(connection, deletion.dependents(projects, projects.c.id == project))
+
+
+def delete_project(connection: Connection, project: int) -> dict[str, int]:
+    """Delete an archived project with all that it has; its audit log stays.
+
+    Returns:
+        What was deleted with it, as `project_dependents`.
+
+    Raises:
+        UsageError: it is not archived; a model rates in it.
+    """
+    rows = deletion.dependents(projects, projects.c.id == project)
+    with deletion.unguarded(connection, rows):
+        if material.get(connection, project).archived_at is None:
+            raise UsageError(
+                "the project is not archived; archive it first, so that nobody writes into it.",
+                code="in-use",
+            )
+        _refuse_busy(connection, rows)
+        counts = deletion.counts(connection, rows)
+        deletion.delete(connection, rows)
+    material.forget(connection, project)
+    return counts

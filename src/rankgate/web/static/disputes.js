@@ -1,0 +1,15 @@
+"use strict";
+(() => {
+  // the key of a grade gives the final word on the pair with the focus, or on the first one
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
+    if (event.target.matches("input, textarea, select")) return;
+    const pair = event.target.closest(".dispute") || document.querySelector(".dispute");
+    if (!pair) return;
+    const wanted = (each) => each.dataset.key === event.key;
+    const button = [...pair.querySelectorAll("button[data-key]")].find(wanted);
+    if (!button) return;
+    event.preventDefault();
+    button.click();
+  });
+})();

@@ -1,0 +1,55 @@
+"""Five people in Chromium: every link that each of them sees opens, and no page complains."""
+
+from __future__ import annotations
+
+import pytest
+
+from rankgate.demo.build import build
+from rankgate.demo.history import record_past
+from rankgate.store.material import projects
+from rankgate.store.people import secrets, users
+from rankgate.store.store import Store
+from support.crawling import crawl
+from support.serving import PASSWORD, Visitor, served
+
+pytestmark = pytest.mark.slow
+PEOPLE = {"ann": "admin", "mia": "manager", "bob": "rater", "eve": "rater", "vic": "viewer"}
+
+
+def empty(folder):
+    """A new store, whose only project has nothing."""
+    path = str(folder / "judging.db")
+    with Store.create(path) as store, store.write() as connection:
+        projects.add(connection, "shop", title="Shop")
+    return path
+
+
+def demo(folder):
+    """The store of the demo."""
+    return str(record_past(build(folder / "demo")).path)
+
+
+@pytest.mark.parametrize("made", [empty, demo])
+def test_every_link_opens_for_everybody(made, tmp_path, chromium):
+    with Store.open(made(tmp_path)) as store:
+        hashed = secrets.password_hash(PASSWORD)
+        with store.write() as connection:
+            (project,) = projects.listed(connection)
+            for name, role in PEOPLE.items():
+                user = users.add(connection, name, hashed)
+                users.grant(connection, project.id, user.id, role)
+        with served(store, per_minute=1_000_000) as address:
+            for name in PEOPLE:
+                visitor = Visitor(address)
+                assert visitor.sign_in(name).status == 303
+                statuses, _ = crawl(visitor, most=1, files=False)
+                assert set(statuses.values()) <= {200, 303}, (name, statuses)
+                chromium.send("Network.clearBrowserCookies")
+                for cookie, value in visitor.cookies.items():
+                    chromium.send("Network.setCookie", name=cookie, value=value, url=address)
+                for path in statuses:
+                    if path.rpartition("/")[2].partition("?")[0] == "file":
+                        continue  # a download
+                    chromium.open(f"{address}{path}")
+                    assert chromium.said == [], (name, path)
+                    assert chromium.ask("document.querySelectorAll('h1').length"), (name, path)

@@ -1,0 +1,180 @@
+"""List the tests that a change can touch, for ``make test-changed``.
+
+A test module depends on what it imports, and on what that imports, at any depth: imports inside
+functions count, as do dotted names in strings (``"rankgate.reports.kinds:KINDS"``) and modules of
+a package that are loaded by name. A module that only hands out names of others, such as
+``rankgate`` or the list of commands, counts by the names that a test mentions. The list may be too
+long; it is not too short, but for names that are put together at run time.
+
+``python tests/changed.py [REVISION]`` compares the files here with a revision of git (HEAD).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+EVERYTHING = re.compile(r"(pyproject\.toml|constraints\.txt|Makefile|tests/(conftest|support/).*)$")
+"""Changes of these files can touch every test."""
+DOTTED = re.compile(r"rankgate(?:\.\w+)+")
+WORD = re.compile(r"[\w-]+")
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package and of the tests by its dotted name."""
+    paths = {}
+    for folder in (ROOT / "src", ROOT / "tests"):
+        for path in sorted(folder.rglob("*.py")):
+            name = ".".join(path.relative_to(folder).with_suffix("").parts)
+            paths[name.removesuffix(".__init__")] = path
+    return paths
+
+
+MODULES = modules()
+PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+
+
+class Source(ast.NodeVisitor):
+    """The imports, dotted names and mentioned words of a file."""
+
+    def __init__(self, name: str) -> None:
+        """Read the file of a module."""
+        self.imports: set[str] = set()
+        self.strings: set[str] = set()
+        self.mentions: set[str] = set()
+        self.table: dict[str, str] = {}  # names that the module hands out, with their modules
+        self.visit(ast.parse(MODULES[name].read_bytes()))
+
+    def visit_If(self, node: ast.If) -> None:
+        """Skip imports for type checkers."""
+        if getattr(node.test, "id", "") != "TYPE_CHECKING":
+            self.generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        """``import a.b``."""
+        self.imports.update(alias.name for alias in node.names)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """``from a.b import c``, where c may be a module or a name that a.b hands out."""
+        for alias in node.names:
+            self.imports.update((node.module or "", f"{node.module}.{alias.name}"))
+            self.mentions.add(alias.name)
+
+    def visit_Dict(self, node: ast.Dict) -> None:
+        """A table of names with the modules in which they are."""
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(value, ast.Constant):
+                match = DOTTED.match(str(value.value))
+                if match and (module := module_of(match[0])):
+                    self.table[str(key.value)] = module
+                    continue
+            self.visit(value)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """A string: dotted names of modules, words of a command line."""
+        if isinstance(node.value, str):
+            self.strings.update(match.rstrip(".") for match in DOTTED.findall(node.value))
+            if len(node.value) < 1000:  # not a text that mentions every word
+                self.mentions.update(WORD.findall(node.value))
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        """``rankgate.evaluate``."""
+        self.mentions.add(node.attr)
+        self.generic_visit(node)
+
+
+@cache
+def source(name: str) -> Source:
+    """The parsed file of a module."""
+    return Source(name)
+
+
+def module_of(dotted: str) -> str | None:
+    """The module that a dotted name is in."""
+    while dotted and dotted not in MODULES:
+        dotted = dotted.rpartition(".")[0]
+    return dotted or None
+
+
+@cache
+def dependencies(name: str) -> frozenset[str]:
+    """The modules that a module loads itself."""
+    loaded = {module for dotted in source(name).imports if (module := module_of(dotted))}
+    named = {module for dotted in source(name).strings if (module := module_of(dotted))}
+    for package in named & PACKAGES:
+        if not source(package).table:  # its modules are loaded by name
+            loaded |= {module for module in MODULES if module.startswith(f"{package}.")}
+    return frozenset(loaded | named)
+
+
+def reached(test: str) -> set[str]:
+    """All modules that a test module can load."""
+    path = MODULES[test].parent
+    conftests = [
+        name
+        for name, other in MODULES.items()
+        if other.name == "conftest.py" and other.parent in (path, *path.parents)
+    ]
+    pending = {test, *conftests, "rankgate.cli"}
+    mentions = set().union(*(source(name).mentions for name in (test, *conftests)))
+    seen: set[str] = set()
+    while pending:
+        name = pending.pop()
+        seen.add(name)
+        table = source(name).table
+        loaded = set(dependencies(name)) | {table[word] for word in mentions & table.keys()}
+        parents = {name.rsplit(".", depth)[0] for depth in range(1, name.count(".") + 1)}
+        pending |= (loaded | (parents & MODULES.keys())) - seen
+    return seen
+
+
+def changed_files(revision: str) -> list[str]:
+    """Files that differ from a revision, and those that git does not know yet."""
+    commands = (["diff", "--name-only", revision], ["ls-files", "--others", "--exclude-standard"])
+    outputs = (
+        subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        for words in commands
+    )
+    return sorted({line for output in outputs for line in output.splitlines()})
+
+
+def touched_tests(files: list[str]) -> list[str]:
+    """The paths of the test modules that a change of files can touch, and of its doctests."""
+    if any(EVERYTHING.match(file) for file in files):
+        return ["tests", "src"]
+    names = {str(path.relative_to(ROOT)): name for name, path in MODULES.items()}
+    changed = {names[file] for file in files if file in names}
+    folders = {
+        str(Path(file).parent) for file in files if file.startswith("src/") and file not in names
+    }
+    changed |= {name for path, name in names.items() if str(Path(path).parent) in folders}
+    others = {
+        "/".join(Path(file).parts[:2]) for file in files if not file.startswith(("src/", "tests/"))
+    }
+    paths = {
+        file
+        for file in files
+        if file.startswith("src/") and file in names and (ROOT / file).exists()
+    }
+    for name, path in MODULES.items():
+        if not path.name.startswith("test_"):
+            continue
+        beside = any(
+            file.startswith(f"{path.parent.relative_to(ROOT)}/") and file not in names
+            for file in files
+        )
+        text = path.read_text()
+        if beside or any(other in text for other in others) or changed & reached(name):
+            paths.add(str(path.relative_to(ROOT)))
+    if any(file.endswith(".md") for file in files):
+        paths.add("tests/docs")
+    return sorted(paths)
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(touched_tests(changed_files(*sys.argv[1:] or ["HEAD"]))) + "\n")

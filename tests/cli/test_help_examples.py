@@ -1,0 +1,176 @@
+"""Every example in the help of a command runs as it is written."""
+
+from __future__ import annotations
+
+import fcntl
+import re
+from pathlib import Path
+
+import pytest
+
+from rankgate.cli import COMMANDS
+from support.programs import ROOT, importable
+
+with importable(ROOT / "release"):
+    import example_files
+    import help_examples
+
+UNNAMED = {
+    "trec_eval": "prints what the program of that name prints, and no more",
+    "cwl_eval": "as trec_eval",
+    "ndeval": "as trec_eval",
+    "gdeval": "as trec_eval",
+    "describe": "counts the judged documents of each run, and scores none",
+    "pool": "ranks documents that are not judged, and scores no run",
+    "record": "keeps a result that was made before",
+}
+"""Commands that do not name a run without a judged document, and what they do instead."""
+
+_JUDGMENTS = re.compile(r"(people|llm|qrels)\.txt|\w+\.qrels(\.csv)?|ratings\.csv")
+_PRINTS_NO_SENTENCE = re.compile(r"--format (pool|pdf|policy)|compare .* --query")
+"""Examples that write documents, settings, a file without plain text, or two lists with grades."""
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory):
+    """The files of the examples, written once for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if base.name.startswith("popen-") else base
+    folder = shared / "example-files"
+    with Path(shared / "example-files.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            (partial := shared / "example-files.partial").mkdir()
+            example_files.write(partial)
+            partial.rename(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def programs_of_examples(tmp_path):
+    """Leave no module of the example files, such as an engine in Python, for other tests."""
+    with importable(tmp_path):
+        yield
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_example_of_a_command_runs(name, world, tmp_path, monkeypatch, run):
+    for variable, value in help_examples.ENVIRONMENT.items():
+        monkeypatch.setenv(variable, value)
+    for command, lines in help_examples.examples(name).items():
+        folder = tmp_path / command.replace(" ", "-")
+        example_files.prepare(world, folder, command)
+        for line in lines:
+            if help_examples.ENDINGS.get(line) == help_examples.SERVES:
+                continue
+            monkeypatch.chdir(folder)
+            help_examples.begin(line, folder)
+            ended = run(*help_examples.words(line)[1:])
+            ending = help_examples.Ending(command, line, ended.code or 0, ended.err)
+            assert ending.right, ending
+            assert not ending.extra, ending
+
+
+def _scores_a_run(line):
+    """True if an example names judgments and runs, and prints a result with sentences."""
+    words = line.split()[2:]
+    judged = any(_JUDGMENTS.fullmatch(word.rpartition("=")[2]) for word in words)
+    ranked = re.search(r"[\w*]\.run\b|queries\.tsv", line)
+    whole = bool(judged and ranked) or "sweep.toml" in words
+    return whole and not _PRINTS_NO_SENTENCE.search(line)
+
+
+def _rename_documents(path):
+    """Give the judged documents ids that no run has."""
+    lines = path.read_text().splitlines()
+    if path.suffix != ".csv":
+        rows = [line.split(" ") for line in lines]
+        path.write_text("".join(f"{q} {n} other-{doc} {grade}\n" for q, n, doc, grade in rows))
+        return
+    head = lines[0].split(",")
+    at = next(i for i, name in enumerate(head) if name in {"document", "item_id"})
+    rows = [line.split(",") for line in lines[1:]]
+    renamed = [[*row[:at], f"other-{row[at]}", *row[at + 1 :]] for row in rows]
+    path.write_text("".join(",".join(row) + "\n" for row in (head, *renamed)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in UNNAMED])
+def test_a_run_without_a_judged_document_is_named(name, world, tmp_path, monkeypatch, run):
+    for command, lines in help_examples.examples(name).items():
+        examples = [line for line in lines if _scores_a_run(line)]
+        if not examples:
+            continue
+        folder = tmp_path / command.replace(" ", "-")
+        example_files.prepare(world, folder, command)
+        for path in folder.iterdir():
+            if _JUDGMENTS.fullmatch(path.name):
+                _rename_documents(path)
+        for line in examples:
+            monkeypatch.chdir(folder)
+            help_examples.begin(line, folder)
+            ended = run(*help_examples.words(line)[1:])
+            output = ended.out + ended.err
+            written = re.search(r" -o ([\w./-]+)", line)
+            if written and (folder / written[1]).is_file():
+                output += (folder / written[1]).read_text(errors="replace")
+            named = re.search(r"no (document|item) .*is judged", " ".join(output.split()))
+            refused = ended.code in {1, 2, 3}  # among them the verdicts of a gate
+            assert named or refused, (line, ended)
+
+
+DAMAGES = {
+    "cut": lambda data: data[: len(data) // 2],
+    "utf-16": lambda data: data.decode("latin-1").encode("utf-16"),
+    "nul": lambda data: data[:20] + bytes(50) + data[20:],
+    "empty": lambda _: b"",
+}
+
+
+CUT_AT_A_ROW = "a table that ends earlier is a table"
+NUL_IN_A_CELL = "a cell of a table holds any characters"
+LINES_LEFT_OUT = "the lines of a log that cannot be read are counted and named in the output"
+NO_RULES = "a file without rules or jobs removes them"
+NOT_READ = "the file is written, or the program of that name reads it so"
+ACCEPTED = {
+    "alerts rules": {"empty": NO_RULES},
+    "audit": {"nul": NUL_IN_A_CELL},
+    "convert": {"cut": CUT_AT_A_ROW},
+    "cwl_eval": dict.fromkeys(("cut", "empty", "nul"), NOT_READ),
+    "gdeval": {"cut": CUT_AT_A_ROW},
+    "jobs set": {"empty": NO_RULES},
+    "ndeval": {"cut": CUT_AT_A_ROW},
+    "online doctor": dict.fromkeys(DAMAGES, LINES_LEFT_OUT),
+    "online ingest": dict.fromkeys(DAMAGES, LINES_LEFT_OUT),
+    "online ope": {"cut": CUT_AT_A_ROW, "nul": NUL_IN_A_CELL},
+    "rate": {"cut": CUT_AT_A_ROW, "nul": NUL_IN_A_CELL},
+    "record": {"utf-16": "JSON may be UTF-16"},
+    "sheet": {"cut": CUT_AT_A_ROW, "nul": NUL_IN_A_CELL},
+    "split": {"nul": NUL_IN_A_CELL},
+    "store export": dict.fromkeys(DAMAGES, NOT_READ),
+}
+"""By command the damages that it may accept with exit code 0, and why; others name the file."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in {"serve", "mcp"}])
+def test_a_damaged_file_is_no_fault_of_ours(name, world, tmp_path, monkeypatch, run):
+    for command, lines in help_examples.examples(name).items():
+        line = next((line for line in lines if line not in help_examples.ENDINGS), None)
+        if line is None:
+            continue
+        folder = tmp_path / command.replace(" ", "-")
+        example_files.prepare(world, folder, command)
+        monkeypatch.chdir(folder)
+        arguments = help_examples.words(line)[1:]
+        first = next((path for path in map(Path, arguments) if path.is_file()), None)
+        content = first.read_bytes() if first else b""
+        for damage, damaged in DAMAGES.items() if first else ():
+            help_examples.begin(line, folder)
+            first.write_bytes(damaged(content))
+            ended = run(*arguments)
+            reasons = [why for key, why in ACCEPTED.items() if line.startswith(f"rankgate {key} ")]
+            accepted = any(damage in why for why in reasons) and ended.code == 0
+            named = first.name in ended.out + ended.err
+            assert accepted or (ended.code == 2 and named), (line, damage, ended)

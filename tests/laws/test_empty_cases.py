@@ -1,0 +1,83 @@
+"""What pages of metrics say of empty cases is what the metrics give there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import rankgate
+from rankgate.evaluation.metric import metric_details
+from rankgate.metrics.catalogue import by_name
+from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
+from rankgate.metrics.sequences.sequence import sequences
+
+CASES = {
+    "without_relevant": ({"1": {"a": 0, "b": 0}}, {"1": {"a": 2.0, "b": 1.0}}),
+    "nothing_retrieved": ({"1": {"a": 1}}, {"1": {}}),
+    "nothing_judged": ({"1": {"a": 1}}, {"1": {"x": 2.0, "y": 1.0}}),
+}
+MARKS = (math.e, -math.pi)
+"""Two values that no metric has of its own in these cases."""
+NEEDS_ANSWERS = {"CitationP", "CitationR", "RefusalP", "RefusalR"}
+
+
+def with_required(metric):
+    for name in metric.missing:
+        metric = metric(**{name: 10 if metric.parameters[name].kind == "int" else 0.5})
+    return metric
+
+
+METRICS = {metric.name: metric for metric in (*by_name.values(), *SEQUENCE_METRICS)}
+
+
+def value(metric, case, how):
+    scores = rankgate.evaluate(*CASES[case], [with_required(metric)], how).runs[0]
+    return next(iter(scores.per_query(str(with_required(metric))).values()), None)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", [name for name in METRICS if name not in NEEDS_ANSWERS])
+def test_an_empty_case_counts_what_the_page_says_or_has_a_value_of_its_own(name, case):
+    """Under two conventions that mark what they fill in: marks are where the page has marks."""
+    metric, plain = METRICS[name], rankgate.convention("trec")
+    kinds = ("without_relevant", "nothing_retrieved", "nothing_judged")
+    filled = [
+        value(metric, case, replace(plain, special={}, **dict.fromkeys(kinds, mark)))
+        for mark in MARKS
+    ]
+    if filled[0] == filled[1]:
+        if filled[0] is None:
+            assert metric_details(name).conventions["trec"]["without_relevant"] == "left out"
+        return
+    assert filled == list(MARKS)
+    if case != "nothing_judged":
+        counted = value(metric, case, plain)
+        assert ("undefined" if counted is None else counted) == metric_details(name).conventions[
+            "trec"
+        ][case]
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics_that_leave_out_tasks_say_so_for_every_convention(name):
+    metric = METRICS[name]
+    if not getattr(metric, "undefined", False):
+        return
+    for facts in metric_details(name).conventions.values():
+        assert facts["without_relevant"] == facts["nothing_retrieved"] == "left out"
+
+
+def test_formulas_have_the_values_of_empty_contexts_and_calls():
+    nothing = sequences([[[]]], [[1]], tokens={})
+    too_long = sequences([[[("a", 1)]]], tokens={"a": 500})
+    of = {name: METRICS[name].kernel for name in METRICS}
+    assert of["UDCG"](too_long, tokens=100) == of["UDCG"](nothing) == [1 / 2]
+    assert "1/2 for an empty context" in METRICS["UDCG"].formula
+    assert of["FirstUseful"](nothing) == [2]
+    assert "at least 2" in METRICS["FirstUseful"].formula
+    assert np.isnan(of["Redundancy"](too_long, tokens=100)).all()
+    assert "no value where nothing is shown" in METRICS["Redundancy"].formula
+    assert np.isnan(of["EvidenceR"](sequences([[[("a", 0)]]]))).all()
+    assert "no value without relevant documents" in METRICS["EvidenceR"].formula

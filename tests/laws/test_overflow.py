@@ -1,0 +1,174 @@
+"""No metric gives a number that an overflow made: grades that are too great are refused by name."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate.errors import InputError, RankgateError
+from rankgate.metrics.browsing import BROWSING_METRICS
+from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.metrics.lists import LIST_METRICS
+from rankgate.metrics.preferences import PREFERENCE_METRICS
+from rankgate.metrics.sampling import SAMPLE_METRICS
+from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
+from rankgate.metrics.subtopics import FACET_METRICS
+from rankgate.scoring.presets import CONVENTIONS
+from support.wording import raises
+
+LARGE = (1024.0, 1e200, 1.7e308, -1.7e308, 5e-324)
+OF_JUDGMENTS = (*FACET_METRICS, *BROWSING_METRICS, *PREFERENCE_METRICS, *SAMPLE_METRICS)
+RUN = {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "z": 0.5}}
+
+
+def _variants(metric):
+    """The metric with each choice of each parameter."""
+    examples = {
+        name: 10 if metric.parameters[name].kind == "int" else 0.5 for name in metric.missing
+    }
+    choices = [(name, word) for name, each in metric.parameters.items() for word in each.choices]
+    for choice in [{}, *({name: word} for name, word in choices)]:
+        try:
+            yield metric(**examples | choice)
+        except RankgateError:  # a parameter that needs another one
+            continue
+
+
+def _refused(error):
+    """True if an error says that a grade does not fit, or is of the parameters."""
+    return not isinstance(error, InputError) or error.code == "grade-outside-scale"
+
+
+def _mean(qrels, metric):
+    """The mean of a metric, 0 if its grades are refused; infinite for another error of data."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return rankgate.evaluate(qrels, RUN, [metric]).runs[0].means[str(metric)]
+        except RankgateError as error:  # others are of parameters, whatever the grades
+            return 0.0 if _refused(error) else math.inf
+
+
+@pytest.mark.parametrize("metric", CATALOGUE, ids=str)
+def test_great_grades_give_finite_values_or_are_refused_by_name(metric):
+    for variant in _variants(metric):
+        for grade in LARGE:
+            qrels = {"q": {"a": grade, "b": 3.0, "c": 0.0, "d": grade}}
+            assert not math.isinf(_mean(qrels, variant)), (variant, grade)
+
+
+@pytest.mark.parametrize("metric", OF_JUDGMENTS, ids=str)
+def test_great_grades_of_subtopics_and_samples_are_finite_or_refused(metric):
+    for variant in _variants(metric):
+        for grade in LARGE:
+            rows = [
+                ("q", topic, document, value)
+                for topic in "12"
+                for document, value in {"a": grade, "b": 3.0, "c": 0.0, "d": grade}.items()
+            ]
+            columns = ["query_id", "subtopic", "doc_id", "grade"]
+            with_topics = pl.DataFrame(rows, columns, orient="row")
+            qrels = with_topics if metric in FACET_METRICS else {"q": {d: g for *_, d, g in rows}}
+            assert not math.isinf(_mean(qrels, variant)), (variant, grade)
+
+
+def _value(variant, qrels, run, **context):
+    """The mean of a metric of lists or sequences; 0 if its numbers are refused or are lacking."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return rankgate.evaluate(qrels, [run], [variant], **context).runs[0].means[str(variant)]
+        except RankgateError as error:
+            if error.code not in {"grade-outside-scale", "missing-input", "missing-lengths"}:
+                raise
+    return 0.0
+
+
+@pytest.mark.parametrize("metric", LIST_METRICS, ids=str)
+def test_great_grades_and_features_give_finite_values_of_lists(metric):
+    shown = {"u": {"a": 3.0, "b": 2.0, "c": 1.0}, "v": {"b": 3.0, "c": 2.0, "d": 1.0}}
+    first = {"u": {"a": 1.0}, "v": {"a": 1.0}}
+    log = {"user_id": ["u", "u", "v", "w"], "item_id": ["d", "b", "a", "b"]}
+    for variant in _variants(metric @ 3):
+        for number in LARGE:
+            items = pl.DataFrame({
+                "item": list("abcd"), "size": [number, 1.0, -number, 2.0],
+                "price": [number, number, 1.0, 0.0], "genre": ["x", "y", "x|y", "z"],
+                "maker": ["1", "2", "1", "2"],
+            })  # fmt: skip
+            value = _value(
+                variant, {"u": {"a": number, "b": 3, "d": number}, "v": {"b": number, "c": 1}},
+                shown, items=items, features=["size", "price"], category="genre", group="maker",
+                train=pl.DataFrame(log | {"rating": [number, 1.0, number, 2.0]}), obvious=first,
+                earlier={"run1": first},
+            )  # fmt: skip
+            assert not math.isinf(value), (variant, number)
+
+
+@pytest.mark.parametrize("metric", SEQUENCE_METRICS, ids=str)
+def test_great_grades_lengths_and_calls_give_finite_values_of_sequences(metric, tmp_path):
+    ids = "ids:(?P<session>.+)-(?P<position>[0-9]+)"
+    shown = {"s-1": {"x": 3.0, "b": 2.0, "z": 1.0}, "s-2": {"a": 3.0, "b": 2.0}, "t-1": {"c": 1.0}}
+    agent = tmp_path / "agent.jsonl"
+    for variant in _variants(metric):
+        for number in LARGE:
+            size = abs(number)
+            lengths = {"item": list("abcxz"), "tokens": [size, 1.0, size, size, 2.0]}
+            calls = [
+                {"query": "a", "documents": ["x", "y"], "tokens": size, "seconds": size},
+                {"documents": ["e", "y"], "tokens": size, "seconds": 1.0},
+            ]
+            task = {"calls": calls, "cited": ["e", "x"], "evidence": ["e", "f"]}
+            rows = [
+                {"query_id": query, **task, "answered": answered}
+                for query, answered in {"p": True, "q": False}.items()
+            ]
+            agent.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            by_task = {"s": {"a": number, "b": 3.0, "c": 0.0, "d": number}, "t": {"c": number}}
+            by_query = {"s-1": {"x": number, "z": number, "b": 1.0}, "s-2": {"a": number}}
+            context = {"items": pl.DataFrame(lengths), "length": "tokens"}
+            for value in (
+                _value(variant, by_task, shown, sequences=ids, **context),
+                _value(variant, by_query, shown, **context),
+                _value(variant, agent, agent),
+            ):
+                assert not math.isinf(value), (variant, number)
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_great_grades_give_no_infinite_value_under_any_convention(convention):
+    qrels = {"q": {"a": 2000.0, "b": 1.0}}
+    for name in ("nDCG(gain='exp')@2", "ERR@2", "DCG@2", "RBP", "Q"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                scores = rankgate.evaluate(qrels, RUN, [name], convention).runs[0]
+            except RankgateError:
+                continue
+        assert not math.isinf(scores.means[name]), name
+
+
+def test_the_error_names_the_grade_and_the_query():
+    with raises("grade-outside-scale") as caught:
+        rankgate.evaluate({"p": {"a": 1}, "q": {"a": 1024}}, RUN, ["nDCG(gain='exp')"])
+    assert "1024" in str(caught.value)
+    assert "'q'" in str(caught.value)
+
+
+def test_the_greatest_grade_that_fits_is_exact():
+    qrels = {"q": {"a": 1023, "b": 1022}}
+    value = rankgate.evaluate(qrels, RUN, ["nDCG(gain='exp')@10"]).runs[0].means
+    assert value["nDCG(gain='exp')@10"] == 1.0
+
+
+def test_a_grade_of_a_subtopic_that_is_too_great_is_named():
+    rows = [("q", "1", "a", 1.0), ("q", "2", "a", 1e200)]
+    qrels = pl.DataFrame(rows, ["query_id", "subtopic", "doc_id", "grade"], orient="row")
+    with raises("grade-outside-scale") as caught:
+        rankgate.evaluate(qrels, RUN, ["alpha_nDCG"])
+    assert "query 'q' has grade 1e+200" in str(caught.value)

@@ -1,0 +1,102 @@
+"""A convention's own names mean one metric, however they are written."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import rankgate
+from rankgate.errors import RankgateError
+from rankgate.evaluation.evaluate import chosen_metrics
+from rankgate.metrics.catalogue import by_name
+from rankgate.metrics.lists import LIST_METRICS
+from rankgate.metrics.names import parse
+from rankgate.scoring.presets import CONVENTIONS
+
+QRELS = {"q": {"a": 3, "b": 2, "c": 1}}
+RUN = {"q": {"c": 3.0, "b": 2.0, "a": 1.0}}
+
+
+def _metric(text, how):
+    return chosen_metrics(text, how, LIST_METRICS)[0][1]
+
+
+def _ours(text, how):
+    metric = parse(text, LIST_METRICS)
+    return metric.under(how.parameters.get(metric.name, {}))
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_every_name_of_a_tool_means_one_metric_in_every_spelling(name):
+    how = CONVENTIONS[name]
+    for tool_name, metrics in how._tool_names.items():
+        if True in metrics:
+            wanted = _ours(f"{metrics[True]}@7", how)
+            forms = [f"{tool_name}@7", f"{tool_name}(cutoff=7)", f"{tool_name}(cutoff = 7 )"]
+        else:
+            wanted, forms = _ours(metrics[False], how), [tool_name]
+        lower, upper = tool_name.lower(), tool_name.upper()
+        forms += [
+            form.replace(tool_name, other)
+            for other in (lower, upper)
+            if other not in by_name
+            for form in forms
+        ]
+        for form in forms:
+            assert _metric(form, how) == wanted, (name, form)
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_every_pattern_of_a_tool_means_one_metric_in_every_case(name):
+    """Names with further arguments, such as ``RBP_{p}`` or ``ndcg(k={k},rel={r})``."""
+    how = CONVENTIONS[name]
+    for theirs, ours in how.spellings.items():
+        places = set(re.findall(r"\{(\w+)\}", theirs + ours))
+        for values in (dict.fromkeys(places, "1"), dict.fromkeys(places, "2")):
+            form = theirs.format(**values)
+            try:
+                wanted = _ours(ours.format(**values), how)
+            except RankgateError:  # a number that its parameter cannot be, such as p=2
+                continue
+            assert _metric(form, how) == wanted, (name, form)
+            for other in {form.lower(), form.upper(), f" {form} "} - {form}:
+                try:
+                    metric = _metric(other, how)
+                except RankgateError:
+                    continue
+                own = other.strip() in how.spellings or other.partition("@")[0] in by_name
+                assert metric == wanted or own, (name, other)
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_every_alias_is_the_metric_unless_the_tool_has_the_name(name):
+    how = CONVENTIONS[name]
+    for metric in by_name.values():
+        for alias in metric.aliases:
+            for form in (f"{alias}@7", f"{alias}(cutoff=7)", alias):
+                if how.spelled(form) is not None:
+                    continue
+                try:
+                    wanted = parse(form)
+                except RankgateError:  # a metric without a cutoff
+                    continue
+                if wanted.missing:
+                    continue
+                tool_names = {each.casefold() for each in how._tool_names}
+                assert alias.casefold() not in tool_names or alias in by_name, (name, form)
+                assert _metric(form, how) == wanted, (name, form)
+
+
+def test_microsoft_ndcg_of_ntcir_is_not_the_original_one():
+    forms = ("MSnDCG@2", "MSnDCG(cutoff=2)", "msndcg@2", "nDCG(discount='shifted')@2", "nDCG@2")
+    means = rankgate.evaluate(QRELS, RUN, forms, "ntcir").runs[0].means
+    assert len({means[form] for form in forms[:4]}) == 1
+    assert means["MSnDCG@2"] != means["nDCG@2"]
+
+
+def test_a_tool_name_takes_parameters_besides():
+    how = CONVENTIONS["ntcir"]
+    assert str(_metric("MSnDCG(gain='linear')@5", how)) == (
+        "nDCG(gain='linear',discount='shifted')@5"
+    )

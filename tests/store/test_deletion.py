@@ -1,0 +1,287 @@
+"""Deletion of projects and of what is in them: all that depends on them goes, or all stays."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+import sqlalchemy as sa
+
+from rankgate.store import archive, deletion, versions
+from rankgate.store.backup import restore
+from rankgate.store.check import check
+from rankgate.store.hashes import hashes
+from rankgate.store.material import projects, queries
+from rankgate.store.models import jobs
+from rankgate.store.people import audit, invitations, raters, tokens, users
+from rankgate.store.rating import batches, next_task, ratings
+from rankgate.store.rating import tasks as tasks_of
+from rankgate.store.rows import now
+from rankgate.store.store import Store
+from rankgate.store.tables import facts, models, records
+from rankgate.store.tables.columns import Moment
+from rankgate.store.tables.people import audit_log
+from rankgate.store.tables.people import projects as project_rows
+from rankgate.store.tables.work import tasks
+from support.wording import raises
+
+RELEASED = Path(__file__).parent / "released"
+SOURCE = Path(__file__).parents[2] / "src"
+FACTS = (*facts.APPEND_ONLY, *models.APPEND_ONLY, *records.APPEND_ONLY)
+KILLED = """
+import sys
+from rankgate.store import archive
+from rankgate.store.store import Store
+with Store.open(sys.argv[1]) as store, store.write() as connection:
+    archive.delete_project(connection, 1)
+    print("deleted", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def filled(url, tmp_path):
+    """A store with a project that has rows in most tables, and with another project."""
+    restore(RELEASED / f"{versions.newest()}.zip", url, f"{tmp_path}/blobs")
+    with Store.open(url) as store:
+        with store.write() as connection:
+            user = users.add(connection, "zoe").id
+            users.grant(connection, 1, user, "rater")
+            tokens.issue(connection, user, "t", project=1)
+            invitations.invite(connection, project=1, role="rater")
+            audit.record(connection, audit.COMMAND_LINE, "batch.add", "first", project=1)
+            other = projects.add(connection, "other")
+            batch = batches.add(connection, other.id, "first")
+            pairs = pl.DataFrame({"query_id": ["q0", "q0"], "doc_id": ["d0", "d1"]})
+            batches.add_pairs(connection, batch, pairs)
+            task = next_task.take(connection, other.id, 1)
+            ratings.rate(connection, task, 1, rating_id="other", grade=1.0)
+            ended = sa.text("UPDATE model_jobs SET state = 'done'")
+            connection.execute(ended)
+        yield store
+
+
+def archived(store):
+    with store.write() as connection:
+        projects.change(connection, 1, archived_at=now())
+
+
+def rows_of(store, project):
+    """All rows that depend on a project, by table."""
+    rows = deletion.dependents(project_rows, project_rows.c.id == project)
+    with store.read() as connection:
+        return {table.name: connection.execute(sa.select(table).where(where)).all()
+                for table, where in rows.items()}  # fmt: skip
+
+
+def guards(store):
+    """The triggers that hold facts, and are switched on."""
+    chosen = {
+        "sqlite": "SELECT tbl_name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name",
+        "postgresql": "SELECT relname, pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN pg_class c"
+        " ON c.oid = tgrelid WHERE NOT tgisinternal AND tgenabled = 'O' ORDER BY relname, tgname",
+    }
+    with store.read() as connection:
+        return connection.execute(sa.text(chosen[store.engine.dialect.name])).all()
+
+
+def assert_guarded(store, before):
+    """The triggers are as before, and refuse a deletion."""
+    assert guards(store) == before
+    assert {table for table, _ in before} == set(FACTS)
+    with raises("store-refused"), store.write() as connection:
+        connection.execute(sa.delete(facts.ratings))
+
+
+def test_a_project_goes_with_all_that_it_has(filled):
+    archived(filled)
+    triggers = guards(filled)
+    before, other = rows_of(filled, 1), rows_of(filled, 2)
+    assert len([name for name, rows in before.items() if rows]) >= 20
+    with filled.write() as connection:
+        named = archive.project_dependents(connection, 1)
+        assert archive.delete_project(connection, 1) == named
+    assert named["ratings"] == 2
+    assert (named["tasks"], named["records"], named["scheduled jobs"]) == (20, 1, 1)
+    assert not any(rows_of(filled, 1).values())
+    assert rows_of(filled, 2) == other
+    assert_guarded(filled, triggers)
+    assert check(filled) == ()
+    with filled.write() as connection:
+        chosen = sa.select(audit_log.c.action).where(audit_log.c.project == 1)
+        assert connection.scalars(chosen).all() == ["batch.add"]
+        assert [project.name for project in projects.listed(connection)] == ["other"]
+        assert projects.listed(connection, archived=True) == []
+        assert projects.add(connection, "shop").id == 3  # the name is free, the number is not
+        for name in ("/1", ""):
+            with raises("unknown-project"):
+                projects.named(connection, name)
+
+
+def test_only_an_archived_project_without_work_of_models_is_deleted(filled):
+    before, triggers = hashes(filled), guards(filled)
+    with raises("in-use"), filled.write() as connection:
+        archive.delete_project(connection, 1)
+    assert hashes(filled) == before
+    archived(filled)
+    with filled.write() as connection:
+        connection.execute(sa.text("UPDATE model_jobs SET state = 'running'"))
+    before, triggers = hashes(filled), guards(filled)
+    with raises("in-use"), filled.write() as connection:
+        archive.delete_project(connection, 1)
+    assert hashes(filled) == before
+    assert_guarded(filled, triggers)
+
+
+def test_a_deletion_that_fails_leaves_everything(filled, monkeypatch):
+    archived(filled)
+    before, triggers = hashes(filled), guards(filled)
+
+    with monkeypatch.context() as patch:
+        patch.delattr(projects, "forget")  # the last step
+        with pytest.raises(AttributeError), filled.write() as connection:
+            archive.delete_project(connection, 1)
+    assert hashes(filled) == before
+    assert_guarded(filled, triggers)
+
+
+def test_a_deletion_that_is_killed_leaves_everything(filled, url):
+    archived(filled)
+    before, triggers = hashes(filled), guards(filled)
+    words = [sys.executable, "-c", KILLED, url]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout.readline() == b"deleted\n"
+        process.send_signal(signal.SIGKILL)
+    assert hashes(filled) == before
+    assert_guarded(filled, triggers)
+    with filled.write() as connection:
+        assert archive.delete_project(connection, 1)["ratings"] == 2
+
+
+@pytest.mark.parametrize("kind", list(archive.KINDS))
+def test_an_item_goes_with_the_facts_that_depend_on_it(filled, kind):
+    other, triggers = rows_of(filled, 2), guards(filled)
+    with filled.write() as connection:
+        item = next(item for item in archive.listed(connection, 1) if item.kind == kind)
+        named = archive.dependents(connection, item)
+        assert archive.delete(connection, item) == named
+    expected = {"tasks": 20, "ratings": 2, "model answers": 1} if kind == "batch" else {}
+    assert {name: named.get(name, 0) for name in expected} == expected
+    left = rows_of(filled, 1)
+    assert not any(left[name.replace(" ", "_")] for name in expected)
+    assert rows_of(filled, 2) == other
+    assert_guarded(filled, triggers)
+    assert check(filled) == ()
+
+
+def test_a_row_that_is_deleted_is_looked_up_by_indexes(url, tmp_path):
+    """Without one the database reads the whole table for each row that goes."""
+    with Store.create(url, blobs=f"{tmp_path}/blobs") as store:
+        inspector = sa.inspect(store.engine)
+        missing = []
+        deleted = {project_rows, *deletion.dependents(project_rows, project_rows.c.id == 1)}
+        for table in deleted:
+            indexes = [index["column_names"] for index in inspector.get_indexes(table.name)]
+            indexes += [unique["column_names"]
+                        for unique in inspector.get_unique_constraints(table.name)]  # fmt: skip
+            indexes.append(inspector.get_pk_constraint(table.name)["constrained_columns"])
+            first = {columns[0] for columns in indexes}
+            missing += [f"{table.name}.{key.parent.name}" for key in table.foreign_keys
+                        if key.column.table in deleted - {project_rows}
+                        and key.parent.name not in first]  # fmt: skip
+    assert missing == []
+
+
+@pytest.mark.parametrize("state", jobs.UNDER_WAY)
+def test_what_a_model_rates_is_not_deleted(filled, state):
+    with filled.write() as connection:
+        words = "UPDATE model_jobs SET state = :state, owner = 'elsewhere:1', until = :until"
+        until = sa.bindparam("until", now() + jobs.LEASE, type_=Moment)
+        connection.execute(sa.text(words).bindparams(until), {"state": state})
+        numbers = jobs.tasks_of(connection, 1)
+        asked = connection.scalars(sa.select(tasks.c.query).where(tasks.c.id.in_(numbers))).first()
+        items = [archive.get(connection, 1, "batch", 1), archive.get(connection, 1, "query", asked)]
+    before = hashes(filled)
+    for item in items:
+        with raises("in-use"), filled.write() as connection:
+            archive.delete(connection, item)
+    assert hashes(filled) == before
+    with filled.write() as connection:
+        jobs.end(connection, 1, "cancelled")
+        assert archive.delete(connection, items[0])["tasks"] == 20
+
+
+def test_archived_queries_are_not_asked_and_are_deleted_together(filled):
+    with filled.write() as connection:
+        rater = raters.ensure(connection, "new rater").id
+        before = tasks_of.progress(connection, 1)
+        all_left = tasks_of.left_for(connection, 1, rater)
+        assert archive.archive_queries(connection, 1, ["q0", "q1"], archived=True) == 2
+        asked = set()
+        while (task := next_task.take(connection, 1, rater)) is not None:
+            asked.add(tasks_of.get(connection, task).query.query_id)
+            ratings.rate(connection, task, rater, rating_id=f"new-{task}", grade=1.0)
+        assert asked == {"q2"}  # q3 is archived in the backup
+        assert tasks_of.progress(connection, 1).total < before.total
+        assert all_left == 5 + tasks_of.left_for(connection, 1, rater) + 8  # q2, q0 and q1
+        assert [query.query_id for query in queries.listed(connection, 1)] == ["q2"]
+        assert queries.count(connection, 1) == 1
+        assert queries.table(connection, 1)["query_id"].to_list() == ["q2"]
+        assert archive.count_archived_queries(connection, 1) == 3
+        with raises("unknown-query"):
+            archive.archive_queries(connection, 1, ["q2", "nothing"], archived=True)
+    with filled.write() as connection:
+        assert queries.count(connection, 1) == 1
+        named = archive.dependents_of_archived_queries(connection, 1)
+        assert archive.delete_archived_queries(connection, 1) == named
+        assert named["ratings"] == 2
+        assert named["tasks"] == 15
+        assert tasks_of.progress(connection, 1).total == 5
+    assert check(filled) == ()
+
+
+def test_the_command_line_does_not_write_into_an_archived_project(
+    filled, tmp_path, url, run, monkeypatch
+):
+    archived(filled)
+    before = hashes(filled)
+    run_file, qrels_file = tmp_path / "a.run", tmp_path / "a.qrels"
+    run_file.write_text("q0 Q0 d0 1 2 a\n")
+    qrels_file.write_text("q0 0 d0 1\n")
+    rules = tmp_path / "rules.toml"
+    rules.write_text(
+        '[[rules]]\nid = "low"\nkind = "absolute"\nmetric = "nDCG@10"\nat_least = 0.5\n'
+    )
+    plan = tmp_path / "jobs.toml"
+    plan.write_text('[[jobs]]\nname = "nightly"\nkind = "alerts"\nschedule = "0 3 * * *"\n')
+    result = tmp_path / "result.json"
+    result.write_text(run("eval", str(qrels_file), str(run_file), "--format", "json").out)
+    monkeypatch.setenv("RANKGATE_STORE", url)  # it holds a password
+    inside = ("--project", "shop")
+    for words in (
+        ("store", "import", str(run_file), *inside),
+        ("store", "import", str(qrels_file), *inside),
+        ("store", "user", "role", "zoe", "viewer", *inside),
+        ("store", "model", "withdraw", "m 01234567", *inside),
+        ("rate", "first", "--rater", "ann", *inside),
+        ("resolve", "all", "--save-as", "new", *inside),
+        ("record", str(result), *inside),
+        ("alerts", "rules", str(rules), *inside),
+        ("alerts", "check", *inside),
+        ("alerts", "acknowledge", "1", *inside),
+        ("jobs", "set", str(plan), *inside),
+        ("jobs", "run", "nightly", *inside),
+    ):
+        done = run(*words)
+        assert done.code == 2, (words, done.out, done.err)
+        assert done.err == (
+            "rankgate: the project shop is archived and cannot be changed; an admin can show it "
+            "again first.\n"
+        ), words
+    assert hashes(filled) == before

@@ -1,0 +1,163 @@
+"""Files of a SQLite store: who may read them, a full disk, and damage."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankgate.data.read import read_qrels
+from rankgate.judging.store.upkeep import upgraded
+from rankgate.store import versions
+from rankgate.store.backup import backup, restore
+from rankgate.store.kept import judgments
+from rankgate.store.material import projects
+from rankgate.store.store import Store
+from support.wording import raises
+
+RELEASED = Path(__file__).parent / "released"
+
+
+@pytest.fixture
+def made(tmp_path):
+    with Store.create(str(tmp_path / "store.db")) as store:
+        with store.write() as connection:
+            projects.add(connection, "shop")
+        yield store
+
+
+@pytest.fixture
+def qrels(tmp_path):
+    path = tmp_path / "gold.qrels"
+    path.write_text("q1 0 d1 1\n")
+    return read_qrels(path)
+
+
+def mode(path):
+    return path.stat().st_mode & 0o777
+
+
+def test_only_the_owner_reads_the_files_of_a_store(made, qrels, tmp_path):
+    with made.write() as connection:
+        judgments.add(connection, made.blobs, 1, qrels)
+        for name in ("store.db", "store.db-wal", "store.db-shm"):
+            assert mode(tmp_path / name) == 0o600, name
+    files = [path for path in (tmp_path / "store.db.blobs").rglob("*") if path.is_file()]
+    assert files
+    assert {mode(path) for path in files} == {0o600}
+    assert mode(tmp_path / "store.db.blobs") == 0o700
+    backup(made, tmp_path / "copy.zip")
+    assert mode(tmp_path / "copy.zip") == 0o600
+
+
+def test_what_an_older_version_made_becomes_private_for_its_owner(made, qrels, tmp_path):
+    with made.write() as connection:
+        judgments.add(connection, made.blobs, 1, qrels)
+    file, folder = tmp_path / "store.db", tmp_path / "store.db.blobs"
+    file.chmod(0o644)
+    folder.chmod(0o755)
+    with Store.open(str(file)):
+        assert (mode(file), mode(folder)) == (0o600, 0o700)
+
+
+@pytest.mark.usefixtures("made")
+@pytest.mark.root
+def test_a_store_of_somebody_else_is_left_as_it_is(tmp_path):
+    file = tmp_path / "store.db"
+    file.chmod(0o664)
+    os.chown(file, 4_321, -1)
+    with Store.open(str(file)):
+        assert mode(file) == 0o664
+
+
+def test_names_that_no_address_can_hold_become_ones_in_an_upgrade(tmp_path, monkeypatch):
+    path, build = f"{tmp_path}/old.db", versions.build
+    with monkeypatch.context() as patch:  # leaves the restored store as it was
+        patch.setattr(versions, "build", lambda connection, to=None: to and build(connection, to))
+        restore(RELEASED / "0006.zip", path, f"{tmp_path}/blobs")
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE judgments SET name = 'beir/scifact'")
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(judgments)")]
+        others = ", ".join(name for name in columns if name not in {"id", "name"})
+        for number, name in ((2, "beir-scifact"), (3, "fine"), (4, "..")):
+            connection.execute(
+                f"INSERT INTO judgments (id, name, {others})"  # noqa: S608 - of this file alone
+                f" SELECT ?, ?, {others} FROM judgments WHERE id = 1", (number, name)
+            )  # fmt: skip
+        connection.execute("UPDATE projects SET name = 'shop.json'")
+    connection.close()
+    upgraded(path)
+    with Store.open(path) as store, store.read() as connection:
+        assert projects.listed(connection)[0].name == "shop-json"
+        names = [stored.name for stored in judgments.listed(connection, 1)]
+        assert names == ["beir-scifact-2", "beir-scifact", "fine", "--"]
+        assert judgments.read(connection, store.blobs, 1, "beir-scifact-2").sha256
+
+
+FULL = """
+import resource, sys
+from rankgate.errors import UsageError
+from rankgate.store import versions
+from rankgate.store.store import Store
+
+versions.scripts()  # Python writes what it compiles before files become too large
+size = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+try:
+    Store.create("store.db")
+except UsageError as error:
+    print(error.code)
+"""
+
+
+@pytest.mark.parametrize("size", [0, 4_096, 50_000, 200_000])
+def test_a_store_that_cannot_be_made_leaves_nothing(tmp_path, size):
+    command = [sys.executable, "-c", FULL, str(size)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("cannot-write\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_is_there_is_not_removed(made, tmp_path):
+    with raises("store-exists"):
+        Store.create(str(tmp_path / "store.db"))
+    (tmp_path / "notes.txt").write_text("no database, but something that somebody needs\n" * 50)
+    with raises("not-a-store"):
+        Store.create(str(tmp_path / "notes.txt"))
+    assert (tmp_path / "notes.txt").stat().st_size > 1_000
+    with made.read() as connection:
+        assert projects.named(connection, "shop")
+
+
+def test_a_damaged_file_is_called_damaged(made, tmp_path):
+    made.close()
+    file = tmp_path / "store.db"
+    content = bytearray(file.read_bytes())
+    for begin in range(4_096, len(content), 4_096):
+        content[begin : begin + 2_000] = b"\xff" * 2_000
+    file.write_bytes(content)
+    with raises("damaged-store"), Store.open(str(file)) as store, store.read() as connection:
+        projects.named(connection, "shop")
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", ".", "a.json", "a.CSV", "a\nb", "/", "a\\b"])
+def test_names_that_no_address_can_hold_are_refused(made, qrels, name):
+    with made.write() as connection:
+        with raises("invalid-name"):
+            judgments.add(connection, made.blobs, 1, qrels, name=name)
+        with raises("invalid-name"):
+            projects.add(connection, name)
+
+
+def test_names_of_files_and_data_sets_become_names_of_addresses(made, qrels):
+    import dataclasses
+
+    with made.write() as connection:
+        added = judgments.add(
+            connection, made.blobs, 1, dataclasses.replace(qrels, name="beir/scifact/test")
+        )
+        assert added.name == "beir-scifact-test"

@@ -1,0 +1,63 @@
+"""A test leaves the process as it was: paths, environment, working folder, modules."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LASTING = tuple(map(str, (sys.prefix, sys.base_prefix, ROOT / "src", ROOT / "tests")))
+"""Folders whose modules are the same for every test."""
+VARIABLES = {
+    "PYTEST_CURRENT_TEST",
+    "_RJEM_MALLOC_CONF",  # Polars
+    "KMP_DUPLICATE_LIB_OK",  # libraries with OpenMP
+    "MYPY_CONFIG_FILE_DIR",
+}
+"""What pytest itself and libraries change for good."""
+
+
+@pytest.fixture(autouse=True)
+def unchanged_process():
+    """Fail a test that leaves something for the next one."""
+    path, folder = list(sys.path), Path.cwd()
+    environment, modules = dict(os.environ), dict(sys.modules)
+    yield
+    changes = [
+        *([f"working folder: {Path.cwd()}"] if Path.cwd() != folder else []),
+        *(f"sys.path: {entry}" for entry in {*sys.path} ^ {*path}),
+        *(f"environment: {name}" for name in _changed(environment, dict(os.environ)) - VARIABLES),
+        *(f"module: {name}" for name in _changed_modules(modules)),
+    ]
+    if changes:
+        os.chdir(folder)
+        sys.path[:] = path
+        for name in os.environ.keys() - environment.keys():
+            del os.environ[name]
+        os.environ.update(environment)
+        for name in _changed_modules(modules):
+            sys.modules.pop(name, None)
+            if name in modules:
+                sys.modules[name] = modules[name]
+        pytest.fail(f"left for the next test: {', '.join(sorted(changes))}", pytrace=False)
+
+
+def _changed(before, after):
+    """Keys that were added, removed, or have another value."""
+    return {key for key, _ in before.items() ^ after.items()}
+
+
+def _changed_modules(before):
+    """Modules that are missing or others than before, and new ones from other folders."""
+    now = dict(sys.modules)
+    if now == before:  # after most tests; thousands of modules are compared in C
+        return set()
+    names = {name for name, module in before.items() if now.get(name) is not module}
+    return names | {name for name in now.keys() - before.keys() if not _lasting(now[name])}
+
+
+def _lasting(module):
+    """True if a module is not from a file, or its file is there for every test."""
+    file = getattr(module, "__file__", None)
+    return module is not None and (file is None or file.startswith(LASTING))

@@ -1,0 +1,61 @@
+"""Which tests run, and in which order.
+
+``RANKGATE_TESTS_ORDER=reversed`` or ``random:7`` change the order of modules and of the tests in
+them. ``RANKGATE_TESTS_SKIPPED=FILE`` writes the tests that were skipped for a need;
+``RANKGATE_TESTS_ONLY=FILE`` runs those and no others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.needs import needs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ORDER = os.environ.get("RANKGATE_TESTS_ORDER", "")
+SKIPPED = os.environ.get("RANKGATE_TESTS_SKIPPED")
+ONLY = os.environ.get("RANKGATE_TESTS_ONLY")
+
+
+def order(items: list[pytest.Item]) -> None:
+    """Reverse the tests, or shuffle the modules and the tests of each."""
+    method, _, seed = ORDER.partition(":")
+    if method == "reversed":
+        items.reverse()
+    elif method == "random" and seed:
+        chance = random.Random(seed)
+        modules = [list(tests) for _, tests in groupby(items, key=lambda item: item.path)]
+        chance.shuffle(modules)
+        for tests in modules:
+            chance.shuffle(tests)
+        items[:] = [item for tests in modules for item in tests]
+    elif ORDER:
+        raise pytest.UsageError(f"RANKGATE_TESTS_ORDER={ORDER}: reversed, or random:SEED")
+
+
+def select(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out all tests but those that an earlier run skipped."""
+    if ONLY is None:
+        return
+    wanted = set(json.loads(Path(ONLY).read_text("utf-8")))
+    if missing := wanted - {item.nodeid for item in items}:
+        raise pytest.UsageError(f"{ONLY}: no such tests: {', '.join(sorted(missing))}")
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in wanted])
+    items[:] = [item for item in items if item.nodeid in wanted]
+
+
+def save_skipped(reports: Iterable[pytest.TestReport]) -> None:
+    """Write the tests that were skipped for a need."""
+    if SKIPPED is None:
+        return
+    tests = {report.nodeid: needs_of(report) for report in reports if needs_of(report)}
+    Path(SKIPPED).write_text(json.dumps(tests, indent=1) + "\n", "utf-8")

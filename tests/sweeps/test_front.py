@@ -1,0 +1,124 @@
+"""Latencies in turn, and the front: with engines whose time a test makes."""
+
+import random
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import rankgate
+from rankgate.engines.snapshots import asking
+from rankgate.engines.snapshots.take import configuration_of
+from rankgate.sweeps.front import Speed, front_of
+
+QUERIES = {f"q{i}": str(i) for i in range(40)}
+QRELS = {query: {"good": 1} for query in QUERIES}
+
+
+class Engine:
+    """An engine with a clock: its median is 10 ms, and the load of the moment comes and goes."""
+
+    def __init__(self, seed, extra=()):
+        self.now, self.seconds, self.chance = 0.0, [], random.Random(seed)
+        self.load, self.extra, self.asked = 1.0, dict(extra), []
+
+    def __call__(self, text, depth, quality):  # noqa: ARG002
+        self.asked.append((text, quality))
+        self.load = 1 + 0.98 * (self.load - 1) + self.chance.gauss(0, 0.15)
+        taken = 0.010 * abs(self.load) * self.chance.lognormvariate(0, 0.5)
+        self.now += taken + self.extra.get(quality, 0) / 1000
+        return ["good"] if int(text) % 10 < quality else ["bad", "good"]
+
+    def sweep(self, monkeypatch, folder=None, dials=(4, 5, 6, 7, 8)):
+        clock = SimpleNamespace(perf_counter=lambda: self.now)
+        monkeypatch.setattr(asking, "time", clock)
+        plan = {
+            "sweep": {
+                "engine": declared(self),
+                "queries": QUERIES,
+                "qrels": QRELS,
+                "metrics": ["RR"],
+            },
+            "dials": {"quality": list(dials)},
+            "baseline": {"quality": dials[0]},
+        }
+        return rankgate.sweep(plan, folder=folder)
+
+
+def declared(engine):
+    """A function, as a sweep reads its arguments; one query at a time."""
+
+    def search(text, depth, quality):
+        return engine(text, depth, quality)
+
+    chosen = configuration_of(search)
+    given = replace(chosen.engine, parameters={"quality": 4})
+    return replace(chosen, engine=given, pace=replace(chosen.pace, concurrency=1))
+
+
+def qualities(result):
+    return sorted(result.points[place].parameters["quality"] for place in result.front)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_latencies_give_the_same_front_whatever_the_load(seed, monkeypatch):
+    result = Engine(seed).sweep(monkeypatch)
+    medians = [point.latency["p50"] for point in result.points]
+    assert len(set(medians)) == 5  # noise
+    assert qualities(result) == [4, 5, 6, 7, 8]
+    for point in result.points:
+        assert point.latency_low < point.latency["p50"] < point.latency_high
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_point_that_is_slower_for_no_gain_is_not_on_the_front(seed, monkeypatch):
+    slow = {4: 30, 6: 30, 8: 60}  # 5 and 7 are faster and better than 4 and 6; 8 is the best
+    assert qualities(Engine(seed, slow).sweep(monkeypatch)) == [5, 7, 8]
+
+
+def test_each_query_is_asked_at_all_points_one_after_the_other(monkeypatch, tmp_path):
+    engine = Engine(0)
+    result = engine.sweep(monkeypatch, tmp_path)
+    in_turn = engine.asked[-5 * len(QUERIES) :]
+    orders = set()
+    for begin in range(0, len(in_turn), 5):
+        texts, points = zip(*in_turn[begin : begin + 5], strict=True)
+        assert len(set(texts)) == 1
+        assert sorted(points) == [4, 5, 6, 7, 8]
+        orders.add(points)
+    assert len(orders) > 10
+    count = len(engine.asked)
+    assert engine.sweep(monkeypatch, tmp_path).to_dict() == result.to_dict()
+    assert len(engine.asked) == count  # nothing is asked again
+    engine.sweep(monkeypatch, tmp_path, dials=(4, 5, 6, 7, 8, 9))  # all are timed with the new one
+    assert len(engine.asked) == count + 7 * len(QUERIES)
+
+
+def test_many_points_are_timed_in_blocks_of_few_connections(monkeypatch):
+    engine = Engine(1)
+    dials = tuple(np.linspace(0, 9, 70).round(3).tolist())
+    result = engine.sweep(monkeypatch, dials=dials)
+    assert len(engine.asked) == 2 * 70 * len(QUERIES)
+    assert all(point.latency_low is not None for point in result.points)
+
+
+def test_a_point_is_left_out_wrongly_in_few_sweeps_only():
+    """Ten points of different quality and the same latencies: all are on the front."""
+    chance = np.random.default_rng(7)
+    wrong = 0
+    for seed in range(200):
+        query = chance.lognormal(2, 0.5, (50, 1))  # some queries are slow for all
+        latencies = query * chance.lognormal(0, 0.3, (50, 10))
+        speed = Speed.from_latencies(latencies, 0.5, level=0.95, seed=seed)
+        wrong += len(front_of(np.arange(10.0), speed, 0.95)) < 10
+    assert wrong <= 18  # 10 of 200 are expected at most; 18 or more are so in less than 1 %
+
+
+def test_a_front_without_noise_is_the_usual_one():
+    quality = np.array([0.5, 0.6, 0.4, 0.6])
+    latencies = np.tile([5.0, 9.0, 7.0, 8.0], (20, 1))
+    speed = Speed.from_latencies(latencies, 0.5, level=0.95, seed=0)
+    assert front_of(quality, speed, 0.95) == [0, 3]
+    one = Speed.from_latencies(latencies[:1], 0.5, level=0.95, seed=0)
+    assert sorted(front_of(quality, one, 0.95)) == [0, 1, 2, 3]  # one query shows nothing

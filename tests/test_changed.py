@@ -1,0 +1,75 @@
+"""``make test-changed`` runs every test that a change can touch, and not the others."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FILES = {
+    "src/rankgate/__init__.py": "",
+    "src/rankgate/cli/__init__.py": 'HOMES = {"eval": "rankgate.scores", "page": "rankgate.web"}',
+    "src/rankgate/scores.py": "def f():\n    from rankgate.kernel import dcg\n",
+    "src/rankgate/kernel.py": "dcg = 1",
+    "src/rankgate/web/__init__.py": 'CHARTS = "rankgate.charts:draw"',
+    "src/rankgate/web/page.html": "<p>",
+    "src/rankgate/charts.py": "draw = 1",
+    "tests/conftest.py": "",
+    "tests/test_kernel.py": "import rankgate.kernel",
+    "tests/test_scores.py": "def test(run):\n    run('eval a b')",
+    "tests/test_web.py": "def test(run):\n    run('page')",
+}
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A small project under git, with the script."""
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    shutil.copy(Path(__file__).with_name("changed.py"), tmp_path / "tests")
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "All"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("changed", "tests"),
+    [
+        ("src/rankgate/kernel.py", {"test_kernel.py", "test_scores.py"}),  # by an inner import
+        ("src/rankgate/scores.py", {"test_scores.py"}),  # by the name of a command
+        ("src/rankgate/charts.py", {"test_web.py"}),  # by a string
+        ("src/rankgate/web/page.html", {"test_web.py"}),
+        ("tests/test_web.py", {"test_web.py"}),
+        ("README.txt", set()),
+    ],
+)
+def test_a_change_selects_the_tests_that_load_it(project, changed, tests):
+    (project / changed).write_text("new = 1")
+    listed = subprocess.run(
+        [sys.executable, "tests/changed.py"],
+        cwd=project,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert {Path(path).name for path in listed if path.startswith("tests/")} == tests
+    doctests = {changed} if changed.endswith(".py") and changed.startswith("src/") else set()
+    assert {path for path in listed if path.startswith("src/")} == doctests
+
+
+def test_what_every_test_uses_selects_all(project):
+    (project / "tests" / "conftest.py").write_text("new = 1")
+    listed = subprocess.run(
+        [sys.executable, "tests/changed.py"],
+        cwd=project,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert listed == ["tests", "src"]

@@ -1,0 +1,124 @@
+"""The steps of CI: what they say, how they end, and bounds of coverage that only go up."""
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from support.programs import importable, tool
+
+ROOT = Path(__file__).resolve().parents[1]
+RUNS = [
+    ("13900 passed, 509 skipped in 600.00s (0:10:00)", False),
+    ("900 passed in 40.00s", False),
+    ("1 failed, 488 passed, 20 skipped, 2 errors in 300.00s", True),
+]
+
+
+@pytest.fixture
+def steps(monkeypatch, tmp_path):
+    """The module, whose steps run in a folder of the test."""
+    with importable(ROOT / ".ci"):
+        module = importlib.import_module("steps")
+        monkeypatch.setattr(module, "CLONE", tmp_path)
+        monkeypatch.setattr(module, "SKIPPED", tmp_path / "skipped.json")
+        yield module
+
+
+def step(module, *command):
+    return module.Step("a step", lambda: module.call(*command))
+
+
+def test_counts_of_several_runs(steps):
+    assert steps.summed(RUNS) == "1 failed, 15288 passed, 20 skipped, 2 error"
+
+
+def test_a_failing_step_is_named_at_the_end(steps, monkeypatch, capsys):
+    tests = [sys.executable, "-c", "print('1 failed, 2 passed in 0.10s'); exit(1)"]
+    first, last = step(steps, *tests), step(steps, sys.executable, "-c", "print('here')")
+    monkeypatch.setattr(steps, "STEPS", {"first": first, "last": last})
+    assert steps.main([]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(" in ")[0] for line in lines if line.startswith("===")] == [
+        "=== first: a step", "=== first: FAILED", "=== last: a step", "=== last: passed",
+    ]  # fmt: skip
+    assert "here" in lines
+    assert lines[-2] == "FAILED step first: a step"
+    assert re.fullmatch(r"1 failed, 2 passed in \d+\.\d\ds", lines[-1])
+    assert steps.main(["last"]) == 0
+    assert steps.main(["none"]) == 2
+
+
+def test_bare_commands_see_python_make_git_and_a_shell(steps, monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", "/java")
+    monkeypatch.setenv("PIP_INDEX_URL", "https://index.example/simple")
+    with steps.bare() as environment:
+        assert {"JAVA_HOME", "PYTHONPATH", "VIRTUAL_ENV"}.isdisjoint(environment)
+        assert environment["PIP_INDEX_URL"] == "https://index.example/simple"
+        (folder,) = map(Path, environment["PATH"].split(":"))
+        assert {path.name for path in folder.iterdir()} <= {*steps.TOOLS, "python3"}
+        code = "import encodings, sys; print(sys.version)"
+        shown = subprocess.run(
+            ["sh", "-c", f"python3 -c '{code}'"], env=environment, text=True, check=True,
+            capture_output=True,
+        )  # fmt: skip
+        assert shown.stdout.strip() == sys.version
+    assert not Path(environment["TMPDIR"]).exists()
+
+
+def test_tests_that_were_skipped_need_the_first_run(steps, capsys):
+    assert not steps.skipped()
+    assert "the step readme writes it" in capsys.readouterr().out
+    steps.SKIPPED.write_text("{}")
+    assert steps.skipped()
+
+
+def test_the_workflow_has_every_step(steps):
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
+    commands = [each.get("run", "") for each in workflow["jobs"]["all"]["steps"]]
+    assert [each.removeprefix("bash .ci/run ") for each in commands if each] == list(steps.STEPS)
+
+
+def summary(lines, covered, branches=0, covered_branches=0):
+    return {
+        "summary": {
+            "num_statements": lines, "covered_lines": covered,
+            "num_branches": branches, "covered_branches": covered_branches,
+        }
+    }  # fmt: skip
+
+
+def test_percentages_count_statements_and_branches_of_an_area():
+    report = {
+        "files": {
+            "src/rankgate/stats/a.py": summary(60, 50, 30, 25),
+            "src/rankgate/stats/agreement/b.py": summary(10, 5),
+            "src/rankgate/errors.py": summary(8, 8),
+            "src/rankgate/__init__.py": summary(0, 0),
+        }
+    }
+    assert tool(".ci/coverage_bounds.py").percentages(report) == {"errors": 100.0, "stats": 80.0}
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [(80.1, "less of it is tested"), (77.9, "too low"), (79.0, None), (78.1, None)],
+)
+def test_bounds_only_go_up(bound, words):
+    coverage = tool(".ci/coverage_bounds.py")
+    messages = [
+        *coverage.too_low({"stats": bound}, {"stats": 80.0}),
+        *coverage.faults({"stats": bound}, {"stats": 80.0}),
+    ]
+    assert [words in message for message in messages] == [True] * (words is not None)
+    assert coverage.raised({"stats": bound}, {"stats": 80.0}) == {"stats": max(bound, 79.0)}
+
+
+def test_areas_without_a_bound_and_bounds_without_an_area():
+    coverage = tool(".ci/coverage_bounds.py")
+    messages = [*coverage.too_low({}, {"new": 60.0}), *coverage.faults({"removed": 50.0}, {})]
+    assert [message.partition(":")[0] for message in messages] == ["new", "removed"]

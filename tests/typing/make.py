@@ -1,0 +1,71 @@
+"""Write ``src/rankgate/metrics/__init__.pyi``: the parameters of every metric, for type checkers.
+
+python tests/typing/make.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import rankgate.metrics
+from rankgate.metrics import Metric
+
+STUB = Path(rankgate.metrics.__file__).with_suffix(".pyi")
+_HEAD = '''\
+"""The parameters of every metric, for type checkers; written by tests/typing/make.py."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from rankgate.metrics.catalogue import CATALOGUE as CATALOGUE
+from rankgate.metrics.declare import Metric as Metric
+from rankgate.metrics.names import parse as parse
+'''
+
+
+def stub() -> str:
+    """A class for each metric, whose call takes the parameters of its kernel."""
+    public = {name: getattr(rankgate.metrics, name) for name in sorted(rankgate.metrics.__all__)}
+    return _HEAD + "".join(
+        _class(name, metric) for name, metric in public.items() if isinstance(metric, Metric)
+    )
+
+
+def _class(title: str, metric: Metric) -> str:
+    hints = get_type_hints(metric.kernel)
+    types = {name: _written(hints[name]) for name in metric.parameters}
+    types["judged_only"] = "bool"
+    takes = "".join(f"        {name}: {kind} = ...,\n" for name, kind in types.items())
+    return f"""
+class _{title}(Metric):
+    def __call__(  # type: ignore[override]
+        self,
+        *,
+{takes}    ) -> _{title}: ...
+    def __matmul__(self, value: float) -> _{title}: ...
+
+{title}: _{title}
+"""
+
+
+def _written(kind: Any) -> str:
+    """A type as source, the same in every version of Python."""
+    if kind is NoneType:
+        return "None"
+    origin, values = get_origin(kind), get_args(kind)
+    if origin is None:
+        return str(kind.__name__)
+    if origin is Literal:
+        return "Literal[" + ", ".join(map(repr, values)).replace("'", '"') + "]"
+    if origin in {Union, UnionType}:
+        return " | ".join(map(_written, values))
+    inside = ", ".join("..." if value is ... else _written(value) for value in values)
+    if origin is tuple and get_origin(values[0]) is tuple:  # pairs, which a mapping gives too
+        return f"tuple[{inside}] | Mapping[{', '.join(map(_written, get_args(values[0])))}]"
+    return f"{origin.__name__}[{inside}]"
+
+
+if __name__ == "__main__":
+    STUB.write_text(stub())

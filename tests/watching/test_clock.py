@@ -1,0 +1,227 @@
+"""Schedules on the days on which clocks change, in all time zones, and with a clock that jumps."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo, available_timezones
+
+import pytest
+
+from rankgate.records.alerts.rules import Quiet
+from rankgate.records.schedule import scheduler as scheduler_module
+from rankgate.records.schedule.clock import last_due, trigger
+from rankgate.records.schedule.jobs import read_jobs, set_jobs
+from rankgate.records.schedule.scheduler import Scheduler
+from rankgate.store import leases
+from rankgate.store.records import alerts, job_runs, jobs, notifications
+from rankgate.store.rows import now
+from support.waiting import until
+
+YEAR = 2026
+STEP = timedelta(minutes=15)
+"""Every clock change of the year falls on such a minute."""
+
+MOMENTS = [
+    datetime(YEAR, 1, 1, tzinfo=UTC) + quarter * STEP
+    for quarter in range(int(timedelta(days=366) / STEP))
+]
+JOB = '[[jobs]]\nname = "nightly"\nkind = "alerts"\nschedule = "0 3 * * *"\n'
+
+
+def shown(zone):
+    """What the clock of a zone shows at each moment of the year."""
+    return [moment.astimezone(zone).replace(tzinfo=None) for moment in MOMENTS]
+
+
+def zones():
+    """One zone of each kind of year, with what its clock shows."""
+    kinds = {}
+    for name in sorted(available_timezones()):
+        zone = ZoneInfo(name)
+        offsets = tuple(moment.astimezone(zone).utcoffset() for moment in MOMENTS[::24])
+        kinds.setdefault(offsets, zone)
+    return [(zone, shown(zone)) for zone in kinds.values()]
+
+
+ZONES = zones()
+
+
+def due(schedule, zone, begin, end):
+    """The moments of a schedule from one moment to another."""
+    moments, at, found = trigger(schedule, zone.key), begin - timedelta(microseconds=1), []
+    while (at := moments.next_after(at)) is not None and at < end:
+        found.append(at)
+    return found
+
+
+def changes(clocks):
+    """The places at which the clock is put forward or back."""
+    return [i for i in range(1, len(clocks)) if clocks[i] - clocks[i - 1] != STEP]
+
+
+def test_there_are_zones_that_change_their_clock_at_midnight_and_by_half_an_hour():
+    assert len(ZONES) > 40
+    jumps = defaultdict(set)
+    for zone, clocks in ZONES:
+        for i in changes(clocks):
+            jumps[clocks[i] - clocks[i - 1] - STEP].add((zone.key, clocks[i].time()))
+    hour, half = timedelta(hours=1), timedelta(minutes=30)
+    assert set(jumps) >= {hour, -hour, half, -half}
+    assert any(clock == time(1) for _, clock in jumps[hour])  # midnight is skipped
+
+
+def test_a_daily_job_runs_once_on_each_day_in_all_zones_of_a_year():
+    for zone, clocks in ZONES:
+        begin, end = MOMENTS[200], MOMENTS[-400]
+        days = sorted({clock.date() for clock in clocks[300:-500]})
+        for schedule, hour, minute in (("0 0 * * *", 0, 0), ("30 2 * * *", 2, 30)):
+            moments = due(schedule, zone, begin, end)
+            by_day = [moment.astimezone(zone).date() for moment in moments]
+            assert [by_day.count(day) for day in days] == [1] * len(days), (zone, schedule)
+            clock_times = {moment.astimezone(zone).time() for moment in moments}
+            assert len(clock_times - {time(hour, minute)}) <= 1, zone  # one day of a change
+
+
+def test_every_time_of_the_days_around_a_change_is_due_once_in_all_zones():
+    """It is due at the first moment at which the clock shows it, or has passed it."""
+    for zone, clocks in ZONES:
+        for change in changes(clocks):
+            if not 300 < change < len(clocks) - 400:
+                continue
+            near = slice(change - 200, change + 200)
+            around = list(zip(MOMENTS[near], clocks[near], strict=True))
+            days = sorted({clock.date() for _, clock in around})[1:-1]
+            begin, end = MOMENTS[change - 60], MOMENTS[change + 60]
+            for quarter in range(96):
+                at = time(*divmod(quarter * 15, 60))
+                first = [
+                    next(moment for moment, clock in around if clock >= datetime.combine(day, at))
+                    for day in days
+                ]
+                expected = [moment for moment in first if begin <= moment < end]
+                schedule = f"{at.minute} {at.hour} * * *"
+                assert due(schedule, zone, begin, end) == expected, (zone, schedule)
+
+
+def test_a_schedule_of_every_hour_is_due_whenever_the_clock_shows_its_minutes():
+    for zone, clocks in ZONES:
+        for change in changes(clocks):
+            if not 300 < change < len(clocks) - 400:
+                continue
+            near = range(change - 140, change + 140)
+            begin, end = MOMENTS[near[0]], MOMENTS[near[-1]]
+            for minutes in ((0,), (45,), (0, 15, 30, 45)):
+                expected = [MOMENTS[i] for i in near[:-1] if clocks[i].minute in minutes]
+                schedule = f"{','.join(map(str, minutes))} * * * *"
+                assert due(schedule, zone, begin, end) == expected, (zone, schedule)
+
+
+@pytest.mark.parametrize(
+    ("zone", "schedule", "after", "expected"),
+    [
+        ("Europe/Warsaw", "30 0 * * *", "2026-03-29T00:00", "2026-03-29T22:30"),
+        ("America/New_York", "30 0 * * *", "2026-03-09T00:00", "2026-03-09T04:30"),
+        ("Australia/Sydney", "0 0 * * 1", "2026-10-04T00:00", "2026-10-04T13:00"),
+        ("America/Santiago", "30 0 * * *", "2026-09-06T00:00", "2026-09-06T04:00"),
+        ("Africa/Cairo", "0 0 * * 5", "2026-04-20T00:00", "2026-04-23T22:00"),
+        ("Europe/Warsaw", "30 2 * * *", "2026-10-25T00:30", "2026-10-26T01:30"),
+        ("Europe/Warsaw", "0 3 31 3 *", "2020-04-01T00:00", "2021-03-31T01:00"),
+        ("Pacific/Apia", "0 3 * * *", "2011-12-29T14:00", "2011-12-30T10:00"),  # a day less
+    ],
+)  # fmt: skip
+def test_days_of_a_change_are_not_lost(zone, schedule, after, expected):
+    begin, moment = (datetime.fromisoformat(each).replace(tzinfo=UTC) for each in (after, expected))
+    assert trigger(schedule, zone).next_after(begin) == moment
+    assert last_due(schedule, zone, begin, moment + timedelta(minutes=1)) == moment
+
+
+def test_quiet_hours_end_when_the_clock_has_passed_their_end():
+    quiet = Quiet(time(22), time(2, 30), ZoneInfo("Europe/Warsaw"))
+    skipped = datetime(2026, 3, 29, 0, 30, tzinfo=UTC)
+    assert quiet.ends_after(skipped) == datetime(2026, 3, 29, 1, tzinfo=UTC)
+    twice = datetime(2026, 10, 25, 0, tzinfo=UTC)
+    assert quiet.ends_after(twice) == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+
+
+def test_the_scheduler_waits_by_the_monotonic_clock(history, monkeypatch):
+    looks, clock = [], [now()]
+    scheduler = Scheduler(history.store, None, seconds=0.001)
+    monkeypatch.setattr(scheduler_module, "now", lambda: clock[0])
+    monkeypatch.setattr(scheduler, "look", lambda: looks.append(clock[0]))
+    scheduler.start()
+    for days in (0, 400, -400, -1):
+        clock[0] = now() + timedelta(days=days)
+        before = len(looks)
+        until(lambda before=before: len(looks) > before + 2)
+    scheduler.stop()
+    until(lambda: "schedule" not in {thread.name for thread in threading.enumerate()})
+
+
+def test_jobs_go_on_when_the_clock_is_put_back(history, monkeypatch):
+    """A server started with a wrong clock: what ran in the future does not stop what is due now."""
+
+    def ended(store, _job, run, _folder, **_):
+        with store.write() as connection:
+            job_runs.done(connection, run.id, run.owner, log="")
+        return run
+
+    monkeypatch.setattr(scheduler_module, "execute", ended)
+    scheduler = Scheduler(history.store, None)
+    with history.store.write() as connection:
+        set_jobs(connection, history.project, read_jobs(JOB))
+        job = jobs.get(connection, history.project, "nightly")
+
+    def look(moment):
+        scheduler.look(moment)
+        scheduler.wait()
+        with history.store.read() as connection:
+            return [run.due_at for run in reversed(job_runs.listed(connection, job.id))]
+
+    first = trigger(JOB.split('"')[5], "UTC").next_after(job.changed_at)
+    wrong = first + timedelta(days=300)
+    assert look(first) == [first]
+    assert look(wrong) == [first, wrong]
+    day = timedelta(days=1)
+    assert look(first + timedelta(minutes=10)) == [first, wrong]  # it is not run again
+    assert look(first + day) == [first, first + day, wrong]
+    assert look(first + day * 2) == [first, first + day, first + day * 2, wrong]
+    early = job.changed_at - day * 20  # before the job was changed
+    moment = trigger(JOB.split('"')[5], "UTC").next_after(early)
+    assert look(moment + timedelta(seconds=10))[0] == moment
+    scheduler.stop()
+
+
+def test_what_waits_for_a_moment_of_a_wrong_clock_is_taken_up(history):
+    wrong = timedelta(days=300)
+    with history.store.write() as connection:
+        assert leases.hold(connection, "schedule", "gone:1", wrong)
+        assert leases.hold(connection, "schedule", "new:2", timedelta(minutes=1))
+        assert not leases.hold(connection, "schedule", "gone:1", timedelta(minutes=1))
+        set_jobs(connection, history.project, read_jobs(JOB))
+        job = jobs.get(connection, history.project, "nightly")
+        job_runs.plan(connection, job.id, now())
+        assert job_runs.take(connection, "gone:1", lease=timedelta(minutes=2), moment=now() + wrong)
+        assert job_runs.take(connection, "new:2", lease=timedelta(minutes=2))
+        assert job_runs.take(connection, "other:3", lease=timedelta(minutes=2)) is None
+        fired = alerts.fire(
+            connection, history.project, "key", rule="low", message="low", record=None,
+            metric="nDCG@10", system="new", slice="", evidence={}, at=now(),
+        )  # fmt: skip
+        note = notifications.add(connection, fired.alert.id, "fired", "team", not_before=None)
+        assert notifications.claim(connection, now() + wrong, timedelta(minutes=2))
+        assert [one.id for one in notifications.due(connection, now())] == [note.id]
+
+
+def test_alerts_are_checked_again_when_the_clock_is_put_back(history, monkeypatch):
+    checked = []
+    monkeypatch.setattr(
+        scheduler_module, "check_alerts", lambda _store, _project, moment: checked.append(moment)
+    )
+    history.rules('[[rules]]\nid = "old"\nkind = "stale"\nmetric = "nDCG@10"\ndays = 1\n')
+    scheduler, moment = Scheduler(history.store, None), now()
+    for later in (0, 2, 6, -600, -599, -594):
+        scheduler.look(moment + timedelta(minutes=later))
+    assert checked == [moment + timedelta(minutes=later) for later in (0, 6, -600, -594)]
+    scheduler.stop()

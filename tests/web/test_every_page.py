@@ -1,0 +1,243 @@
+"""Every page opens: of the demo, of an empty project, after each button and import, and with empty
+fields."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing, contextmanager
+
+import pytest
+
+from rankgate.data.formats import registry
+from rankgate.demo.build import build
+from rankgate.demo.history import record_past
+from rankgate.store.people import secrets, users
+from rankgate.store.store import Store
+from rankgate.store.tables import METADATA
+from rankgate.web.routes import ROUTES
+from support.crawling import crawl
+from support.model_server import model_server
+from support.serving import PASSWORD, Visitor, served
+from support.whole_project import PATH, Buttons, endpoints
+
+UNLINKED = {"asset", "sign-in-page", "oidc", "oidc-callback", "invitation", "record-svg",
+            "record-png", "recorded-file", "recorded-input"}  # fmt: skip
+"""Pages that other tests open: before anybody is signed in, or by a name that no page shows."""
+
+ELSEWHERE = {"sign-in", "sign-out", "accept", "password", "model-cancel", "model-resume",
+             "model-rule-end", "alert-channel-test"}  # fmt: skip
+"""Buttons that other tests press: they end the session, or need a server that fails."""
+
+
+def add_users(store):
+    """An admin and a rater."""
+    hashed = secrets.password_hash(PASSWORD)
+    with store.write() as connection:
+        for name in ("root", "rater", "leaver"):
+            users.add(connection, name, hashed, admin=name == "root")
+
+
+def visitor(address, name="root"):
+    """Somebody who is signed in."""
+    made = Visitor(address)
+    assert made.sign_in(name).status == 303
+    return made
+
+
+def failures(statuses):
+    """The addresses that did not open."""
+    return {address: status for address, status in statuses.items() if status not in {200, 303}}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, new_file, quick_passwords):  # noqa: ARG001 - before the server
+    """The store of a project in which every button was pressed; pages opened after each."""
+    place = tmp_path_factory.mktemp("whole") / "judging.db"
+    problems, visited = {}, set()
+    with new_file(place) as store, model_server() as models:
+        add_users(store)
+        with served(store, per_minute=1_000_000, models=endpoints(models)) as address:
+            root = visitor(address)
+            buttons = Buttons(store, root, visitor(address, "rater"))
+            for step in buttons.steps():
+                step()
+                last = step == buttons.steps()[-1]
+                statuses, names = crawl(root, *more_pages(root), most=1, files=last)
+                visited |= names
+                problems |= {(step.__name__, at): s for at, s in failures(statuses).items()}
+    return place, buttons, problems, visited
+
+
+def more_pages(root, path=PATH):
+    """The pages that only programs use, of what the project holds."""
+    pages = ["/", "/health", "/health/live", "/openapi.json"]
+    pages += [f"{path}/{name}" for name in (
+        "contents.json", "recorded/points.json", "recorded/annotations.json")]  # fmt: skip
+    contents = root.get(f"{path}/contents.json").json()
+    for kind, rows in (("judgments", contents["judgments"]), ("run", contents["runs"])):
+        pages += [f"{path}/tables/{kind}/file?name={row['name']}" for row in rows]
+    records = root.get(f"{path}/records.json").json()["records"]
+    return pages + [f"{path}/recorded/{record['id']}.json" for record in records]
+
+
+def test_every_page_opens_after_every_button(whole):
+    _, buttons, problems, visited = whole
+    assert not problems, "\n".join(f"{status} {where}" for where, status in problems.items())
+    assert buttons.pressed | ELSEWHERE == {each.name for each in ROUTES if each.method == "POST"}
+    assert visited | UNLINKED >= {each.name for each in ROUTES if each.method == "GET"}
+
+
+@contextmanager
+def copied(place, tmp_path):
+    """A server of a copy of a store, and a connection to change it first."""
+    target = tmp_path / "judging.db"
+    shutil.copyfile(place, target)
+    shutil.copytree(f"{place}.blobs", f"{target}.blobs")
+    with closing(sqlite3.connect(target, isolation_level=None)) as connection:
+        names = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        for (name,) in connection.execute(names).fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        yield connection
+
+
+def opened(path, *starts, most=1, files=True):
+    """The addresses of a store that do not open."""
+    with Store.open(str(path)) as store, served(store, per_minute=1_000_000) as address:
+        return failures(crawl(visitor(address), *starts, most=most, files=files)[0])
+
+
+def empty(column):
+    """The value of a field of which nothing is known; None where it must hold something."""
+    if column.foreign_keys or column.primary_key:
+        return None
+    if column.nullable:
+        return "NULL"
+    default = None if column.server_default is None else str(column.server_default.arg)
+    return f"'{default}'" if default in {"", "{}", "[]"} else None
+
+
+OPTIONAL = {
+    table.name: [
+        column.name
+        for column in table.columns
+        if empty(column) is not None
+        and (table.name, column.name) != ("raters", "identity")  # a model is known by it
+    ]
+    for table in METADATA.sorted_tables
+    if table.name not in {"settings", "sessions", "users"}
+}
+HALVES = [
+    (table, names[start::2])
+    for table, names in OPTIONAL.items()
+    for start in (0, 1)
+    if names[start::2]
+]
+"""Every other field of a table: those that belong together, such as both ends of an interval,
+stand next to each other, and one of them is kept."""
+
+
+GROUPS = 4
+"""In so many stores the fields of several tables are empty, never both halves of one table."""
+
+
+@pytest.mark.slow
+@pytest.mark.explore
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_every_page_opens_where_optional_fields_are_empty(whole, tmp_path, group, thorough):
+    """Several tables at once; each by itself in ``make explore``."""
+    halves = HALVES[group::GROUPS]
+    for number, some in enumerate([[half] for half in halves] if thorough else [halves]):
+        (folder := tmp_path / str(number)).mkdir()
+        with copied(whole[0], folder) as connection:
+            for table, names in some:
+                for name in names:
+                    value = empty(METADATA.tables[table].c[name])
+                    connection.execute(f'UPDATE "{table}" SET "{name}" = {value}')  # noqa: S608 - of the schema
+        assert opened(folder / "judging.db", files=False) == {}, some
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", ["runs", "judgments", "batches", "queries"])
+def test_every_page_opens_where_a_table_is_empty(whole, tmp_path, table):
+    with copied(whole[0], tmp_path) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        for dependent in _dependents(table):
+            connection.execute(f'DELETE FROM "{dependent}"')  # noqa: S608 - of the schema
+    assert opened(tmp_path / "judging.db", files=False) == {}
+
+
+def _dependents(name):
+    """A table, and all whose rows cannot be without its rows."""
+    names, added = {name}, True
+    while added:
+        more = {
+            table.name for table in METADATA.sorted_tables for column in table.columns
+            for key in column.foreign_keys if key.column.table.name in names
+        }  # fmt: skip
+        added = not more <= names
+        names |= more
+    return names
+
+
+@pytest.mark.slow
+def test_every_page_of_the_demo_opens(tmp_path):
+    past = record_past(build(tmp_path / "demo"))
+    with Store.open(str(past.path)) as store:
+        add_users(store)
+    assert opened(past.path, most=3) == {}
+
+
+def test_every_page_of_an_empty_project_opens(new_file, tmp_path):
+    with new_file(tmp_path / "judging.db") as store:
+        add_users(store)
+        with served(store, per_minute=1_000_000) as address:
+            root = visitor(address)
+            assert failures(crawl(root)[0]) == {}
+            root.send("/projects", "/projects", name="whole")
+            assert failures(crawl(root, *more_pages(root), most=9)[0]) == {}
+
+
+SHOWING = {
+    "ratings": ("agreement", "disputes", "next"),
+    "judgments/made": ("judgments", "coverage", "export"),
+    "run/old": ("coverage", "material", "export"),
+    "queries": ("queries", "pairs", "rate"),
+    "documents": ("pairs", "material", "models"),
+}
+"""The pages that show each part of a project."""
+
+
+@pytest.mark.slow
+def test_every_page_opens_after_every_import(whole, tmp_path, new_file):
+    """Every part of a project, in every format that can be written, brought into another one."""
+    problems, count = {}, 0
+    with (
+        Store.open(str(whole[0])) as store,
+        served(store) as source,
+        new_file(tmp_path / "judging.db") as target,
+    ):
+        add_users(target)
+        with served(target, per_minute=1_000_000) as address:
+            reader, root = visitor(source), visitor(address)
+            for form in (each for each in registry.FORMATS if each.write):
+                for part, shown in SHOWING.items():
+                    path = f"{PATH}/export/file?format={form.name}&what={part}"
+                    answer = reader.get(path)
+                    if answer.status != 200:
+                        continue
+                    name = f"{form.name}-{part.partition('/')[0]}"
+                    root.send("/projects", "/projects", name=name, scale="")
+                    suffix = next(iter(form.suffixes), ".txt")
+                    sent = (f"{part.partition('/')[0]}{suffix}", answer.data)
+                    added = root.send(f"/projects/{name}/material", f"/projects/{name}/material",
+                                      file=sent, format=form.name)  # fmt: skip
+                    if added.status != 303:
+                        continue
+                    count += 1
+                    start = f"/projects/{name}"
+                    pages = [start, *(f"{start}/{page}" for page in shown)]
+                    statuses = {page: root.get(page).status for page in pages}
+                    problems |= failures(statuses)
+    assert count > 20
+    assert not problems, "\n".join(f"{status} {where}" for where, status in problems.items())
