@@ -8,6 +8,7 @@ and coloured (``.ansi``, for ``less -R``), and the console sessions of the manua
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,7 @@ def sessions(pages: Iterable[Path]) -> Iterator[tuple[Path, str]]:
 
 def main() -> int:
     """Write what is not fresh."""
-    for path, text in (*pages(), *sessions(played.pages())):
+    for path, text in chain(pages(), sessions(played.pages())):  # sessions of the pages written
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
             sys.stdout.write(f"{path.name}\n")

@@ -47,8 +47,7 @@ class RequestFile(Closing):
         requests = cls(path.with_name(f"{path.name}.requests"), saved)
         if requests.path.exists():
             requests._journal = Journal.open(requests.path)
-            unread = [line["row"] for line in requests._unsettled()]
-            if unread:
+            if unread := requests._unsettled(requests._journal):
                 saved.journal.extend(unread)
             requests.close()
         return requests
@@ -78,21 +77,22 @@ class RequestFile(Closing):
         journal, self._journal = self._journal, None
         if journal is None:
             return
-        settled = not self._unsettled_of(journal)
-        if settled:
+        if not self._unsettled(journal):
             self.path.unlink(missing_ok=True)
         journal.close()
 
-    def _unsettled(self) -> list[dict[str, Any]]:
-        return [] if self._journal is None else self._unsettled_of(self._journal)
-
-    def _unsettled_of(self, journal: Journal) -> list[dict[str, Any]]:
-        last = {row.get("request"): index for index, row in enumerate(self.saved.journal.rows)}
-        lines: list[dict[str, Any]] = []
+    def _unsettled(self, journal: Journal) -> list[dict[str, Any]]:
+        """The rows of requests that are neither discarded nor answered by a later rating."""
+        lines: dict[str, list[dict[str, Any]]] = {}
         for line in journal.rows:
             if "discarded" in line:
-                lines = [other for other in lines
-                         if other["row"]["request"] != line["discarded"]]  # fmt: skip
+                lines.pop(line["discarded"], None)
             else:
-                lines.append(line)
-        return [line for line in lines if last.get(line["row"]["request"], -1) < line["rows"]]
+                lines.setdefault(line["row"]["request"], []).append(line)
+        last = {row.get("request"): index for index, row in enumerate(self.saved.journal.rows)}
+        return [
+            line["row"]
+            for request, waiting in lines.items()
+            for line in waiting
+            if last.get(request, -1) < line["rows"]
+        ]

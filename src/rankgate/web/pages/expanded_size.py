@@ -36,15 +36,15 @@ def _size(place: Path, content: bytes, most: float) -> int:
     if zipfile.is_zipfile(io.BytesIO(content)):  # a workbook
         with zipfile.ZipFile(io.BytesIO(content)) as parts:
             return sum(part.file_size for part in parts.infolist())
-    unpacked, size, file = content, 0, InputFile(place)
-    pieces: list[bytes] = []
+    size, file = 0, InputFile(place)
+    columnar: list[bytes] = []
     with file.open() as stream:
         while size <= most and (piece := file.read(stream, _PIECE)):
+            if columnar or (not size and _is_columnar(piece)):
+                columnar.append(piece)
             size += len(piece)
-            pieces.append(piece if pieces or _is_columnar(piece) else b"")
-    if size <= most and pieces and pieces[0]:
-        unpacked = b"".join(pieces)
-        return max(size, _columnar_size(unpacked, most, place.name))
+    if size <= most and columnar:
+        return max(size, _columnar_size(b"".join(columnar), most, place.name))
     return size
 
 

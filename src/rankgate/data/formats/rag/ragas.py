@@ -73,7 +73,7 @@ def _read(source: InputFile, *, normalize: bool) -> FileContents:
         queries[query] = {"query_id": query, "text": text if isinstance(text, str) else None} | {
             name: each for name, each in others.items() if name not in {"query_id", *_QUESTION}
         }
-        for doc, content in _contexts(value, _RETRIEVED, source, line, normalize):
+        for doc, content in _contexts(value, _RETRIEVED, source, line, normalize=normalize):
             pairs.append((query, doc))
             lines.append(line)
             fields.append({"query_id": query, "doc_id": doc, "text": content})
@@ -82,7 +82,8 @@ def _read(source: InputFile, *, normalize: bool) -> FileContents:
             continue
         referenced = True
         qrels.ask(query)
-        for doc, content in dict(_contexts(value, _REFERENCES, source, line, normalize)).items():
+        references = _contexts(value, _REFERENCES, source, line, normalize=normalize)
+        for doc, content in dict(references).items():
             qrels.add(query, doc, 1, f"line {line}", "")
             fields.append({"query_id": query, "doc_id": doc, "text": content})
     if not queries:
@@ -161,7 +162,8 @@ def _contexts(
     names: tuple[tuple[str, ...], ...],
     source: InputFile,
     line: int,
-    normalize: bool,  # noqa: FBT001 - passed on by position
+    *,
+    normalize: bool,
 ) -> list[tuple[str, str | None]]:
     """The contexts of a sample: ids and texts, or texts that are their own ids."""
     for group in names:
