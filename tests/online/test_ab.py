@@ -315,6 +315,47 @@ def test_an_experiment_that_was_started_twice_blocks():
     assert "started-twice" in codes(online.ab(half, ["search_ctr"], control="old"), "block")
 
 
+def open_on(data, weekdays):
+    """The rows of the days of the week (from 1 for Monday) on which a shop is open."""
+    return data.filter(pl.col("at").dt.weekday().is_in(weekdays))
+
+
+# START, the first of March 2026, is a Sunday
+@pytest.mark.parametrize(
+    ("weekdays", "holidays", "days"),
+    [
+        ([1, 2, 3, 4, 5], [], 12),
+        ([1, 2, 3, 4, 5], [9], 12),  # and a holiday on a Monday
+        ([1, 2, 3, 4, 7], [], 12),  # closed on Friday and Saturday
+        ([2, 3, 4], [], 20),  # open on three days of each week
+    ],
+)
+def test_closed_days_of_all_arms_are_no_restart(weekdays, holidays, days):
+    data = open_on(log(users=900, days=days), weekdays)
+    data = data.filter(~pl.col("at").dt.day().is_in(holidays))
+    result = online.ab(data, ["search_ctr"], control="old")
+    assert "started-twice" not in codes(result)
+    assert result.status == 0
+    assert not result.metrics.is_empty()
+
+
+def test_a_restart_that_spans_a_weekend_or_a_week_blocks():
+    data = open_on(log(users=900, days=20), [1, 2, 3, 4, 5])
+    day = pl.col("at").dt.day()
+    for missing in ((5, 9), (2, 13)):  # Thursday to Monday; every open day of two weeks
+        gap = data.filter(~day.is_between(*missing))
+        if missing == (2, 13):
+            gap = pl.concat([log(users=900, days=20).filter(day == 1), gap])
+        assert "started-twice" in codes(online.ab(gap, ["search_ctr"], control="old"), "block")
+
+
+def test_a_weekend_on_which_one_arm_alone_has_no_events_blocks():
+    data = log(users=900, days=12)
+    closed = (pl.col("variant") == "new") & (pl.col("at").dt.weekday() >= 6)
+    result = online.ab(data.filter(~closed), ["search_ctr"], control="old")
+    assert "started-twice" in codes(result, "block")
+
+
 def test_an_arm_whose_logging_changed_blocks():
     data = log(users=1500, days=10, seed=8)
     lost = (pl.col("variant") == "new") & (pl.col("kind") == "click")

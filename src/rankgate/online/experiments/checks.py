@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from itertools import pairwise
@@ -20,7 +21,8 @@ BLOCKS, WARNS = 0.001, 0.01
 """P-values below which a sample-ratio mismatch blocks, and warns (Fabijan and others, KDD 2019)."""
 
 _FEW = 100
-_GAP = timedelta(days=2)
+_GAP_DAYS, _LONG_GAP_DAYS = 2, 7
+_SATURDAY, _SUNDAY = 5, 6  # of date.weekday()
 _CHANGE = float(np.log(2))
 _EXPECTED, _SURE = 30, 5.0
 
@@ -89,24 +91,45 @@ def _crossed(units: Units, tolerated: float) -> Iterable[ExperimentFinding]:
 
 
 def _twice(units: Units) -> Iterable[ExperimentFinding]:
-    """Gaps: days on which no unit, or no unit of one arm, had any event."""
+    """Gaps: days on which no unit, or no unit of one arm, had any event.
+
+    Days on which no arm has events are a restart from two days on that closed days do not explain,
+    or from a week on.
+    """
     if units.logged is None or units.logged.is_empty():
         return
     by_arm = {
         str(name): sorted(rows["day"].unique().to_list())
         for (name,), rows in units.logged.group_by("variant")
     }
-    days = sorted({each for known in by_arm.values() for each in known})
+    days = sorted({day for arm_days in by_arm.values() for day in arm_days})
+    closed = _closed_weekdays(days)
     for before, after in pairwise(days):
-        if after - before > _GAP:
+        missing = _days_between(before, after)
+        open_days = [day for day in missing if day.weekday() not in closed]
+        if len(open_days) >= _GAP_DAYS or len(missing) >= _LONG_GAP_DAYS:
             yield ExperimentFinding("started-twice", "block", _gap("no arm", before, after))
-    for name, known in sorted(by_arm.items()):
-        for before, after in pairwise(known):
-            missing = [each for each in days if before < each < after]
-            if len(missing) >= _GAP.days:
+    for name, arm_days in sorted(by_arm.items()):
+        for before, after in pairwise(arm_days):
+            missing = [day for day in days if before < day < after]
+            if len(missing) >= _GAP_DAYS:
                 yield ExperimentFinding(
                     "started-twice", "block", _gap(f"the arm {name}", before, after), name
                 )
+
+
+def _days_between(before: date, after: date) -> list[date]:
+    return [before + timedelta(days=n) for n in range(1, (after - before).days)]
+
+
+def _closed_weekdays(days: list[date]) -> set[int]:
+    """Saturday and Sunday, and weekdays that came twice or more and never had an event."""
+    missing = Counter(
+        day.weekday() for before, after in pairwise(days) for day in _days_between(before, after)
+    )
+    open_weekdays = {day.weekday() for day in days}
+    regular = {day for day, times in missing.items() if times > 1 and day not in open_weekdays}
+    return {_SATURDAY, _SUNDAY} | regular
 
 
 def _gap(what: str, before: date, after: date) -> str:
