@@ -124,6 +124,14 @@ def test_the_number_of_fields_suggests_the_order_of_arguments(tmp_path, run):
         assert_refused(run("eval", *paths), "wrong-field-count")
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_a_table_of_judgments_is_no_run(suffix, tmp_path):
+    judgments = pl.DataFrame({"query_id": ["1", "2"], "doc_id": ["a", "b"], "relevance": [1, 1]})
+    for run in (judgments, _written(judgments, tmp_path, suffix)):
+        with raises("missing-column"):
+            rankgate.evaluate(judgments, run, ["RR"])
+
+
 def test_runs_without_a_judged_document_are_named_and_the_gate_refuses():
     strange = {"1": {"x": 1.0}, "2": {"y": 1.0}}
     result = rankgate.evaluate(QRELS, [strange, QRELS], ["RR"])

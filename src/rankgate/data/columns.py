@@ -134,6 +134,15 @@ def graded(found: Iterable[str]) -> bool:
     return bool(lower & {*ALIASES["grade"]} - {"score"}) and not lower & {"score", "sim"}
 
 
+def missing_column(ours: str, columns: Sequence[str], noun: str = "column") -> str:
+    """What a table lacks and how to name it; judgments in the place of a run are called so."""
+    names = ", ".join(ALIASES[ours][:4])
+    problem = f"no {noun} for {ours} among {', '.join(columns)}; name one {names}."
+    if ours == "score" and graded(columns):
+        return f"{problem} These are judgments, which come before the run."
+    return problem
+
+
 def shaped(
     frame: pl.LazyFrame, number: str, label: str, document: str | None = None
 ) -> pl.LazyFrame:
@@ -163,8 +172,7 @@ def shaped(
         found["score"] = "score"
     for ours in ("query_id", "doc_id", number):
         if ours not in found:
-            names = ", ".join(ALIASES[ours][:4])
-            problem = f"no column for {ours} among {', '.join(schema.names())}; name one {names}."
+            problem = missing_column(ours, schema.names())
             raise InputError(problem, source=label, code="missing-column")
     for ours in ("query_id", "doc_id"):
         dtype = schema[found[ours]]

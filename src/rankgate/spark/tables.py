@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.data import read_qrels, read_run
 from rankgate.data.column_map import ColumnMap
-from rankgate.data.columns import ALIASES, named, one_document_column
+from rankgate.data.columns import missing_column, named, one_document_column
 from rankgate.data.qrels import OPTIONAL
 from rankgate.errors import InputError
 from rankgate.frozen import dataclass
@@ -208,8 +208,7 @@ def _shaped(
         value = -F.col(quoted(found["rank"])).try_cast("double")
     for ours in ("query_id", "doc_id", number):
         if ours not in found and (ours != number or value is None):
-            names = ", ".join(ALIASES[ours][:4])
-            problem = f"no column for {ours} among {', '.join(types)}; name one {names}."
+            problem = missing_column(ours, list(types))
             raise InputError(problem, source=label, code="missing-column")
     for ours in ("query_id", "doc_id"):
         if not isinstance(types[found[ours]], T.StringType | T.IntegralType):

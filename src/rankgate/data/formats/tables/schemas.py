@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.data.columns import (
-    ALIASES,
     document_columns,
     graded,
+    missing_column,
     named,
     one_document_column,
 )
@@ -113,9 +113,7 @@ def asked(names: Sequence[str], part: str, label: str, noun: str = "column") -> 
     needed = ("query_id", "doc_id", "grade" if part == "qrels" else "score")
     lacking = [ours for ours in needed if ours not in found]
     if table is None or lacking:
-        wanted = ", ".join(ALIASES[lacking[0]][:4])
-        shown = ", ".join(names[:10])
-        problem = f"no {noun} for {lacking[0]} among {shown}; name one {wanted}."
+        problem = missing_column(lacking[0], names[:10], noun)
         raise InputError(problem, source=label, line=1, code="missing-column")
     if part == "qrels":
         one_document_column(names, label)
