@@ -250,6 +250,30 @@ def test_one_budget_of_errors_over_all_stages():
     assert found.stages["alpha"].sum() == pytest.approx(0.04)
 
 
+OFFLINE = '[[rules]]\nid = "relevance"\nkind = "floor"\nmetric = "nDCG@10"\nat_least = 0.1\n'
+
+
+@pytest.mark.parametrize(
+    ("more", "unseen"),
+    [
+        ("", []),
+        ("[budget]\nalpha = 0.05\n", []),  # shares that nobody wrote declare nothing
+        ("[budget]\ngate = 0\nreplay = 0\ninterleaving = 0.2\nramp = 0.8\n", ["interleaving"]),
+        ("[budget]\ngate = 0.3\nreplay = 0.1\ninterleaving = 0\nramp = 0.6\n", ["gate", "replay"]),
+        (OFFLINE, ["gate"]),
+    ],
+)
+def test_a_declared_stage_that_was_never_seen_is_inconclusive_and_named(more, unseen):
+    text = HEAD + STEPS.format(SECOND) + more + CTR
+    result = watched(text, ramped(users=2500))
+    stages = result.stages.filter(pl.col("status") == "inconclusive")["stage"].to_list()
+    assert stages == unseen
+    assert result.verdict == ("inconclusive" if unseen else "pass")
+    assert result.allowed == (0.5 if unseen else 1.0)
+    for name in unseen:
+        assert any(text.startswith(f"{name}: no result") for text in result.notes)
+
+
 def test_one_policy_for_the_gate_and_the_ramp(tmp_path):
     qrels = {f"q{i}": {"a": 1} for i in range(30)}
     run = {query: {"a": 2.0, "b": 1.0} for query in qrels}

@@ -22,12 +22,28 @@ class Launch:
         ramp: the steps.
         budget: by stage the alpha that it may spend; empty without a budget.
         earlier: by stage the file of its result, and the margins of stages.
+        spending: the stages whose share of the budget is written in the policy and above 0.
     """
 
     experiment: Mapping[str, Any]
     ramp: tuple[Mapping[str, Any], ...]
     budget: Mapping[str, float]
     earlier: Mapping[str, Any]
+    spending: frozenset[str]
+
+    def stages(self, *, offline: bool, online: bool) -> tuple[str, ...]:
+        """The stages that the policy declares: by a result, a share of the budget, or rules.
+
+        Args:
+            offline: whether rules are decided by the gate.
+            online: whether rules are decided by the ramp.
+        """
+        by_rules = {"gate": offline, "ramp": online}
+        return tuple(
+            name
+            for name in STAGES
+            if by_rules.get(name) or name in self.earlier or name in self.spending
+        )
 
     @property
     def hashed(self) -> tuple[str, ...]:
@@ -104,7 +120,11 @@ def read_launch(file: Toml) -> Launch:
     earlier = file.read_values(whole.get("earlier", {}), EARLIER, "earlier")
     known = {name: value for name, value in earlier.items() if value is not None}
     named = any(isinstance(value, str) for value in known.values())
-    return Launch(experiment, ramp, _budget(file, whole), known if named else {})
+    budget = _budget(file, whole)
+    spending = frozenset(
+        name for name in STAGES if name in whole.get("budget", {}) and budget[name]
+    )
+    return Launch(experiment, ramp, budget, known if named else {}, spending)
 
 
 def _budget(file: Toml, whole: Mapping[str, Any]) -> dict[str, float]:

@@ -33,6 +33,7 @@ class Policy(Result):
         ramp: the steps of a launch.
         budget: by stage the alpha that it may spend; empty without a budget.
         earlier: by stage the file of its result, and the margins of stages.
+        stages: of a launch that the policy declares, in order: each must pass.
     """
 
     kind: ClassVar[str] = "policy"
@@ -48,6 +49,7 @@ class Policy(Result):
     ramp: tuple[Mapping[str, Any], ...] = ()
     budget: Mapping[str, float] = field(default_factory=dict)
     earlier: Mapping[str, Any] = field(default_factory=dict)
+    stages: tuple[str, ...] = ()
 
     def offline(self) -> Policy:
         """The same without rules on KPIs, which are of users.
@@ -98,6 +100,7 @@ class Policy(Result):
             "ramp": [dict(step) for step in self.ramp],
             "budget": dict(self.budget),
             "earlier": dict(self.earlier),
+            "stages": list(self.stages),
         }
 
     @classmethod
@@ -114,7 +117,7 @@ class Policy(Result):
             values["gate"], tuple(rules), values["source"], values["sha256"],
             lists=values["lists"], experiment=values.get("experiment", {}),
             ramp=tuple(values.get("ramp", ())), budget=values.get("budget", {}),
-            earlier=values.get("earlier", {}),
+            earlier=values.get("earlier", {}), stages=tuple(values.get("stages", ())),
         )  # fmt: skip
 
 
@@ -219,13 +222,15 @@ def _policy(file: Toml) -> Policy:
         names.add(rule.id)
     launch.check(file, names)
     decided = [RULES[rule.kind].of_experiment is not None for rule in rules]
-    launch.check_budget(file, offline=not all(decided), online=any(decided))
+    stages = {"offline": not all(decided), "online": any(decided)}
+    launch.check_budget(file, **stages)
     listed = [sorted(lists.items())] if whole.get("lists") else []
     text = repr((sorted(settings.items(), key=str), rules, *listed, *launch.hashed))
     digest = hashlib.sha256(text.encode()).hexdigest()
     return Policy(
         settings, tuple(rules), file.source, digest, lists=lists, experiment=launch.experiment,
         ramp=launch.ramp, budget=launch.budget, earlier=launch.earlier,
+        stages=launch.stages(**stages),
     )  # fmt: skip
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rankgate.gating.policy import Policy
     from rankgate.gating.rule import Status
 
+_UNSEEN = "no result; name its JSON in [earlier]"
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -35,9 +37,10 @@ class Stage:
 def earlier(policy: Policy) -> tuple[Stage, ...]:
     """The stages before the ramp, from the files that the policy names.
 
-    A result of another policy, of a lower level than the budget asks for, or that is not there yet,
-    is inconclusive. The interval of a replay or of interleaving, two-sided, must have a level of
-    1 − 2 alpha or more: it passes above the margin, and fails below.
+    Inconclusive are a stage that the policy declares without naming its result, and a result of
+    another policy, of a lower level than the budget asks for, or that is not there yet. The
+    interval of a replay or of interleaving, two-sided, must have a level of 1 − 2 alpha or more: it
+    passes above the margin, and fails below.
 
     Raises:
         InputError: a file that is no JSON of such a result.
@@ -45,10 +48,12 @@ def earlier(policy: Policy) -> tuple[Stage, ...]:
     found = []
     for name in STAGES[:-1]:
         alpha = policy.budget.get(name, policy["alpha"])
-        if name not in policy.earlier:
+        if name in policy.earlier:
+            found.append(Stage(name, alpha, *_read(policy, name, alpha)))
+        elif name in policy.stages:
+            found.append(Stage(name, alpha, "inconclusive", _UNSEEN))
+        else:
             found.append(Stage(name, alpha, None, ""))
-            continue
-        found.append(Stage(name, alpha, *_read(policy, name, alpha)))
     return tuple(found)
 
 
