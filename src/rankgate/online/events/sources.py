@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rankgate.data.formats import unsupported
+from rankgate.data.streams.source import InputFile
 from rankgate.data.streams.target import suffix_of
 from rankgate.errors import InputError
 from rankgate.online.database import named, quoted
@@ -41,11 +43,14 @@ def load(base: Database, path: Path, mapping: LogMapping) -> None:
     """Make the view ``raw``: ``source_line``, ``invalid``, and a text for each field.
 
     Raises:
-        InputError: a file that cannot be read as its format; a column that it does not have.
+        InputError: a file that cannot be read as its format, such as UTF-16 or an archive; a
+            column that it does not have.
     """
     import duckdb
 
     kind = format_of(path, mapping)
+    if problem := unsupported.problem(InputFile(path).head()):
+        raise InputError(problem, source=str(path), code="cannot-read")
     try:
         if kind == "jsonl":
             _lines(base, path, mapping)
