@@ -48,13 +48,15 @@ from rankgate.present.write import FORMS, rendered
 from rankgate.recommenders.tradeoff import tradeoff
 from rankgate.records.alerts.alert_check import AlertCheck, RuleState
 from rankgate.reports.compose import ReportPart, compose
-from rankgate.reports.kinds_of_results import modules, result_class
+from rankgate.reports.kinds_of_results import CLASSES, result_class
 from rankgate.unjudged.calibration import calibration
 from support.programs import tool
 from support.wording import raises
 
 schemas = tool("docs/_pages/schemas.py")
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
+STORED = Path(__file__).parent / "stored"
+"""A result of every kind as it was written once; RANKGATE_STORED=write adds missing ones."""
 QRELS = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(24)}
 OLD = {query: {"c": 3.0, "b": 2.0, "a": 1.0, "u": 0.5} for query in QRELS}
 NEW = {query: {"a": 3.0, "c": 2.0, "b": 1.0} for query in QRELS} | {
@@ -94,91 +96,7 @@ def folder(tmp_path_factory):
     return place
 
 
-KINDS = (
-    "calibration",
-    "evaluation",
-    "rated",
-    "comparison",
-    "verdict",
-    "gate_check",
-    "explanation",
-    "reconciliation",
-    "bridge",
-    "finding",
-    "blindspots",
-    "holes",
-    "total_error",
-    "settlement",
-    "stages",
-    "scorecard",
-    "advice",
-    "fusion",
-    "rank_similarity",
-    "table_audit",
-    "reanchored",
-    "event_log",
-    "diagnosis",
-    "kpi_table",
-    "recorded",
-    "history",
-    "attribution",
-    "click_judgments",
-    "shown_lists",
-    "intent_diversity",
-    "personalization_impact",
-    "satisfaction",
-    "simulation",
-    "experiment",
-    "mixed_lists",
-    "preference",
-    "sensitivity",
-    "experiment_plan",
-    "off_policy_estimate",
-    "ramp_verdict",
-    "counterfactual_replay",
-    "online_agreement",
-    "engine_check",
-    "engine_comparison",
-    "engine_kinds",
-    "snapshot",
-    "pool",
-    "reusability",
-    "agreement",
-    "resolution",
-    "admission",
-    "admission_plan",
-    "gold_check",
-    "validation",
-    "description",
-    "checklist",
-    "collected",
-    "model_ratings",
-    "rating_accuracy",
-    "sheets",
-    "store_check",
-    "store_hashes",
-    "alert_check",
-    "store_listing",
-    "tradeoff",
-    "ranks",
-    "split",
-    "sweep",
-    "baselines",
-    "policy",
-    "policies",
-    "metric",
-    "metrics",
-    "convention",
-    "conventions",
-    "axes",
-    "conversion",
-    "formats",
-    "format",
-    "installed_plugins",
-    "doctor_report",
-    "project_settings",
-    "started_folder",
-)
+KINDS = tuple(CLASSES)
 
 
 def collected(folder):
@@ -465,17 +383,39 @@ def _search(text, **_):
     return {"a": [("x", 2.0), ("y", 2.0)], "b": []}[text]
 
 
-def test_every_kind_is_tried_here():
+def test_every_kind_is_in_the_table():
     sources = Path(rankgate.__file__).parent.rglob("*.py")
     kinds = re.compile(r'^    kind: ClassVar(?:\[str\])? = "(\w+)"', re.MULTILINE)
-    found = {kind for path in sources for kind in kinds.findall(path.read_text())}
-    assert found == set(KINDS)
-
-
-def test_every_kind_is_the_name_of_a_module():
-    for kind in KINDS:
-        assert kind in modules()
+    declared = [kind for path in sources for kind in kinds.findall(path.read_text())]
+    assert sorted(declared) == sorted(CLASSES)
+    for kind in CLASSES:
         assert result_class(kind).kind == kind
+
+
+def test_a_kind_that_is_not_in_the_table_is_refused():
+    for kind in ("codec", "Evaluation", "rankgate.errors:UsageError", ""):
+        with raises("unknown-kind", rankgate.UsageError):
+            result_class(kind)
+
+
+def test_its_stored_json_is_read(result):
+    """As the first version with this test wrote it; kept as it is when its class changes."""
+    path = STORED / f"{result.kind}.json"
+    if os.environ.get("RANKGATE_STORED") == "write" and not path.exists():
+        path.write_text(rendered(result, "json"))
+    values = json.loads(path.read_text())
+    again = result_class(result.kind).from_dict(values)
+    assert _holds(json.loads(rendered(again, "json")), values)
+    assert forms.text(again.document())
+
+
+def _holds(now, stored):
+    """Whether everything that was stored is there; keys may have come since."""
+    if isinstance(stored, dict):
+        return all(key in now and _holds(now[key], value) for key, value in stored.items())
+    if isinstance(stored, list):
+        return len(now) == len(stored) and all(map(_holds, now, stored))
+    return now == stored
 
 
 def test_frames_get_the_names_that_the_caller_gives():

@@ -3,8 +3,8 @@
 A result class is a frozen dataclass that inherits `Result` and declares:
 
 - ``label``: the title of its part in a report, where `heading` does not make one;
-- ``kind``: its name in JSON, which is also the name of its module, so that the kind alone finds
-  the class (`rankgate.reports.kinds_of_results`); ``schema_version``;
+- ``kind``: its name in JSON, by which the class of a saved result is found in a table
+  (`rankgate.reports.kinds_of_results`); ``schema_version``;
 - ``document_from``: ``module:function`` that makes its `Document`;
 - ``charts``: by name, ``module:function`` that draws it; the first one is ``plot()``'s default;
 - ``report_from``, where a page shows more than ``document`` does: ``module:function`` of the result
