@@ -14,7 +14,6 @@ from click.testing import CliRunner
 from online.logs import honest, written
 from rankgate import online
 from rankgate.cli import rankgate as program
-from rankgate.errors import UsageError
 from rankgate.reports.kinds import KINDS, OF_RESULTS
 from rankgate.reports.kinds_of_results import CLASSES, result_class
 from support.command import assert_refused
