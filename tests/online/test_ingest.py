@@ -238,3 +238,49 @@ def test_times_of_every_unit(tmp_path):
     rows.append(search(9, 0, timestamp="2026-03-02T09:00:00+01:00"))
     assert read(tmp_path, rows)["at"].n_unique() == 1
     assert stamp(0) == "2026-03-02T08:00:00Z"
+
+
+def test_a_table_of_events_is_ingested_as_it_is_read_directly(tmp_path):
+    online.ingest(written(tmp_path / "log.ndjson", honest()), tmp_path / "first")
+    events = events_of(tmp_path / "first")
+    events.write_parquet(tmp_path / "events.parquet")
+    events.select("kind", "at", "query_event_id", "session", "doc_id", "rank").write_parquet(
+        tmp_path / "few.parquet"
+    )
+    result = online.ingest(tmp_path / "events.parquet", tmp_path / "second")
+    assert dict(result.counts.iter_rows()) == {"click": 20, "impression": 240, "search": 60}
+    assert events_of(tmp_path / "second").equals(events)
+    assert not result.notices
+    online.ingest(tmp_path / "few.parquet", tmp_path / "third")
+    assert events_of(tmp_path / "third").columns == list(COLUMNS)
+    for folder in ("second", "third"):
+        ingested = online.kpi(tmp_path / folder, ["search_ctr", "mrr_first_click"], by=())
+        direct = online.kpi(tmp_path / "few.parquet", ["search_ctr", "mrr_first_click"], by=())
+        assert ingested.values["n"].to_list() == [60, 60]
+        assert ingested.values["value"].to_list() == pytest.approx(direct.values["value"].to_list())
+
+
+def test_tables_of_events_keep_what_privacy_allows(tmp_path):
+    online.ingest(written(tmp_path / "log.ndjson", honest()), tmp_path / "first")
+    events_of(tmp_path / "first").write_parquet(tmp_path / "events.parquet")
+    online.ingest(tmp_path / "events.parquet", tmp_path / "second", queries="drop", users="drop")
+    table = events_of(tmp_path / "second")
+    assert table["query"].null_count() == table["user"].null_count() == len(table)
+
+
+def test_several_tables_of_events_are_one_log(tmp_path):
+    online.ingest(written(tmp_path / "log.ndjson", honest()), tmp_path / "first")
+    events = events_of(tmp_path / "first")
+    events[:100].write_parquet(tmp_path / "a.parquet")
+    events[100:].write_parquet(tmp_path / "b.parquet")
+    both = online.kpi([tmp_path / "a.parquet", tmp_path / "b.parquet"], ["search_ctr"])
+    assert both["search_ctr"] == pytest.approx(20 / 60)
+    assert both.events == 320
+
+
+def test_an_unknown_kind_in_a_table_of_events_is_refused(tmp_path):
+    online.ingest(written(tmp_path / "log.ndjson", honest()), tmp_path / "first")
+    events = events_of(tmp_path / "first").with_columns(kind=pl.lit("tap"))
+    events.write_parquet(tmp_path / "events.parquet")
+    with raises("unknown-kind", InputError):
+        online.ingest(tmp_path / "events.parquet", tmp_path / "second")

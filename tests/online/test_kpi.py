@@ -1,12 +1,15 @@
 """KPIs of a log that is small enough to count by hand."""
 
+import json
 import math
+from datetime import UTC, datetime, timedelta
 
+import polars as pl
 import pytest
 
 from online.logs import event, honest, search, stamp, written
 from rankgate import online
-from rankgate.errors import UsageError
+from rankgate.errors import InputError, UsageError
 from rankgate.online.indicators.catalogue import KPIS
 from support.wording import raises
 
@@ -179,7 +182,7 @@ def test_a_fault_blocks_what_it_spoils(tmp_path):
     log = written(tmp_path / "log.ndjson", rows)
     found = online.kpi(log, by=())
     assert found.blocked["revenue_per_search"] == ("negative-revenue",)
-    assert "revenue_per_search" not in set(found.values["kpi"])
+    assert found["revenue_per_search"] is None
     assert found["search_ctr"] == 20 / 60
     assert {each.code for each in found.notices} == {"negative-revenue", "blocked-kpis"}
     assert online.kpi(log, by=(), despite=True)["revenue_per_search"] == -5 / 60
@@ -246,3 +249,111 @@ def test_words_that_name_nothing(place):
         online.kpi(place / "log.jsonl", mapping=place / "map.toml", success=("a >= b",))
     with raises("unknown-slice", UsageError):
         online.kpi(place / "log.jsonl", mapping=place / "map.toml", by=("week",))
+
+
+SHOP = """[columns]
+at = "when"
+user = "who"
+action = "event"
+doc_id = "item"
+"""
+EVENTS = ["view"] * 90 + ["login"] * 5 + ["transaction"] * 5
+
+
+def shop(tmp_path, kinds="", names=EVENTS):
+    """A log of a shop whose actions have other names, and its mapping."""
+    rows = [f"{stamp(n)},u{n % 9},{name},i{n % 7}" for n, name in enumerate(names)]
+    (tmp_path / "shop.csv").write_text("\n".join(["when,who,event,item", *rows]) + "\n")
+    (tmp_path / "shop.toml").write_text(SHOP + kinds)
+    return tmp_path / "shop.csv", tmp_path / "shop.toml"
+
+
+def test_actions_without_a_kind_are_named_with_their_share_and_the_lines_to_add(tmp_path):
+    log, mapping = shop(tmp_path)
+    result = online.kpi(log, mapping=mapping)
+    (finding,) = (each for each in result.findings if each.code == "unmapped-actions")
+    assert (finding.count, finding.total) == (95, 100)
+    (text,) = (each.text for each in result.notices if each.code == "unmapped-actions")
+    for words in ("view (90)", "login (5)", "95.00%", 'impression = ["view"]', 'other = ["login"]'):
+        assert words in text
+    diagnosis = online.doctor(log, mapping=mapping)
+    assert finding in diagnosis.findings
+    lines = 'click = ["view"]\nother = ["login"]\n'
+    log, mapping = shop(tmp_path, f"[kinds]\n{lines}")
+    codes = {each.code for each in online.kpi(log, mapping=mapping).findings}
+    assert "clicks-without-search" in codes
+    assert "unmapped-actions" not in codes
+
+
+def test_a_log_with_nothing_usable_is_an_error(tmp_path, run):
+    log, mapping = shop(tmp_path)
+    with raises("no-usable-events", InputError) as error:
+        online.kpi(log, ["search_ctr"], mapping=mapping)
+    assert 'impression = ["view"]' in str(error.value)
+    assert run("online", "kpi", log, "--mapping", mapping, "-k", "search_ctr").code == 2
+    for command in (online.kpi, online.doctor, lambda log: online.ingest(log, tmp_path / "events")):
+        with raises("no-usable-events", InputError) as error:
+            command(log)
+        assert "--mapping" in str(error.value)
+        assert "when, who, event, item" in str(error.value)
+    assert not list(tmp_path.glob("events/*"))
+    log, mapping = shop(tmp_path, names=["view"] * 9)
+    with raises("no-usable-events", InputError):
+        online.doctor(log, mapping=mapping)
+
+
+def test_kinds_alone_add_to_the_actions_of_ubi(tmp_path):
+    rows = [{**row, "action_name": "Product-Tap"} if row.get("action_name") == "click" else row
+            for row in honest()]  # fmt: skip
+    log = written(tmp_path / "log.ndjson", rows)
+    assert online.kpi(log)["search_ctr"] is None
+    mapping = tmp_path / "more.toml"
+    mapping.write_text('[kinds]\nclick = ["product-tap"]\n')
+    assert online.kpi(log, mapping=mapping)["search_ctr"] == pytest.approx(20 / 60)
+
+
+def test_every_kpi_blocked_is_exit_3_and_stands_in_json(tmp_path, run):
+    lost = [event("click", n, 9, 0, query_id=f"other{n}") for n in range(40)]
+    log = written(tmp_path / "log.ndjson", [*honest(), *lost])
+    blocked = run("online", "kpi", log, "-k", "search_ctr", "--format", "json")
+    assert blocked.code == 3
+    values = json.loads(blocked.out)
+    assert values["values"] == [
+        {"kpi": "search_ctr", "by": "all", "slice": "", "value": None, "n": 0}
+    ]
+    assert values["blocked"] == {"search_ctr": ["clicks-without-search"]}
+    assert [each["code"] for each in values["findings"]] == ["clicks-without-search"]
+    some = run("online", "kpi", log, "-k", "search_ctr", "-k", "session_duration")
+    assert some.code == 0
+    assert "has nothing for" not in some.out
+    assert run("online", "kpi", log, "-k", "search_ctr", "--despite").code == 0
+
+
+def test_ranks_of_clicks_need_no_sessions(tmp_path):
+    rows = [{name: value for name, value in row.items() if name not in ("session_id", "client_id")}
+            for row in honest()]  # fmt: skip
+    result = online.kpi(written(tmp_path / "log.ndjson", rows), by=())
+    ranks = [number % 4 + 1 for number in range(0, 60, 3)]
+    assert result["mean_click_rank"] == pytest.approx(sum(ranks) / len(ranks))
+    for name in ("dwell_p50", "satisfied_click_rate", "quick_back_rate"):
+        assert result[name] is None
+
+
+def test_clicks_with_and_without_sessions_together():
+    """Six clicks at ranks 1 to 3 have a session; only they count for dwells."""
+    table = pl.DataFrame(
+        [
+            {"kind": kind, "query_event_id": f"s{n}", "session": f"v{n}" if n < 6 else None,
+             "at": datetime(2026, 3, 2, 8, n, 10 * (kind == "click"), tzinfo=UTC),
+             "doc_id": f"d{n}", "rank": n % 3 + 1 if kind == "click" else None, "source_line": n}
+            for n in range(9) for kind in ("search", "click")
+        ],
+        infer_schema_length=None,
+    )  # fmt: skip
+    first = table.filter(pl.col("kind") == "click", pl.col("session") == "v0")
+    second = first.with_columns(pl.col("at") + timedelta(seconds=5), doc_id=pl.lit("e"))
+    table = pl.concat([table, second])
+    result = online.kpi(table, by=())
+    assert result["mean_click_rank"] == pytest.approx((3 * (1 + 2 + 3) + 1) / 10)
+    assert result["dwell_p50"] == 5
+    assert result["satisfied_click_rate"] == pytest.approx(6 / 7)  # the first click of v0 is not

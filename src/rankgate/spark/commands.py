@@ -120,6 +120,9 @@ def _kpi(spark: SparkSession, given: Mapping[str, Any]) -> None:
         spark=spark,
     )
     print_result(table, given["form"], given["output"])
+    import click
+
+    click.get_current_context().exit(table.status)
 
 
 def _split(spark: SparkSession, given: Mapping[str, Any]) -> None:

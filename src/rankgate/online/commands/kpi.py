@@ -54,7 +54,10 @@ from rankgate.present.write import FORMS
 @options.form(*FORMS)
 @options.output
 @on_backend("kpi")
+@click.pass_context
 def command(
+    ctx: click.Context,
+    /,
     events: str | tuple[str, ...],
     names: tuple[str, ...],
     form: str,
@@ -64,11 +67,13 @@ def command(
     """Compute KPIs of a log, after the log doctor.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. A KPI
-    that a fault of the log makes wrong is not given.
+    that a fault of the log makes wrong is not given; exit code 3: no KPI is.
 
     \b
     rankgate online kpi events --by day --by band
     rankgate online kpi ubi.ndjson -k search_ctr -k abandonment_rate --format json
     rankgate online kpi events --by position -o kpi.html
     """  # fmt: skip
-    print_result(kpi(events, names, **chosen), form, output)
+    result = kpi(events, names, **chosen)
+    print_result(result, form, output)
+    ctx.exit(result.status)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from rankgate.errors import InputError
 from rankgate.online.database import Database, named, quoted
-from rankgate.online.events.table import COLUMNS
+from rankgate.online.events.table import COLUMNS, KINDS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rankgate.online.events.mapping import LogMapping
     from rankgate.online.events.privacy import Privacy
 
@@ -146,6 +149,42 @@ def write_events(
         f"COPY (SELECT {chosen} FROM ({' UNION ALL '.join(events)})) TO {quoted(target)} "
         "(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)"
     )
+
+
+def copy_events(base: Database, path: Path, target: str, privacy: Privacy) -> None:
+    """Write a table of events as Parquet, with every column and what privacy leaves of it.
+
+    Raises:
+        InputError: kinds that there are not, or a value that its column cannot hold.
+    """
+    source = f"read_parquet({quoted(str(path))}, file_row_number = true)"
+    columns = base.rows(f"DESCRIBE SELECT * FROM {source}")["column_name"].to_list()
+    without = {"event_id": f"{quoted(path.name)} || ':' || (file_row_number + 1)",
+               "source_file": quoted(path.name), "source_line": "file_row_number + 1"}  # fmt: skip
+    plain = ", ".join(
+        f"CAST({named(name) if name in columns else without.get(name, 'NULL')} AS {kind}) AS "
+        f"{named(name)}"
+        for name, kind in COLUMNS.items()
+    )
+    base.run(f"CREATE OR REPLACE TEMP TABLE staged AS SELECT {plain} FROM {source}")
+    unknown = base.rows(
+        f"SELECT coalesce(kind, 'null') AS kind FROM staged WHERE kind IS NULL OR kind NOT IN "
+        f"({', '.join(map(quoted, KINDS))}) LIMIT 1"
+    )
+    if len(unknown):
+        problem = f"no kind of event is called {unknown.item()!r}; there are {', '.join(KINDS)}."
+        raise InputError(problem, source=str(path), code="unknown-kind")
+    if frequent := privacy.frequent:
+        base.run(f"CREATE OR REPLACE TEMP TABLE frequent_queries AS {frequent}")
+    kept = ", ".join(
+        f"CAST({privacy.columns().get(name, named(name))} AS {kind}) AS {named(name)}"
+        for name, kind in COLUMNS.items()
+    )
+    base.run(
+        f"COPY (SELECT {kept} FROM staged) TO {quoted(target)} "
+        "(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)"
+    )
+    base.run("DROP TABLE staged")
 
 
 def _responses(plain: Mapping[str, str], number: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,12 +14,13 @@ from rankgate.data.streams.part_files import is_folder, part_files
 from rankgate.data.streams.source import InputFile
 from rankgate.declare import Range
 from rankgate.errors import InputError, UsageError
-from rankgate.online.database import Database, database
-from rankgate.online.events.convert import PROBLEMS, stage, write_events
+from rankgate.online.database import Database, database, quoted
+from rankgate.online.events.convert import PROBLEMS, copy_events, stage, write_events
 from rankgate.online.events.event_log import COUNTS, FILES, FOUND, RANKS, EventLog
 from rankgate.online.events.mapping import UBI, LogMapping, read_mapping
 from rankgate.online.events.privacy import Privacy
-from rankgate.online.events.sources import load
+from rankgate.online.events.sources import is_event_table, load
+from rankgate.online.events.unmapped import count_unmapped, refuse_unusable
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import Source
@@ -44,7 +45,8 @@ def ingest(
 
     Args:
         logs: files of User Behavior Insights, or any others with a mapping: JSON lines, CSV,
-            Parquet, also compressed. A file of the same contents is read once.
+            Parquet, also compressed; or Parquet tables of events, which need none. A file of the
+            same contents is read once.
         folder: where the events go: a Parquet file for each file of the log, and ``events.json``.
         mapping: a TOML file that says which column holds what; without it the logs are UBI.
         rank_base: the rank at which the log begins to count; found out by default.
@@ -53,7 +55,8 @@ def ingest(
         min_users: how many users must have typed a query that counts as frequent.
 
     Raises:
-        InputError: a file that cannot be read; a rank of 0 where earlier files began at 1.
+        InputError: a file that cannot be read; records of which none is an event with a kind; a
+            rank of 0 where earlier files began at 1.
         UsageError: the folder was made with another mapping or other privacy; no key for a hash.
         MissingExtraError: DuckDB is not installed.
     """
@@ -89,7 +92,7 @@ def _parts(path: Path) -> list[Path]:
 
 def ingested(
     base: Database,
-    paths: Iterable[Path],
+    paths: Sequence[Path],
     folder: Path,
     mapping: LogMapping,
     rank_base: int | None,
@@ -106,11 +109,22 @@ def ingested(
     folder.mkdir(parents=True, exist_ok=True)
     files: dict[str, dict[str, Any]] = dict(known)
     shown: dict[str, None] = dict.fromkeys(files)
+    new: dict[str, dict[str, Any]] = {}
     for path in paths:
         sha256 = _sha256(path)
-        if sha256 not in files:
+        if sha256 not in files and is_event_table(base, path):
+            new[sha256] = files[sha256] = _copied(base, path, sha256, folder, privacy)
+        elif sha256 not in files:
             files[sha256] = _read(base, path, sha256, folder, mapping, rank_base, privacy, files)
+            new[sha256] = files[sha256]
         shown[sha256] = None
+    try:
+        if new:
+            refuse_unusable(base, paths[0], mapping, new.values())
+    except InputError:
+        for file in new.values():
+            (folder / file["part"]).unlink()
+        raise
     text = json.dumps({**head, "files": files}, indent=1, ensure_ascii=False)
     partial = folder / f".{MANIFEST}"
     partial.write_text(text, encoding="utf-8")
@@ -156,25 +170,44 @@ def _read(
     stage(base, mapping)
     ranks = _ranks(base, mapping.rank_base if rank_base is None else rank_base)
     _refuse_other_base(path, ranks, known)
-    part = folder / f"part-{sha256[:16]}.parquet"
+    part = _part(folder, sha256)
     bases = {each["application"]: each["base"] for each in ranks}
     write_events(base, str(part), (path.name, sha256), bases, mapping, privacy)
-    counted = base.rows(f"SELECT kind, count(*) AS events FROM read_parquet('{part}') GROUP BY 1")
-    period = base.rows(
-        "SELECT strftime(min(\"at\"), '%Y-%m-%dT%H:%M:%SZ') AS first, "
-        f"strftime(max(\"at\"), '%Y-%m-%dT%H:%M:%SZ') AS last FROM read_parquet('{part}')"
-    ).row(0, named=True)
     found = {
-        "file": path.name,
-        "part": part.name,
-        "kinds": dict(sorted(counted.iter_rows())),
-        **period,
+        **_written(base, path, part),
         "ranks": ranks,
         "problems": _problems(base, path),
+        "unmapped": count_unmapped(base),
         "states": "state" in mapping.columns,
     }
     base.run("DROP VIEW IF EXISTS raw; DROP TABLE IF EXISTS lines; DROP TABLE staged")
     return found
+
+
+def _copied(
+    base: Database, path: Path, sha256: str, folder: Path, privacy: Privacy
+) -> dict[str, Any]:
+    """Copy a table of events; what is in the manifest about it."""
+    part = _part(folder, sha256)
+    copy_events(base, path, str(part), privacy)
+    return {**_written(base, path, part), "ranks": [], "problems": [], "unmapped": {},
+            "states": True}  # fmt: skip
+
+
+def _part(folder: Path, sha256: str) -> Path:
+    return folder / f"part-{sha256[:16]}.parquet"
+
+
+def _written(base: Database, path: Path, part: Path) -> dict[str, Any]:
+    """The names, kinds and times of the events in a new part."""
+    source = f"read_parquet({quoted(str(part))})"
+    counted = base.rows(f"SELECT kind, count(*) AS events FROM {source} GROUP BY 1")
+    period = base.rows(
+        "SELECT strftime(min(\"at\"), '%Y-%m-%dT%H:%M:%SZ') AS first, "
+        f"strftime(max(\"at\"), '%Y-%m-%dT%H:%M:%SZ') AS last FROM {source}"
+    ).row(0, named=True)
+    kinds = dict(sorted(counted.iter_rows()))
+    return {"file": path.name, "part": part.name, "kinds": kinds, **period}
 
 
 def _ranks(base: Database, given: int | None) -> list[dict[str, Any]]:

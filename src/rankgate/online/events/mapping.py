@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
@@ -29,7 +30,7 @@ class LogMapping:
     Attributes:
         columns: by field its columns, of which the first that is not empty counts; parts of a
             nested value are joined by dots, and ``a+b`` joins two columns to one id.
-        kinds: by action, in lower case, the kind of event.
+        kinds: by action, in lower case and with ``_`` for blanks and hyphens, the kind of event.
         flags: by kind a column that is true where the row is also an event of this kind.
         kind: of rows without an action; empty where every row has one.
         time_zone: of times that do not name one.
@@ -89,6 +90,9 @@ UBI = LogMapping(
 def read_mapping(path: str | Path) -> LogMapping:
     """Read a mapping from a TOML file: ``[log]``, ``[columns]``, ``[kinds]``, ``[flags]``.
 
+    Without ``[columns]`` they are those of User Behavior Insights, and ``[kinds]`` adds to its
+    actions.
+
     Raises:
         InputError: a key that there is not, a value that does not fit; with its line.
     """
@@ -98,11 +102,11 @@ def read_mapping(path: str | Path) -> LogMapping:
     toml.check_keys(log, ("format", "time_zone", "rank_base", "kind"), "log")
     columns = toml.values.get("columns", {})
     toml.check_keys(columns, FIELDS, "columns")
-    if not columns:
+    if not columns and ("columns" in toml.values or not toml.values):
         raise toml.error("[columns] names no column; name at least query and doc_id.", "columns")
-    read = {name: _names(toml, name, value) for name, value in columns.items()}
+    read = {name: _names(toml, name, value) for name, value in columns.items()} or UBI.columns
     kinds = {
-        action.lower(): kind
+        re.sub("[- ]", "_", action.lower()): kind
         for kind, actions in toml.values.get("kinds", {}).items()
         for action in _actions(toml, kind, actions)
     }
@@ -111,8 +115,8 @@ def read_mapping(path: str | Path) -> LogMapping:
         _check_kind(toml, kind, "flags", kind)
     _check_log(toml, log, read)
     return LogMapping(
-        read, {**ACTIONS, **kinds}, flags, log.get("kind", ""), log.get("time_zone", "UTC"),
-        log.get("rank_base"), log.get("format", ""),
+        read, {**(ACTIONS if columns else UBI_ACTIONS), **kinds}, flags, log.get("kind", ""),
+        log.get("time_zone", "UTC"), log.get("rank_base"), log.get("format", ""), not columns,
     )  # fmt: skip
 
 

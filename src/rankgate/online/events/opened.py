@@ -12,6 +12,7 @@ from rankgate.online.database import Database, named, quoted
 from rankgate.online.events.ingest import MANIFEST, files_of, ingested
 from rankgate.online.events.mapping import UBI, LogMapping, read_mapping
 from rankgate.online.events.privacy import Privacy
+from rankgate.online.events.sources import is_event_table
 from rankgate.online.events.table import COLUMNS
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def open_events(
         return _folder(base, Path(events))
     if isinstance(events, str | Path):
         files = files_of(events)
-        if all(_is_table(base, each) for each in files):
+        if all(is_event_table(base, each) for each in files):
             several = ", ".join(quoted(str(each)) for each in files)
             _view(base, f"read_parquet([{several}], union_by_name = true)", str(events))
             return {}
@@ -68,14 +69,6 @@ def _folder(base: Database, folder: Path) -> dict[str, Any]:
         raise InputError("no events.", source=str(folder), code="no-events")
     _view(base, f"read_parquet([{', '.join(parts)}])", str(folder))
     return manifest
-
-
-def _is_table(base: Database, path: Path) -> bool:
-    """Whether a file is a Parquet table of events."""
-    if path.suffix not in (".parquet", ".pq") or not path.is_file():
-        return False
-    found = _columns(base, f"read_parquet({quoted(str(path))})")
-    return {"kind", "at", "query_event_id"} <= set(found)
 
 
 def _columns(base: Database, source: str) -> Mapping[str, str]:

@@ -39,6 +39,25 @@ def format_of(path: Path, mapping: LogMapping) -> str:
     return _SUFFIXES[suffix]
 
 
+def is_event_table(base: Database, path: Path) -> bool:
+    """True if a file is a Parquet table of events."""
+    if path.suffix not in (".parquet", ".pq") or not path.is_file():
+        return False
+    names = base.rows(f"DESCRIBE SELECT * FROM read_parquet({quoted(str(path))})")["column_name"]
+    return {"kind", "at", "query_event_id"} <= set(names)
+
+
+def column_names(base: Database, path: Path, mapping: LogMapping) -> list[str]:
+    """The columns of a table, or the keys of the first JSON record."""
+    kind = format_of(path, mapping)
+    if kind == "jsonl":
+        load(base, path, mapping)
+        keys = base.one("SELECT json_keys(line) FROM lines WHERE json_valid(line) LIMIT 1")
+        return list(keys if keys is not None else [])
+    reader = f"read_{kind}({quoted(str(path))}{', all_varchar=true' if kind == 'csv' else ''})"
+    return base.rows(f"DESCRIBE SELECT * FROM {reader}")["column_name"].to_list()
+
+
 def load(base: Database, path: Path, mapping: LogMapping) -> None:
     """Make the view ``raw``: ``source_line``, ``invalid``, and a text for each field.
 

@@ -66,7 +66,8 @@ ACTIONS: Mapping[str, str] = {
 }
 """The kinds of usual actions; a mapping can add more."""
 
-UBI_ACTIONS: Mapping[str, str] = {
-    name: kind for name, kind in ACTIONS.items() if name not in ("search", "query")
-}
+UBI_ACTIONS: Mapping[str, str] = {**ACTIONS, **dict.fromkeys(("search", "query"), "other")}
 """In UBI a search is a record of the queries file; ``search`` events come with every keystroke."""
+
+SURVEYS = "survey|satisf|rating|csat|feedback"
+"""A regular expression of actions that are answers of surveys; their kind is ``other``."""

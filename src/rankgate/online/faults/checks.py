@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rankgate.declare import Registry
+from rankgate.online.events.table import SURVEYS
 from rankgate.online.faults.check import Check, Subject
 
 _PLACE = "source_file || ':' || source_line"
@@ -305,7 +306,7 @@ VIEWS = (
     ),
     (
         "CREATE OR REPLACE TEMP VIEW answers AS SELECT * FROM events WHERE kind = 'other' AND "
-        "value IS NOT NULL AND regexp_matches(lower(action), 'survey|satisf|rating|csat|feedback')"
+        f"value IS NOT NULL AND regexp_matches(lower(action), '{SURVEYS}')"
     ),
     (
         "CREATE OR REPLACE TEMP VIEW stock AS SELECT doc_id, count(DISTINCT variant) FILTER "

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.online.database import Database, database
 from rankgate.online.events.opened import EventsLike, open_events
+from rankgate.online.events.unmapped import (
+    advice,
+    named_actions,
+    suggested_kind,
+    unmapped_actions,
+)
 from rankgate.online.faults.check import Check
 from rankgate.online.faults.checks import CHECKS, VIEWS
 from rankgate.online.faults.diagnosis import COUNTS, Diagnosis
-from rankgate.online.faults.finding import LogFinding
+from rankgate.online.faults.finding import UNMAPPED, LogFinding
 from rankgate.online.faults.ratio import mean_weight, sample_ratio
 
 if TYPE_CHECKING:
@@ -30,6 +36,12 @@ _UNREADABLE: Mapping[str, tuple[str, ...]] = {
     "unreadable-value": ("revenue",),
 }
 """By code of a problem in a file what it spoils; others are no faults of a log."""
+
+_SUBJECTS: Mapping[str, str] = {
+    "search": "searches", "impression": "impressions", "click": "clicks",
+    "add_to_cart": "carts", "purchase": "purchases", "refund": "revenue", "dwell": "time",
+}  # fmt: skip
+"""By kind what is wrong without its events."""
 
 _LEFT_OUT = ("invalid-json", "truncated-last-line", "not-utf-8", "not-an-event")
 _BLOCKS_FROM = 0.01
@@ -79,6 +91,8 @@ def diagnosed(
             found.append(tested)
         else:
             (passed if tested else skipped).append(code)
+    if unmapped := _unmapped(manifest):
+        found.append(unmapped)
     counts = base.rows("SELECT kind, count(*) AS events FROM events GROUP BY 1 ORDER BY 1")
     times = base.rows(
         "SELECT coalesce(strftime(min(\"at\"), '%Y-%m-%dT%H:%M:%SZ'), '') AS first, "
@@ -104,6 +118,22 @@ def _finding(base: Database, check: Check, total: int) -> LogFinding | None:
     return LogFinding(
         check.name, check.severity(share), count, total, check.spoils, check.title,
         tuple(str(each) for each in rows["example"]), check.fix,
+    )  # fmt: skip
+
+
+def _unmapped(manifest: Mapping[str, Any]) -> LogFinding | None:
+    """Actions that no kind is known for, with the lines of a mapping that name them."""
+    files = manifest.get("files", {}).values()
+    actions = unmapped_actions(files)
+    if not actions:
+        return None
+    kinds = dict.fromkeys(map(suggested_kind, actions))
+    return LogFinding(
+        UNMAPPED, "annotate", sum(actions.values()),
+        sum(sum(file["kinds"].values()) for file in files),
+        tuple(dict.fromkeys(_SUBJECTS[kind] for kind in kinds if kind in _SUBJECTS)),
+        f"events have an action that no kind is known for: {named_actions(actions)}", (),
+        advice([*actions]),
     )  # fmt: skip
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from rankgate.frozen import dataclass
 
+UNMAPPED = "unmapped-actions"
+"""The code of the finding about actions that no kind is known for."""
+
 
 @dataclass(frozen=True)
 class LogFinding:

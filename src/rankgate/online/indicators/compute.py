@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.declare import Count
-from rankgate.errors import UsageError
+from rankgate.errors import InputError, UsageError
 from rankgate.online.database import MEMORY, Database, database
 from rankgate.online.events.opened import EventsLike, open_events
+from rankgate.online.events.unmapped import advice, named_actions, unmapped_actions
 from rankgate.online.faults.diagnose import diagnosed
+from rankgate.online.faults.finding import UNMAPPED
 from rankgate.online.indicators import tables
 from rankgate.online.indicators.built import KpiTables
 from rankgate.online.indicators.catalogue import KPIS, SLICES, has_events
@@ -57,7 +59,7 @@ def kpi(
         threads: how many threads DuckDB uses; one for each core by default.
 
     Raises:
-        InputError: a log that cannot be read.
+        InputError: a log that cannot be read; one that has nothing for any KPI.
         UsageError: no such KPI, or nothing that divides a log.
         MissingExtraError: DuckDB or Ibis is not installed.
     """
@@ -76,7 +78,26 @@ def kpi(
         known = [each for each in given if has_events(each, kinds, success)]
         if not _tells_failures(manifest):
             known = [each for each in known if each.name != "error_rate"]
+        if not known and not blocked:
+            _refuse_nothing(base, manifest, names)
         return table_of(base, chosen, known, by, success, found, blocked, excluded)
+
+
+def _refuse_nothing(base: Database, manifest: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Refuse a log that has nothing for any KPI, or whose actions without a kind may be why.
+
+    Raises:
+        InputError: with the kinds that there are, and the lines of a mapping for other actions.
+    """
+    actions = unmapped_actions(manifest.get("files", {}).values())
+    if names and not actions:
+        return
+    kinds = base.rows("SELECT kind, count(*) AS events FROM events GROUP BY 1 ORDER BY 1")
+    kinds_words = named_actions(dict(kinds.iter_rows())) or "no events"
+    wanted = f"for {', '.join(names)}" if names else "for any KPI"
+    more = f"; for {named_actions(actions)} {advice([*actions])}" if actions else ""
+    raise InputError(f"the log has nothing {wanted}; it has {kinds_words}{more}.",
+                     source="the log", code="no-usable-events")  # fmt: skip
 
 
 def table_of(
@@ -102,10 +123,9 @@ def table_of(
         excluded: what was left out of the log.
     """
     blocked = blocked or {}
-    given = [each for each in chosen if each.name not in blocked]
     built = KpiTables(base, success, known, by)
     values = [frame for each in ("all", *by) for frame in _divided(built, known, each)]
-    values.append(_unknown([each.name for each in given if each not in known]))
+    values.append(_unknown([each.name for each in chosen if each not in known]))
     order = {each.name: place for place, each in enumerate(chosen)}
     table = pl.concat([pl.DataFrame(schema=VALUES), *values])
     table = table.sort(
@@ -113,7 +133,11 @@ def table_of(
         pl.col("slice").cast(pl.Int64, strict=False), pl.col("slice"),
     )  # fmt: skip
     subjects = {subject for each in chosen for subject in each.made_of}
-    findings = tuple(f for f in (found.findings if found else ()) if set(f.spoils) & subjects)
+    findings = tuple(
+        finding
+        for finding in (found.findings if found else ())
+        if set(finding.spoils) & subjects or finding.code == UNMAPPED
+    )
     return KpiTable(table, findings, blocked, excluded, **_head(base))
 
 
@@ -205,7 +229,7 @@ def _long(wide: pl.DataFrame, given: Sequence[Kpi], by: str) -> pl.DataFrame:
 
 
 def _unknown(names: Sequence[str]) -> pl.DataFrame:
-    """Null for KPIs of which the log has no events."""
+    """Null for KPIs that are blocked, or of which the log has no events."""
     rows = [{"kpi": name, "by": "all", "slice": "", "value": None, "n": 0} for name in names]
     return pl.DataFrame(rows, schema=VALUES)
 

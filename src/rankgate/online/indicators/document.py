@@ -32,7 +32,8 @@ def document(result: KpiTable) -> Document:
     """Every KPI that the log carries, what spoils it, and the most important ones divided."""
     total = result.values.filter(pl.col("by") == "all")
     given = total.filter(pl.col("value").is_not_null())
-    without = total.filter(pl.col("value").is_null())["kpi"].to_list()
+    nulls = total.filter(pl.col("value").is_null())["kpi"].to_list()
+    without = [name for name in nulls if name not in result.blocked]
     period = f"{result.first[:10]} to {result.last[:10]}" if result.first else "without times"
     rows = [
         (row["kpi"], shown(row["kpi"], row["value"]), f"{row['n']:,}", _title(row["kpi"]))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from rankgate.frozen import dataclass
-from rankgate.online.faults.finding import LogFinding
+from rankgate.online.faults.finding import UNMAPPED, LogFinding
 from rankgate.present.result import Notice, Result
 
 VALUES = {
@@ -26,7 +26,7 @@ class KpiTable(Result):
 
     Attributes:
         values: ``kpi``, ``by`` (what divides the log; ``all`` for the total), ``slice``, ``value``
-            (null where undefined), ``n`` (what it is divided by).
+            (null where undefined, blocked or without events), ``n`` (what it is divided by).
         findings: of the log doctor, which spoil some of the figures.
         blocked: by KPI that is not given the codes of the findings that block it.
         excluded: what was left out of the log, in words.
@@ -62,14 +62,15 @@ class KpiTable(Result):
         return value
 
     @property
+    def status(self) -> int:
+        """The exit code: 3 where no KPI has a value, else 0."""
+        total = self.values.filter(pl.col("by") == "all")["value"]
+        return 0 if total.count() else 3
+
+    @property
     def notices(self) -> tuple[Notice, ...]:
         """What spoils figures, and the figures that are not given because of it."""
-        found = [
-            Notice(each.code, f"{each.code}: {each.count:,} of {each.total:,} {each.words}; it "
-                   f"spoils figures of {', '.join(each.spoils)}", each.code)
-            for each in self.findings
-            if each.spoils
-        ]  # fmt: skip
+        found = [Notice(each.code, _sentence(each), each.code) for each in self.findings]
         if self.blocked:
             found.append(
                 Notice(
@@ -82,3 +83,12 @@ class KpiTable(Result):
 
     def _table(self) -> pl.DataFrame:
         return self.values
+
+
+def _sentence(finding: LogFinding) -> str:
+    words = f"{finding.code}: {finding.count:,} of {finding.total:,} {finding.words}"
+    if finding.spoils:
+        words += f"; it spoils figures of {', '.join(finding.spoils)}"
+    if finding.code == UNMAPPED:
+        words += f" ({finding.share:.2%}); {finding.fix}"
+    return words

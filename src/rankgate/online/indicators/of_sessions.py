@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rankgate.online.events.table import SURVEYS
 from rankgate.online.faults.check import Subject
 from rankgate.online.indicators.kpi import Kpi
 from rankgate.online.indicators.tables import NO, QUICK, SATISFIED, ibis, seconds
@@ -279,8 +280,7 @@ OF_EVENTS = (
         table="events",
         of=lambda t: ibis().cases(
             (
-                (t.kind == "other")
-                & t.action.lower().re_search("survey|satisf|rating|csat|feedback"),
+                (t.kind == "other") & t.action.lower().re_search(SURVEYS),
                 t.value,
             ),
             else_=None,

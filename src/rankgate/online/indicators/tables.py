@@ -219,14 +219,22 @@ def banded(table: ir.Table) -> ir.Table:
 
 
 def clicks(rows: ir.Table, of: ir.Table) -> ir.Table:
-    """One row for each click of a known search, with the seconds to the next search or click."""
+    """One row for each click of a known search, with the seconds to the next search or click.
+
+    Without a session a click has a dwell only where the log has it.
+    """
     lib = ibis()
-    chosen = rows.filter(rows.kind.isin(["click", "search", "impression"]) & rows.session.notnull())
-    steps = chosen.filter(chosen.kind.isin(["click", "search"]))
-    order = lib.window(group_by="session", order_by=["at", "source_line"])
-    dwelt = steps.mutate(dwell=seconds(steps.at.lead(), steps.at).over(order))
+    steps = rows.filter(rows.kind.isin(["click", "search"]))
+    # clicks without a session have ranks, but no next step
+    alone = lib.cases((steps.session.isnull(), steps.query_event_id), else_=lib.null("string"))
+    order = lib.window(group_by=["session", alone], order_by=["at", "source_line"])
+    pause = seconds(steps.at.lead(), steps.at).over(order)
+    dwelt = steps.mutate(
+        in_session=steps.session.notnull(),
+        dwell=lib.cases((steps.session.notnull(), pause), else_=lib.null("float64")),
+    )
     timed = dwelt.filter(dwelt.kind == "click").select(
-        "query_event_id", "doc_id", "rank", "dwell", "at"
+        "query_event_id", "doc_id", "rank", "dwell", "in_session"
     )
     measured = (
         rows.filter(rows.kind == "dwell")
@@ -235,11 +243,19 @@ def clicks(rows: ir.Table, of: ir.Table) -> ir.Table:
     )
     joined = timed.left_join(measured, ["query_event_id", "doc_id"])
     best = joined.mutate(dwell=lib.coalesce(joined.logged, joined.dwell)).select(
-        "query_event_id", "doc_id", "rank", "dwell"
+        "query_event_id", "doc_id", "rank", "dwell", "in_session"
     )
     about = of.select("query_event_id", "day", "variant", "application", "session", "user")
-    return best.inner_join(about, "query_event_id").mutate(
-        satisfied=lib.coalesce(best.dwell >= SATISFIED, True)
+    return (
+        best.inner_join(about, "query_event_id")
+        .mutate(
+            satisfied=lib.cases(
+                (best.dwell.notnull(), best.dwell >= SATISFIED),
+                (best.in_session, True),
+                else_=lib.null("boolean"),
+            )
+        )
+        .drop("in_session")
     )
 
 

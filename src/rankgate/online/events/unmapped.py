@@ -1,0 +1,138 @@
+"""Actions of a log that no kind of event is known for, and the lines of a mapping that name it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankgate.errors import InputError
+from rankgate.online.events.sources import column_names
+from rankgate.online.events.table import SURVEYS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rankgate.online.database import Database
+    from rankgate.online.events.mapping import LogMapping
+
+_SUGGESTIONS = (
+    ("add_to_cart", "cart|basket|bag"),
+    ("refund", "refund|return"),
+    ("purchase", "purchase|order|buy|bought|checkout|transaction|payment|sale"),
+    ("click", "click|tap|select|open"),
+    ("impression", "impression|view|show|display|expos"),
+    ("dwell", "dwell|time_on"),
+    ("search", "search|query"),
+)
+"""Kinds by what names of actions contain, the first that fits."""
+
+_NO_EVENTS = ("not-an-event", "invalid-json", "not-utf-8")
+_NAMED = 10  # actions that a message names
+_OTHER = "other"
+
+
+def suggested_kind(action: str) -> str:
+    """The kind that the name of an action suggests; ``other`` without one.
+
+    >>> suggested_kind("product_view"), suggested_kind("Tap"), suggested_kind("login")
+    ('impression', 'click', 'other')
+    """
+    name = re.sub("[- ]", "_", action.lower())
+    return next((kind for kind, words in _SUGGESTIONS if re.search(words, name)), _OTHER)
+
+
+def count_unmapped(base: Database) -> dict[str, int]:
+    """By action without a kind the number of its events in ``staged``; answers of surveys have one.
+
+    The most frequent action is first.
+    """
+    rows = base.rows(
+        "SELECT action, count(*) AS events FROM staged WHERE unmapped AND NOT invalid AND NOT "
+        f"regexp_matches(lower(action), '{SURVEYS}') GROUP BY 1 ORDER BY 2 DESC, 1"
+    )
+    return dict(rows.iter_rows())
+
+
+def unmapped_actions(files: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """The same over the files of a manifest."""
+    total: dict[str, int] = {}
+    for file in files:
+        for action, events in file.get("unmapped", {}).items():
+            total[action] = total.get(action, 0) + events
+    return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+
+
+def named_actions(actions: Mapping[str, int]) -> str:
+    """The most frequent actions with their numbers of events.
+
+    >>> named_actions({"view": 7200, "login": 3})
+    'view (7,200), login (3)'
+    """
+    names = [f"{action} ({events:,})" for action, events in list(actions.items())[:_NAMED]]
+    more = len(actions) - len(names)
+    return ", ".join([*names, f"{more:,} more"] if more else names)
+
+
+def kinds_lines(actions: Sequence[str]) -> str:
+    """The lines of a mapping's ``[kinds]`` with the kinds that names suggest.
+
+    >>> print(kinds_lines(["view", "login", "tap", "logout"]))
+    impression = ["view"]; other = ["login", "logout"]; click = ["tap"]
+    """
+    by_kind: dict[str, list[str]] = {}
+    for action in actions[:_NAMED]:
+        by_kind.setdefault(suggested_kind(action), []).append(action)
+    return "; ".join(
+        f"{kind} = {json.dumps(names, ensure_ascii=False)}" for kind, names in by_kind.items()
+    )
+
+
+def advice(actions: Sequence[str]) -> str:
+    """What to do about actions without a kind."""
+    return (
+        "name their kinds in a file for --mapping, under [kinds], after checking what they mean: "
+        f"{kinds_lines(actions)}"
+    )
+
+
+def refuse_unusable(
+    base: Database,
+    path: Path,
+    mapping: LogMapping,
+    files: Collection[Mapping[str, Any]],
+) -> None:
+    """Refuse files with records of which none is an event with a kind.
+
+    Args:
+        base: reads the columns of the first file.
+        path: the first file.
+        mapping: with which they were read.
+        files: what the manifest has about them.
+
+    Raises:
+        InputError: no event can be used.
+    """
+    kinds = {kind for file in files for kind, events in file["kinds"].items() if events}
+    lost = sum(
+        problem["count"]
+        for file in files
+        for problem in file["problems"]
+        if problem["code"] in _NO_EVENTS
+    )
+    actions = unmapped_actions(files)
+    if kinds - {_OTHER} or not (actions or lost):
+        return
+    if actions:
+        problem = (
+            f"no event has a kind; actions are {named_actions(actions)}: {advice([*actions])}."
+        )
+    else:
+        columns = column_names(base, path, mapping)
+        read_as = "of User Behavior Insights" if mapping.ubi else "of this mapping"
+        problem = (
+            f"none of {lost:,} records is an event {read_as}; say with --mapping FILE.toml what is "
+            f"in which column; the columns are {', '.join(columns[:12]) or 'unknown'}."
+        )
+    raise InputError(problem, source=str(path), code="no-usable-events")
