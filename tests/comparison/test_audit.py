@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rankgate
+from rankgate.comparison.printed_cells import read_cell, read_count
 from rankgate.errors import InputError, UsageError
 from rankgate.stats.granularity import (
     discounted_gap,
@@ -149,6 +150,97 @@ def test_whether_systems_are_told_apart(tmp_path):
     assert verdict(tmp_path, table.replace("P@10", "Speed").format("3"), queries=50) == "unknown"
     low = "| s | Success@1 |\n|--|--|\n| a | 0.94 |\n| b | 1.00 |\n"
     assert verdict(tmp_path, low, queries=50, sd=0.001) == "unresolvable"  # three queries
+
+
+CELLS = {
+    "0.452": (0.452, 3), "**0.452**": (0.452, 3), "<u>0.452</u>": (0.452, 3),
+    r"\textbf{0.452}": (0.452, 3), r"\cellcolor{gray!20}0.452": (0.452, 3),
+    r"\cellcolor[HTML]{FFCC00}{\bfseries 0.452}": (0.452, 3), r"\color{red}0.452": (0.452, 3),
+    r"\textcolor{red}{0.452}": (0.452, 3), r"\num{0.452}": (0.452, 3), "$0.452^{12}$": (0.452, 3),
+    r"0.452$^{\dagger\ddagger}$": (0.452, 3), "0.452²": (0.452, 3), "0.452[^1]": (0.452, 3),
+    r"0.452\footnote{Over 3 runs.}": (0.452, 3), r"0.452\tnote{a}": (0.452, 3),
+    "0.452<sup>ab</sup>": (0.452, 3), "0.452 ± 0.013": (0.452, 3),
+    r"$0.452_{\pm 0.013}$": (0.452, 3), r"0.452 {\small $\pm$ 0.01}": (0.452, 3),
+    "0,452": (0.452, 3), ".452": (0.452, 3),
+    "0.452 (n=50)": (0.452, 3), "0.452 (+2.7 %)": (0.452, 3), "0.452 [0.41, 0.49]": (0.452, 3),
+    "45.2 %": (45.2, 1), r"45.2\,\%": (45.2, 1), "45.2 ± 1.3 %": (45.2, 1),
+    r"\SI{45.2}{\percent}": (45.2, 1), "4.52e-1": (0.452, 3), "−0.3": (-0.3, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_the_number_of_a_cell_is_read_in_each_style(cell):
+    number = read_cell(cell, "")
+    assert (number.value, number.places) == pytest.approx(CELLS[cell])
+    assert number.percent == (CELLS[cell][0] == 45.2)
+
+
+def test_cells_without_one_exact_number_are_not_read():
+    for cell, why in (("0.41–0.45", "not one number"), ("12/50", "not one number"),
+                      ("~0.4", "not exact"), ("<0.001", "not exact"), (r"$\sim$0.4", "not exact"),
+                      ("0.45 0.46", "not one number"), ("10^{3}", "power of 10"),
+                      ("1.2.3,4,5", "not one number")):  # fmt: skip
+        assert why in read_cell(cell, ".").why, cell
+    assert "thousands or decimals" in read_cell("45,200", ".").why
+    assert [read_cell(cell, ".") for cell in ("", "–", "n/a", "--", r"\textbf{}")] == [None] * 5
+
+
+def test_numbers_of_queries_are_whole():
+    for cell in ("6,980", "6.980", "6 980", "6\u202f980", "6'980", "6{,}980", r"6\,980", "n=6980",
+                 "6980 queries", "6980.0"):  # fmt: skip
+        assert read_count(cell, "") == 6980, cell
+    assert read_count("50,000", ".") == read_count("50.000", ",") == 50_000
+    assert read_count("50.000", ".").why == "it can be 50 or 50,000"
+    assert "number of queries" in read_count("49.5", ".").why
+
+
+def test_changes_and_counts_turn_no_column_into_percentages(tmp_path):
+    place = tmp_path / "table.md"
+    place.write_text(
+        "| System | P@10 | RR@10 |\n|--|--|--|\n| #queries | 50 | 6,980 |\n| a | 0.452 | 0.2 |\n"
+        "| b | 0.464 | 0.3 |\n| b vs. a | +2.7 % | -50.0 % |\n"
+    )
+    rows = rankgate.audit(place).cells.select("system", "n", "low", "status", "why").rows()
+    assert [row[1] for row in rows] == [50, 50, 50, 6980, 6980, 6980]
+    assert rows[0][2] == pytest.approx(0.4515)
+    assert [row[3] for row in rows] == ["possible", "possible", "unknown"] * 2
+    assert rows[2][4] == "a change, not a mean"
+
+
+def test_percent_signs_count_for_their_own_cell(tmp_path):
+    place = tmp_path / "table.md"
+    place.write_text("| s | P@10 |\n|--|--|\n| a | 0.5 % |\n| b | 1.0 % |\n| c | 0.45 |\n")
+    cells = rankgate.audit(place, queries=20).cells
+    assert cells["low"].to_list() == pytest.approx([0.0045, 0.0095, 0.445])
+    assert cells["status"].to_list() == ["possible"] * 3
+
+
+def test_what_is_not_read_is_reported(tmp_path, run):
+    place = tmp_path / "table.csv"
+    place.write_text("System,P@10,queries\na,0.41-0.45,50\nb,0.452,~50\nc,0.452,50\n")
+    result = rankgate.audit(place)
+    assert result.cells["status"].to_list() == ["unread", "unread", "possible"]
+    assert [notice.code for notice in result.notices] == ["unread-cell"] * 2
+    assert (
+        "its number of queries '~50' is not read: it is not exact" in run("audit", str(place)).out
+    )
+
+
+def test_columns_that_span_and_heads_of_two_rows(tmp_path):
+    place = tmp_path / "table.tex"
+    place.write_text(r"""\begin{tabular}{l@{}rr}
+ & \multicolumn{2}{c}{\textbf{DL 19}} & \multicolumn{2}{c}{DL 20} \\ \cmidrule(lr){2-3}
+System & P@10 & RR@10 & P@10 & RR@10 \\ \midrule
+\# topics & 43 & 43 & 54 & 54 \\
+\multicolumn{2}{l}{first stage} & & \\
+BM25 & 0.430 & \textbf{0.500} & 0.452 & 0.600 \\[2pt]
+\bottomrule \end{tabular}""")
+    cells = rankgate.audit(place).cells
+    assert cells["column"].to_list() == [
+        "P@10 (DL 19)", "RR@10 (DL 19)", "P@10 (DL 20)", "RR@10 (DL 20)"
+    ]  # fmt: skip
+    assert cells["n"].to_list() == [43, 43, 54, 54]
+    assert cells["low"].to_list() == pytest.approx([0.4295, 0.4995, 0.4515, 0.5995])
 
 
 def test_what_is_not_a_table(tmp_path):

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import polars as pl
 
-from rankgate.comparison.published_table import Printed, PublishedTable, printed, read_table
+from rankgate.comparison.printed_cells import (
+    Decimal,
+    Printed,
+    Unread,
+    decimal_mark,
+    plain_text,
+    queries_in,
+    read_cell,
+    read_count,
+)
+from rankgate.comparison.published_table import PublishedTable, metric_of, read_table
 from rankgate.comparison.table_audit import (
     CELLS,
     CONSISTENT,
     IMPOSSIBLE,
     PAIRS,
     UNKNOWN,
+    UNREAD,
     UNRESOLVABLE,
     TableAudit,
 )
@@ -33,8 +45,12 @@ from rankgate.stats.granularity import (
 if TYPE_CHECKING:
     from rankgate.metrics.declare import Metric
 
-QUERIES = ("n", "queries", "topics", "#queries", "#topics", "# queries", "# topics")
-"""Heads of the column that says how many queries a mean is over."""
+QUERIES = re.compile(r"(?i)(?:#|no\.? of|number of|num\.?)?\s*(?:n|q|queries|topics)|\|q\|")
+"""Names of the column, or of the row, that says how many queries a mean is over."""
+_PERCENT = re.compile(r"%|percent|[x×*]\s*100\b")
+_CHANGES = re.compile(
+    r"(?i).*(?:Δ|\b(?:diff(?:erence)?|change|gain|improvement|relative|delta)\b(?!\s*=))"
+)
 
 
 def audit(
@@ -52,6 +68,7 @@ def audit(
     A mean over n queries of a metric that has few values can only be one of few numbers: P@10 over
     50 queries is a multiple of 1/500. A printed number stands for all means that are rounded to it.
     A metric that is not known, or without a number of queries, is unknown; it is never impossible.
+    A cell that is not one number, or that can be read in two ways, is unread, with the reason.
 
     Two systems are unresolvable where even their largest difference before rounding would not be
     significant: by the paired t-test with a standard deviation of `sd`, or, whatever the values
@@ -59,8 +76,8 @@ def audit(
 
     Args:
         table: a file with a table: CSV, Markdown or LaTeX. Rows are systems; the heads of columns
-            are metrics, and one may be the number of queries (n, queries, topics).
-        queries: the number of queries, if no column has it.
+            are metrics, and one column or row may be the number of queries (n, queries, topics).
+        queries: the number of queries, if the table does not have it.
         columns: the metric of a column whose head is not a metric's name, by head.
         grades: the highest grade, for nDCG.
         relevant: relevant documents of each query, where all have the same number.
@@ -72,74 +89,210 @@ def audit(
         UsageError: a column that is not there, or a metric that is not known.
     """
     read = read_table(table)
-    known = _metrics(read, columns or {})
-    given = _Given(grades, relevant, sd, level)
-    rows = [row for name, metric in known.items()
-            for row in _cells(read, name, metric, queries, given)]  # fmt: skip
-    if not rows:
+    metrics = _metrics(read, columns or {})
+    assumptions = _Assumptions(grades, relevant, sd, level)
+    numbers = _TableNumbers.read(read, metrics, queries)
+    rows = [row for at in metrics for row in _cells(numbers, at, assumptions)]
+    if not any(isinstance(cells[at], Printed) for cells in numbers.cells for at in metrics):
         problem = "no column has numbers; the first one names the systems."
         raise InputError(problem, source=str(table), code="no-numbers")
     cells = pl.DataFrame(rows, schema=CELLS, orient="row")
     pairs = pl.DataFrame(
-        [_pair(cells.filter(column=name), metric, given) for name, metric in known.items()
-         if metric is not None and cells.filter(column=name).height > 1],
+        [_pair(means, metric, assumptions) for at, metric in metrics.items() if metric is not None
+         and (means := cells.filter(pl.col("low").is_not_null(), column=read.head[at])).height > 1],
         schema=PAIRS, orient="row",
     )  # fmt: skip
     return TableAudit(read.name, _verdict(cells, pairs), cells, pairs, sd, level)
 
 
 @dataclass(frozen=True)
-class _Given:
+class _Assumptions:
     grades: int | None
     relevant: int | None
     sd: float
     level: float
 
 
-def _metrics(table: PublishedTable, columns: Mapping[str, str]) -> dict[str, Metric | None]:
-    """By head the metric of each column after the first; None where it is not known."""
+@dataclass(frozen=True)
+class _TableNumbers:
+    """A table with the numbers of its cells.
+
+    Attributes:
+        table: the table.
+        metrics: by column its metric; None where it is not known.
+        cells: by row, the number of each column, why it cannot be read, or None if it is empty.
+        counts: by row and column the number of queries; None where it is not known.
+        changes: the rows of changes, not of means.
+        all_queries: the row of the numbers of queries; None without such a row.
+    """
+
+    table: PublishedTable
+    metrics: Mapping[int, Metric | None]
+    cells: tuple[tuple[Printed | Unread | None, ...], ...]
+    counts: tuple[tuple[int | Unread | None, ...], ...]
+    changes: frozenset[int]
+    all_queries: int | None
+
+    @classmethod
+    def read(
+        cls, table: PublishedTable, metrics: Mapping[int, Metric | None], queries: int | None
+    ) -> Self:
+        """Read the cells of a table by the decimal mark that all of them show."""
+        decimal = decimal_mark(
+            (cell for row in table.rows for cell in row[1:]),
+            (row[at] for row in table.rows if not QUERIES.fullmatch(plain_text(row[0]))
+             for at, metric in metrics.items() if metric is not None and metric.high == 1),
+        )  # fmt: skip
+        cells = tuple(tuple(read_cell(cell, decimal) for cell in row) for row in table.rows)
+        by_row = next((at for at, row in enumerate(table.rows)
+                       if QUERIES.fullmatch(plain_text(row[0]))), None)  # fmt: skip
+        by_column = next(
+            (at for at, head in enumerate(table.head) if at and at not in metrics), None
+        )
+        counts = tuple(
+            tuple(_queries(table, decimal, (row, column), (by_row, by_column), number, queries)
+                  for column, number in enumerate(numbers))
+            for row, numbers in enumerate(cells)
+        )  # fmt: skip
+        changes = frozenset(row for row, numbers in enumerate(cells)
+                            if _is_change(plain_text(table.rows[row][0]), numbers))  # fmt: skip
+        return cls(table, metrics, cells, counts, changes, by_row)
+
+
+def _queries(
+    table: PublishedTable,
+    decimal: Decimal,
+    cell: tuple[int, int],
+    counts: tuple[int | None, int | None],
+    number: Printed | Unread | None,
+    queries: int | None,
+) -> int | Unread | None:
+    """The number of queries of a cell: its own, its row's, its column's, or that of all."""
+    row, column = cell
+    by_row, by_column = counts
+    if isinstance(number, Printed) and number.n:
+        return number.n
+    if by_column is not None and (n := read_count(table.rows[row][by_column], decimal)) is not None:
+        return n
+    if by_row is not None and (n := read_count(table.rows[by_row][column], decimal)) is not None:
+        return n
+    return queries_in(table.rows[row][0]) or queries_in(table.head[column]) or queries
+
+
+def _is_change(system: str, numbers: tuple[Printed | Unread | None, ...]) -> bool:
+    """True if a row prints changes: by its name, a plus sign, or several negative numbers."""
+    printed = [number for number in numbers[1:] if isinstance(number, Printed)]
+    signs = sum(number.value < 0 for number in printed)
+    return bool(
+        any(number.change for number in printed)
+        or (_CHANGES.match(system) and signs)
+        or (signs > 1 and all(number.value <= 0 for number in printed))
+    )
+
+
+def _metrics(table: PublishedTable, columns: Mapping[str, str]) -> dict[int, Metric | None]:
+    """By column after the first its metric; None where it is not known."""
     if missing := sorted(set(columns) - set(table.head)):
         problem = f"no column is called {missing[0]!r}; there are {', '.join(table.head)}."
         raise UsageError(problem, code="unknown-column")
-    found: dict[str, Metric | None] = {}
-    for name in table.head[1:]:
-        if name in columns:
-            found[name] = parse(columns[name])
-        elif name.lower() not in QUERIES:
-            try:
-                found[name] = parse(name.partition("(")[0].strip())
-            except UsageError:
-                found[name] = None
-    return found
+    return {
+        at: parse(columns[head]) if head in columns
+        else None if _CHANGES.match(head) else metric_of(head)
+        for at, head in enumerate(table.head)
+        if at and (head in columns or not QUERIES.fullmatch(head))
+    }  # fmt: skip
 
 
-def _cells(
-    table: PublishedTable, name: str, metric: Metric | None, queries: int | None, given: _Given
-) -> list[tuple[Any, ...]]:
-    place = table.head.index(name)
-    many = next((at for at, head in enumerate(table.head) if head.lower() in QUERIES), None)
-    numbers = [(row, line, found) for row, line in zip(table.rows, table.lines, strict=True)
-               if (found := printed(row[place]))]  # fmt: skip
-    percent = metric is not None and metric.high == 1 and any(x.value > 1 for *_, x in numbers)
-    rows = []
-    for row, line, number in numbers:
-        stated = printed(row[many]) if many is not None else None
-        n = int(stated.value) if stated else queries
-        low, high = _rounded(number, percent=percent)
-        status, why = _possible(metric, n, low, high, given)
-        rows.append((row[0], name, None if metric is None else str(metric), number.text, line, n,
-                     low, high, status, why))  # fmt: skip
+def _cells(numbers: _TableNumbers, at: int, assumptions: _Assumptions) -> list[tuple[Any, ...]]:
+    """The rows of the result for a column."""
+    head, metric = numbers.table.head[at], numbers.metrics[at]
+    name = None if metric is None else str(metric)
+    scales = _scales(numbers, at)
+    rows: list[tuple[Any, ...]] = []
+    for row, cells in enumerate(numbers.cells):
+        number, n, line = cells[at], numbers.counts[row][at], numbers.table.lines[row]
+        if number is None or row == numbers.all_queries:
+            continue
+        start = (plain_text(numbers.table.rows[row][0]), head, name)
+        if isinstance(number, Unread):
+            if metric is not None and metric_of(number.text) is None:
+                rows.append((*start, number.text, line, None, None, None, UNREAD, number.why))
+            continue
+        if isinstance(n, Unread):
+            why = f"its number of queries {n.text!r} is not read: {n.why}"
+            rows.append((*start, number.text, line, None, None, None, UNREAD, why))
+            continue
+        if metric is not None and row in numbers.changes:
+            rows.append((*start, number.text, line, n, None, None, UNKNOWN, "a change, not a mean"))
+            continue
+        low, high, status, why = _status(number, metric, n, scales, assumptions)
+        rows.append((*start, number.text, line, n, low, high, status, why))
     return rows
 
 
-def _rounded(number: Printed, *, percent: bool) -> tuple[float, float]:
+def _scales(numbers: _TableNumbers, at: int) -> tuple[float, ...]:
+    """The units in which numbers of a column without a percent sign can be; the likely one first.
+
+    A head with a percent sign decides. Without one, numbers above 1 are percentages; where other
+    numbers are up to 1, or only other columns have numbers above 1, both are tried.
+    """
+    metric, head = numbers.metrics[at], numbers.table.head[at]
+    if metric is None or metric.high != 1:
+        return (1.0,)
+    if _PERCENT.search(head):
+        return (100.0,)
+    values = _without_sign(numbers, at)
+    others = [
+        value
+        for other, known in numbers.metrics.items()
+        if known is not None and known.high == 1
+        for value in _without_sign(numbers, other)
+    ]
+    if not any(value > 1 for value in others):
+        return (1.0,)
+    return (100.0,) if all(value > 1 or not value for value in values) else (100.0, 1.0)
+
+
+def _without_sign(numbers: _TableNumbers, at: int) -> list[float]:
+    """The means of a column that have no percent sign, in its head neither."""
+    if _PERCENT.search(numbers.table.head[at]):
+        return []
+    return [
+        number.value
+        for row, cells in enumerate(numbers.cells)
+        if isinstance(number := cells[at], Printed)
+        and not number.percent
+        and row not in numbers.changes
+        and row != numbers.all_queries
+    ]
+
+
+def _status(
+    number: Printed,
+    metric: Metric | None,
+    n: int | None,
+    scales: tuple[float, ...],
+    assumptions: _Assumptions,
+) -> tuple[float, float, str, str]:
+    """The means that are printed so, and whether one of them is possible in any unit."""
+    if metric is not None and metric.high == 1 and number.percent:
+        scales = (100.0,)
+    results = [(*ends, *_possible(metric, n, *ends, assumptions))
+               for scale in scales for ends in [_rounded(number, scale)]]  # fmt: skip
+    low, high, status, why = next((row for row in results if row[2] != IMPOSSIBLE), results[0])
+    if status == IMPOSSIBLE and number.spread:
+        why += "; where ± is over several runs, the mean is over more values"
+    return low, high, status, why
+
+
+def _rounded(number: Printed, scale: float) -> tuple[float, float]:
     """The means that are printed so, by any rule for halves."""
-    half, scale = 0.5 * 10.0**-number.places, 100 if percent else 1
+    half = 0.5 * 10.0**-number.places
     return (number.value - half) / scale, (number.value + half) / scale
 
 
 def _possible(
-    metric: Metric | None, n: int | None, low: float, high: float, given: _Given
+    metric: Metric | None, n: int | None, low: float, high: float, given: _Assumptions
 ) -> tuple[str, str]:
     if metric is None:
         return UNKNOWN, "not a known metric; name it with --column"
@@ -165,7 +318,9 @@ def _ranks(depth: int | None, n: int, ends: tuple[float, float]) -> tuple[str, s
     return ("possible", "") if found else (IMPOSSIBLE, words)
 
 
-def _ndcg(depth: int | None, n: int, ends: tuple[float, float], given: _Given) -> tuple[str, str]:
+def _ndcg(
+    depth: int | None, n: int, ends: tuple[float, float], given: _Assumptions
+) -> tuple[str, str]:
     if not depth or not (given.grades or given.relevant == 1):
         return UNKNOWN, "the values of nDCG depend on cutoff and grades; add --grades"
     least, gap = discounted_gap(given.grades or 1, depth, given.relevant)
@@ -174,13 +329,20 @@ def _ndcg(depth: int | None, n: int, ends: tuple[float, float], given: _Given) -
     return ("possible", "") if found else (IMPOSSIBLE, words)
 
 
-def _ap(depth: int | None, n: int, ends: tuple[float, float], given: _Given) -> tuple[str, str]:
+def _ap(
+    depth: int | None, n: int, ends: tuple[float, float], given: _Assumptions
+) -> tuple[str, str]:
     if given.relevant == 1:
         return _ranks(depth, n, ends)
     return UNKNOWN, "the values of AP depend on the number of relevant documents; add --relevant"
 
 
-def _recall(depth: int | None, n: int, ends: tuple[float, float], given: _Given) -> tuple[str, str]:  # noqa: ARG001 - as other rules
+def _recall(
+    depth: int | None,  # noqa: ARG001 - as other rules
+    n: int,
+    ends: tuple[float, float],
+    given: _Assumptions,
+) -> tuple[str, str]:
     if given.relevant:
         return _steps(Fraction(1, given.relevant), n, ends)
     return UNKNOWN, "the values of R depend on the number of relevant documents; add --relevant"
@@ -199,7 +361,7 @@ _RULES = {
 """By metric whether a mean is possible, with the reason."""
 
 
-def _smallest_step(metric: Metric, given: _Given) -> float:
+def _smallest_step(metric: Metric, given: _Assumptions) -> float:
     """The least by which a query's value can change; 0 where nothing is known."""
     depth = dict(metric.given).get("cutoff")
     if metric.name == "P" and depth:
@@ -213,7 +375,7 @@ def _smallest_step(metric: Metric, given: _Given) -> float:
     return 0.0
 
 
-def _pair(cells: pl.DataFrame, metric: Metric, given: _Given) -> tuple[Any, ...]:
+def _pair(cells: pl.DataFrame, metric: Metric, given: _Assumptions) -> tuple[Any, ...]:
     """The best system of a column against the second."""
     from rankgate.stats.interval import student_quantile
 

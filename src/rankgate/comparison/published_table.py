@@ -5,35 +5,27 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rankgate.errors import InputError
+from rankgate.comparison.printed_cells import plain_text
+from rankgate.errors import InputError, UsageError
 from rankgate.frozen import dataclass
+from rankgate.metrics.names import parse
 
-_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)")
-_COMMANDS = re.compile(
-    r"\\(?:textbf|textit|textsc|emph|underline|mathbf|bf|it|textsuperscript|text|rm|multicolumn"
-    r"\{\d+\}\{[^}]*\})\b"
-)
+if TYPE_CHECKING:
+    from rankgate.metrics.declare import Metric
+
+Row = tuple[int, tuple[str, ...]]
+"""The line of a row and its cells."""
+
 _RULES = re.compile(
-    r"\\(?:hline|toprule|midrule|bottomrule|cline\{[^}]*\}|cmidrule(?:\([^)]*\))?\{[^}]*\})"
+    r"\\(?:hline|toprule|midrule|bottomrule|addlinespace(?:\[[^]]*\])?|cline\{[^}]*\}"
+    r"|cmidrule(?:\([^)]*\))?(?:\[[^]]*\])?\{[^}]*\})"
 )
-_MARKS = re.compile(r"\$?\^\{?[^}\s$]*\}?\$?|[*†‡§¶↑↓$]|\\(?:dagger|ddagger|ast|uparrow|downarrow)")
+_SPAN = re.compile(r"\s*\\multicolumn\s*\{(\d+)\}")
+_OPENING = re.compile(r"\\begin\{(?:tabular|longtable|array)\w*\*?\}")
+_ASIDE = re.compile(r"\s*\\(?:begin|end|caption|label|centering|footnotesize|small)\b")
 _RULED = re.compile(r"[\s|:\-+]+")
-
-
-@dataclass(frozen=True)
-class Printed:
-    """A number as a table prints it.
-
-    Attributes:
-        value: the number.
-        places: digits after its point.
-        text: the cell.
-    """
-
-    value: float
-    places: int
-    text: str
 
 
 @dataclass(frozen=True)
@@ -43,7 +35,7 @@ class PublishedTable:
     Attributes:
         name: where it is from.
         head: the name of each column.
-        rows: the cells of each system, without marks.
+        rows: the cells of each system as they are printed, with their markup.
         lines: the line of each row.
     """
 
@@ -74,64 +66,127 @@ def read_table(path: str | Path) -> PublishedTable:
     if len(found) < 2 or len(found[0][1]) < 2:
         problem = "no table with a head and rows; give CSV, Markdown or LaTeX."
         raise InputError(problem, source=str(path), code="no-table")
-    (_, head), *rows = found
+    (_, head), *rows = _with_one_head(found)
     for line, cells in rows:
         if len(cells) > len(head):
             problem = f"{len(cells)} cells under {len(head)} heads; give each column a head."
             raise InputError(problem, source=str(path), line=line, code="too-many-cells")
     wide = [(line, (*cells, *[""] * (len(head) - len(cells)))) for line, cells in rows]
-    return PublishedTable(place.name, head, tuple(cells for _, cells in wide),
+    return PublishedTable(place.name, _distinct(head), tuple(cells for _, cells in wide),
                           tuple(line for line, _ in wide))  # fmt: skip
 
 
-def printed(cell: str) -> Printed | None:
-    """The number that a cell begins with; None where it has none."""
-    found = _NUMBER.match(cell.strip())
-    if not found:
+def _with_one_head(rows: list[Row]) -> list[Row]:
+    """Rows under one head, where the first row has names of groups of columns."""
+    (_, upper), (line, lower), *others = rows
+    names = [plain_text(cell) for cell in lower]
+    if not others or _is_metric(upper) or not _is_metric(lower) or len(lower) < len(upper):
+        return rows
+    groups = [plain_text(cell) for cell in upper] + [""] * (len(names) - len(upper))
+    for at in range(2, len(groups)):
+        groups[at] = groups[at] or groups[at - 1]  # a group stands over several columns
+    repeated = {name for name in names if names.count(name) > 1}
+    head = [f"{name} ({group})" if name in repeated and group else name
+            for name, group in zip(names, groups, strict=True)]  # fmt: skip
+    return [(line, tuple(head)), *others]
+
+
+def _is_metric(cells: tuple[str, ...]) -> bool:
+    """True if a cell names a metric."""
+    return any(metric_of(plain_text(cell)) is not None for cell in cells[1:])
+
+
+def metric_of(head: str) -> Metric | None:
+    """The metric that a head names; None where it names none."""
+    name = re.sub(r" #\d+$|[(\[].*|%.*|[x×]\s*100\b.*", "", head).strip(" ,/")
+    name = re.sub(r"@(\d+)[,.\s](\d{3})\b", r"@\1\2", name)
+    try:
+        return parse(re.sub(r"@(\d+)[kK]\b", r"@\g<1>000", name))
+    except UsageError:
         return None
-    text = found[0]
-    return Printed(float(text), len(text.partition(".")[2]), text)
 
 
-def _csv(text: str) -> list[tuple[int, tuple[str, ...]]]:
+def _distinct(head: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of columns, with a number where two are equal."""
+    names: list[str] = []
+    for cell in head:
+        name = plain_text(cell)
+        again = sum(1 for other in names if other == name or other.startswith(f"{name} #"))
+        names.append(f"{name} #{again + 1}" if again else name)
+    return tuple(names)
+
+
+def _csv(text: str) -> list[Row]:
     first = text.lstrip().partition("\n")[0]
     separator = max(",;\t", key=first.count)
     reader = csv.reader(text.splitlines(), delimiter=separator)
-    return [(reader.line_num, _plain(row)) for row in reader if any(map(str.strip, row))]
+    return [(reader.line_num, tuple(row)) for row in reader if any(map(str.strip, row))]
 
 
-def _markdown(text: str) -> list[tuple[int, tuple[str, ...]]]:
-    found: list[tuple[int, tuple[str, ...]]] = []
+def _markdown(text: str) -> list[Row]:
+    rows: list[Row] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.lstrip().startswith("|"):
-            if found:
+            if rows:
                 break
             continue
         if not _RULED.fullmatch(line):
-            found.append((number, _plain(line.strip().strip("|").split("|"))))
-    return found
+            cells = re.split(r"(?<!\\)\|", line.strip()[1:].removesuffix("|"))
+            rows.append((number, tuple(cells)))
+    return rows
 
 
-def _latex(text: str) -> list[tuple[int, tuple[str, ...]]]:
-    found, kept = [], ""
+def _latex(text: str) -> list[Row]:
+    rows: list[Row] = []
+    remaining = ""
     for number, line in enumerate(text.splitlines(), 1):
         content = re.sub(r"(?<!\\)%.*", "", line)
-        if re.match(r"\s*\\(?:begin|end|caption|label|centering)\b", content):
+        if opening := _OPENING.search(content):
+            content = content[opening.end() :].lstrip()
+            while content.startswith(("{", "[")):
+                content = _after_argument(content)
+        elif _ASIDE.match(content):
             continue
-        kept += " " + content
-        *rows, kept = kept.split("\\\\")
-        for row in rows:
-            cells = _RULES.sub("", row)
-            if "&" in cells:
-                found.append((number, _plain(re.split(r"(?<!\\)&", cells))))
-    return found
+        remaining += " " + content
+        *complete, remaining = _split(remaining, "\\\\")
+        for row in complete:
+            cells = _split(_RULES.sub("", re.sub(r"^\s*(?:\*|\[[^]]*\])", "", row)), "&")
+            if len(cells) > 1:
+                rows.append((number, _spanned(cells)))
+    return rows
 
 
-def _plain(cells: list[str]) -> tuple[str, ...]:
-    """Cells without the marks of their format and of significance."""
-    return tuple(_cell(each) for each in cells)
+def _after_argument(text: str) -> str:
+    """The text after an argument in braces or brackets."""
+    close = {"{": "}", "[": "]"}[text[0]]
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character == text[0]) - (character == close)
+        if not depth:
+            return text[at + 1 :].lstrip()
+    return ""
 
 
-def _cell(text: str) -> str:
-    text = _COMMANDS.sub("", text.replace("\\%", "%").replace("\\_", "_").replace("\\pm", "±"))
-    return _MARKS.sub("", text).replace("{", "").replace("}", "").strip()
+def _split(text: str, separator: str) -> list[str]:
+    r"""Parts of LaTeX between separators that stand outside of braces."""
+    parts, depth, begin, at = [], 0, 0, 0
+    while at < len(text):
+        if not depth and text.startswith(separator, at):
+            parts.append(text[begin:at])
+            at = begin = at + len(separator)
+            continue
+        if text[at] == "\\":
+            at += 1
+        else:
+            depth += {"{": 1, "}": -1}.get(text[at], 0)
+        at += 1
+    return [*parts, text[begin:]]
+
+
+def _spanned(cells: list[str]) -> tuple[str, ...]:
+    """Cells with empty ones after each that spans several columns."""
+    row: list[str] = []
+    for cell in cells:
+        span = _SPAN.match(cell)
+        row += [cell, *[""] * (int(span[1]) - 1 if span else 0)]
+    return tuple(row)

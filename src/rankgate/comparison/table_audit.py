@@ -20,8 +20,8 @@ PAIRS = {
     "needed": pl.Float64, "status": pl.String, "why": pl.String,
 }  # fmt: skip
 
-IMPOSSIBLE, UNRESOLVABLE, CONSISTENT, UNKNOWN = (
-    "impossible", "unresolvable", "consistent", "unknown",
+IMPOSSIBLE, UNRESOLVABLE, CONSISTENT, UNKNOWN, UNREAD = (
+    "impossible", "unresolvable", "consistent", "unknown", "unread",
 )  # fmt: skip
 
 
@@ -35,7 +35,8 @@ class TableAudit(Result):
             system from the second; ``consistent``; ``unknown`` where nothing could be checked.
         cells: for each ``system`` and ``column`` the ``metric``, the number as ``printed`` with its
             ``line``, ``n`` queries, the means from ``low`` to ``high`` that are printed so, and a
-            ``status``: possible, impossible or unknown, with the reason (``why``).
+            ``status``: possible, impossible, unknown, or unread where the cell has no number that
+            can be read, with the reason (``why``).
         pairs: for each ``column`` the ``best`` system and the ``second``, their largest
             ``difference`` before rounding, the smallest one that is significant (``needed``), and a
             ``status``: resolvable, unresolvable or unknown.
@@ -63,11 +64,12 @@ class TableAudit(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Every number that is impossible."""
+        """Every number that is impossible, and every cell that could not be read."""
+        codes = {IMPOSSIBLE: "impossible-mean", UNREAD: "unread-cell"}
         return tuple(
-            Notice("impossible-mean", f"{row['system']}: {row['column']} {row['printed']}: "
+            Notice(codes[row["status"]], f"{row['system']}: {row['column']} {row['printed']}: "
                    f"{row['why']}", row["system"])
-            for row in self.cells.filter(status=IMPOSSIBLE).iter_rows(named=True)
+            for row in self.cells.filter(pl.col("status").is_in(list(codes))).iter_rows(named=True)
         )  # fmt: skip
 
     def _table(self) -> pl.DataFrame:

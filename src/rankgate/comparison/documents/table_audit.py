@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.comparison.table_audit import CONSISTENT, IMPOSSIBLE, UNKNOWN, UNRESOLVABLE
+from rankgate.comparison.table_audit import CONSISTENT, IMPOSSIBLE, UNKNOWN, UNREAD, UNRESOLVABLE
 from rankgate.present.document import Document, PlainRows, Points, Table
 from rankgate.present.document import document as made
 from rankgate.present.grid import Grid, printable
@@ -27,19 +27,22 @@ _LEAD = {
 def document(result: TableAudit) -> Document:
     """The verdict, the impossible numbers, the best systems of each metric, what is unknown."""
     impossible = result.cells.filter(status=IMPOSSIBLE)
+    unread = result.cells.filter(status=UNREAD)
     unknown = result.cells.filter(status=UNKNOWN)
     reasons = unknown.group_by("why", maintain_order=True).agg(pl.col("column").unique().sort())
     return made(
         f"{printable(result.table)}: {result.verdict}",
-        Table("impossible", _impossible(impossible)),
+        Table("impossible", _reasons(impossible)),
+        Table("not read", _reasons(unread)),
         Table("best and second", _pairs(result)),
         Points(tuple(f"{', '.join(map(printable, row['column']))}: {row['why']}"
                      for row in reasons.iter_rows(named=True))),
-        f"{result.cells.height:,} numbers: {_count(result, 'possible')} possible, "
-        f"{impossible.height} impossible, {unknown.height} unknown. A printed number can be any "
-        "mean that rounds to it. Needed is the smallest difference that is significant at "
-        f"{1 - result.level:.2g} if per-query differences have a standard deviation of "
-        f"{result.sd:g}; usual ones are larger.",
+        f"{result.cells.height:,} cells: {_count(result, 'possible')} possible, "
+        f"{impossible.height} impossible, {unknown.height} unknown, {unread.height} not read. A "
+        "printed number can be any mean that rounds to it; one that was cut off, or that is over "
+        "several runs of a system, can look impossible. Needed is the smallest difference that is "
+        f"significant at {1 - result.level:.2g} if per-query differences have a standard deviation "
+        f"of {result.sd:g}; usual ones are larger.",
         lead=(_LEAD[result.verdict],),
         status=_STATUS.get(result.verdict, "inconclusive"),
         rows=PlainRows(tuple(result.cells.columns), list(result.cells.iter_rows())),
@@ -50,7 +53,7 @@ def _count(result: TableAudit, status: str) -> int:
     return result.cells.filter(status=status).height
 
 
-def _impossible(cells: pl.DataFrame) -> Grid:
+def _reasons(cells: pl.DataFrame) -> Grid:
     rows = tuple(
         (f"{row['line']}", printable(row["system"]), printable(row["column"]), row["printed"],
          row["why"])
