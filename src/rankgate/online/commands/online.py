@@ -6,39 +6,27 @@ from importlib import import_module
 
 import click
 
-from rankgate.online.commands import (
-    ab,
-    agreement,
-    doctor,
-    ingest,
-    intents,
-    interleave,
-    judgments,
-    kpi,
-    lists,
-    ope,
-    personalization,
-    plan,
-    replay,
-    simulate,
-    weeks,
-)
-
-_ELSEWHERE = {"watch": "rankgate.gating.commands.watch"}
-"""Commands of packages that are built on this one, imported when they are called."""
+_HERE = (
+    "ingest", "doctor", "kpi", "weeks", "intents", "personalization", "judgments", "lists",
+    "simulate", "plan", "ab", "interleave", "ope", "replay", "agreement",
+)  # fmt: skip
+_HOMES = {name: f"rankgate.online.commands.{name}" for name in _HERE} | {
+    "watch": "rankgate.gating.commands.watch"
+}
+"""The module of each command, imported when it is called; ``watch`` is built on this package."""
 
 
 class _Commands(click.Group):
-    """The commands on logs, and those of other packages."""
+    """A group that imports a command's module when the command is called."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *_ELSEWHERE])
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted(_HOMES)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _ELSEWHERE:
-            found: click.Command = import_module(_ELSEWHERE[cmd_name]).command
-            return found
-        return super().get_command(ctx, cmd_name)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _HOMES:
+            return None
+        command: click.Command = import_module(_HOMES[cmd_name]).command
+        return command
 
 
 @click.group("online", cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -61,10 +49,3 @@ def command() -> None:
     rankgate online replay new.run events
     rankgate online agreement experiments.csv
     """
-
-
-for each in (
-    ingest, doctor, kpi, weeks, intents, personalization, judgments, lists, simulate, plan,
-    ab, interleave, ope, replay, agreement,
-):  # fmt: skip
-    command.add_command(each.command)
