@@ -26,8 +26,8 @@ _TABLES = {
 _NONE = "–"
 _BLOCKS = (
     "A finding blocks the figures that it affects when its share of faults reaches the one given "
-    "here. Below it, or without such a share, it is only a warning. `sample-ratio` (chi-squared, "
-    "p < 0.001) and `mean-weight` (importance weights whose mean is not 1) always block."
+    "here. Below it, or without such a share, it is only a warning. `sample-ratio` (at any look, "
+    "p < 0.01) and `mean-weight` (importance weights whose mean is not 1) always block."
 )
 _NULL = (
     "A mean is taken over the rows that count, and is null where there are none: null is not 0. "

@@ -17,7 +17,12 @@ from rankgate.stats.experiments.group_sequential import (
 )
 from rankgate.stats.experiments.posterior import posterior
 from rankgate.stats.experiments.quantiles import quantile
-from rankgate.stats.experiments.sample_ratio import sample_ratio
+from rankgate.stats.experiments.sample_ratio import (
+    CONCENTRATION,
+    log_e_value,
+    sample_ratio,
+    sequential_sample_ratio,
+)
 
 FIFTHS = [0.2, 0.4, 0.6, 0.8, 1.0]
 
@@ -83,6 +88,39 @@ def test_sample_ratio():
     assert few.method == "binomial"
     many = sample_ratio([900, 100], [0.9, 0.1])
     assert many.p_value == 1.0
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (5200, 4800), (520, 480), (3, 40)])
+def test_sample_ratio_at_any_look_is_a_ratio_of_beta_binomial_and_binomial(first, second):
+    from scipy import stats
+
+    n, (a, b) = first + second, (0.7 * CONCENTRATION, 0.3 * CONCENTRATION)
+    expected = stats.betabinom.logpmf(first, n, a, b) - stats.binom.logpmf(first, n, 0.7)
+    assert float(log_e_value([first, second], [7, 3])) == pytest.approx(expected, abs=1e-7)
+    ratio = sequential_sample_ratio([first, second], [0.7, 0.3])
+    assert ratio.p_value == pytest.approx(min(1, np.exp(-expected)), rel=1e-6)
+
+
+def test_the_e_value_of_a_sample_ratio_is_1_on_average():
+    from scipy import stats
+
+    units = np.arange(301)
+    counts = np.stack([units, 300 - units], axis=1)
+    weights = stats.binom.pmf(units, 300, 0.9)
+    assert (np.exp(log_e_value(counts, [0.9, 0.1])) * weights).sum() == pytest.approx(1)
+
+
+def test_false_alarms_of_the_sample_ratio_at_any_look_keep_their_levels():
+    random = np.random.default_rng(11)
+    control = random.binomial(150, 0.5, (4000, 40)).cumsum(axis=1)
+    total = 150 * np.arange(1, 41)
+    p = np.exp(-log_e_value(np.stack([control, total - control], axis=-1), [1, 1]))
+    for level in sequential_sample_ratio([1, 1], [1, 1]).levels:
+        assert (p < level).any(axis=1).mean() <= level
+    control = random.binomial(300, 0.53, (500, 40)).cumsum(axis=1)
+    total = 300 * np.arange(1, 41)
+    p = np.exp(-log_e_value(np.stack([control, total - control], axis=-1), [1, 1]))
+    assert (p < 0.01).any(axis=1).mean() > 0.95
 
 
 def test_posterior_by_simulation():

@@ -12,13 +12,14 @@ import numpy as np
 import polars as pl
 
 from rankgate.online.experiments.finding import ExperimentFinding
-from rankgate.stats.experiments.sample_ratio import SampleRatio, sample_ratio
+from rankgate.stats.experiments.sample_ratio import (
+    SampleRatio,
+    sample_ratio,
+    sequential_sample_ratio,
+)
 
 if TYPE_CHECKING:
     from rankgate.online.experiments.units import Units
-
-BLOCKS, WARNS = 0.001, 0.01
-"""P-values below which a sample-ratio mismatch blocks, and warns (Fabijan and others, KDD 2019)."""
 
 _FEW = 100
 _GAP_DAYS, _LONG_GAP_DAYS = 2, 7
@@ -28,8 +29,9 @@ _EXPECTED, _SURE = 30, 5.0
 
 
 def ratio_of(units: Units, planned: Mapping[str, float]) -> SampleRatio:
-    """The test of units per arm against planned shares."""
-    return sample_ratio([units.counts.get(name, 0) for name in planned], list(planned.values()))
+    """The test of units per arm against planned shares; at any look where units have days."""
+    test = sequential_sample_ratio if units.days else sample_ratio
+    return test([units.counts.get(name, 0) for name in planned], list(planned.values()))
 
 
 def checked(
@@ -64,14 +66,15 @@ def _arms(units: Units, planned: Mapping[str, float]) -> Iterable[ExperimentFind
 def _ratio(
     units: Units, planned: Mapping[str, float], ratio: SampleRatio
 ) -> Iterable[ExperimentFinding]:
-    if ratio.p_value >= WARNS:
+    blocks_below, warns_below = ratio.levels
+    if ratio.p_value >= warns_below:
         return
     total = sum(planned.values())
     shown = ", ".join(
         f"{name} {units.counts.get(name, 0):,} ({share / total:.0%} planned)"
         for name, share in planned.items()
     )
-    blocks = ratio.p_value < BLOCKS
+    blocks = ratio.p_value < blocks_below
     text = (
         f"sample-ratio mismatch: {shown}; p = {ratio.p_value:.2g}; find out which units are lost "
         f"or assigned twice{' before comparing arms' * blocks}"

@@ -51,9 +51,10 @@ def document(result: Experiment) -> Document:
 
 
 def _ratio(result: Experiment) -> str:
-    found = result.srm["p_value"]
-    words = "as planned" if found >= 0.01 else "not as planned"
-    return f"Sample ratio: {words} (p = {found:.2g}, {result.srm['method']})."
+    p = result.srm["p_value"]
+    mismatch = any(finding.code == "sample-ratio" for finding in result.findings)
+    words = "not as planned" if mismatch else "as planned"
+    return f"Sample ratio: {words} (p = {p:.2g}, {result.srm['method']})."
 
 
 def _arms(result: Experiment) -> Grid:

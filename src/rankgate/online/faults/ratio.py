@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.online.faults.finding import LogFinding
+from rankgate.stats.experiments.sample_ratio import sequential_sample_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankgate.online.database import Database
 
-ALARM = 0.001
-"""The p-value below which a sample ratio blocks (Fabijan and others, KDD 2019)."""
-
 
 def sample_ratio(base: Database, split: Mapping[str, float] | None = None) -> LogFinding | bool:
-    """Compare the users of each variant with the planned split, by a chi-squared test.
+    """Compare the users of each variant with the planned split, by a test that holds at any look.
 
     Args:
         base: has ``events``.
@@ -35,25 +33,15 @@ def sample_ratio(base: Database, split: Mapping[str, float] | None = None) -> Lo
     planned = [(split or {}).get(name, 0.0 if split else 1.0) for name in rows["variant"]]
     if min(planned) <= 0:
         return False
-    expected = [total * share / sum(planned) for share in planned]
-    observed = rows["users"].to_list()
-    distance = sum((seen - each) ** 2 / each for seen, each in zip(observed, expected, strict=True))
-    p_value = _upper_tail(distance, len(expected) - 1)
-    if p_value >= ALARM:
+    ratio = sequential_sample_ratio(rows["users"].to_list(), planned)
+    if ratio.p_value >= ratio.levels[0]:
         return True
     shown = ", ".join(f"{name} {users:,}" for name, users in rows.iter_rows())
     return LogFinding(
         "sample-ratio", "block", total, total, ("variants",),
-        f"variants do not have the planned shares of users (chi-squared p = {p_value:.2g})",
+        f"variants do not have the planned shares of users (p = {ratio.p_value:.2g} at any look)",
         (shown,), "find out which users are lost or assigned twice before comparing variants",
     )  # fmt: skip
-
-
-def _upper_tail(distance: float, freedom: int) -> float:
-    """The p-value of a chi-squared statistic; ``scipy.stats`` would take a second to load."""
-    from scipy.special import chdtrc
-
-    return float(chdtrc(freedom, distance))
 
 
 def mean_weight(base: Database) -> LogFinding | bool:
