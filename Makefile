@@ -27,7 +27,8 @@ check: lint mypy imports .venv/.dev  ## format, lint, types, order of imports, a
 	$(BIN)/python -m pytest -q $(CORES) $(QUICK)
 
 QUICK := -m "not slow and not large" \
-    tests/laws tests/golden tests/metrics tests/scoring tests/stats tests/data src
+    tests/laws tests/golden tests/metrics tests/scoring tests/stats tests/data \
+    tests/comparison/test_audit.py src
 CODE := src tests bench validity fuzz docs release .ci
 
 lint: .venv/.dev
