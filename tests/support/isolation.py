@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LASTING = tuple(map(str, (sys.prefix, sys.base_prefix, ROOT / "src", ROOT / "tests")))
+PACKAGES = [entry for entry in sys.path if entry.endswith("site-packages")]
+"""A ``.pth`` file may name folders of packages outside the environment."""
+LASTING = (sys.prefix, sys.base_prefix, *PACKAGES, str(ROOT / "src"), str(ROOT / "tests"))
 """Folders whose modules are the same for every test."""
 VARIABLES = {
     "PYTEST_CURRENT_TEST",
