@@ -67,6 +67,9 @@ What does not hold, in short:
   named in [unjudged documents](#what-unjudged-documents-could-hide).
 - Alarms about raters miss many who follow the document now and then:
   [raters](#alarms-about-raters).
+- Weighted queries: an interval of few samples with heavy weights covers less often than it says,
+  and a head that loses is missed in 7 % of samples with Zipf weights of exponent .5:
+  [unequal weights](#queries-of-unequal-weights). Draw queries by traffic.
 - All of it takes queries as drawn independently from those that matter. A set that was chosen by
   hand, or to which hard queries are added, is no such sample.
 """

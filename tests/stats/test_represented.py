@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from rankgate.stats.interval import t_interval, weighted
 from rankgate.stats.represented import (
     Population,
+    Weighing,
     chance_of_sample,
     conformal_reach,
     effective_size,
     represented,
     sample_needed,
+    unseen_weight,
 )
 
 Y = np.array([3.4, 2.35, 4.5, 5.84, 7.27, 5.22, 3.89, 3.43, 6.5, 8.27, 5.55, 2.53])
@@ -31,12 +33,54 @@ def test_without_a_design_it_is_the_mean_and_its_error():
     assert (found.mean, error(found)) == pytest.approx((Y.mean(), Y.std(ddof=1) / 12**0.5))
 
 
-def test_weights_and_strata_as_survey_software_has_them():
-    # samplics 0.4.22, TaylorEstimator of a mean
+def test_the_weighted_mean_as_survey_software_has_it():
+    # samplics 0.4.22, TaylorEstimator of a mean, which has the linearised error
     assert represented(Y, WEIGHTS).mean == pytest.approx(5.038156028368794)
-    assert error(represented(Y, WEIGHTS)) == pytest.approx(0.5200483677958494)
-    assert error(represented(Y, WEIGHTS, STRATA)) == pytest.approx(0.5323573700704012)
-    assert error(represented(Y, WEIGHTS)) == pytest.approx(weighted(Y[:, None], WEIGHTS)[1][0])
+    assert weighted(Y[:, None], WEIGHTS)[1][0] == pytest.approx(0.5200483677958494)
+
+
+def test_the_error_of_a_weighted_mean_is_the_jackknife():
+    without = [np.delete(np.arange(12), i) for i in range(12)]
+    means = np.array([np.average(Y[rows], weights=WEIGHTS[rows]) for rows in without])
+    away = means - np.average(Y, weights=WEIGHTS)
+    assert represented(Y, WEIGHTS).variance == pytest.approx(11 / 12 * away @ away)
+
+
+def test_a_query_that_makes_the_mean_has_a_large_error():
+    weights = np.r_[1.0, np.full(39, 1e-4 / 39)]  # 99.99 % of the traffic
+    values = np.r_[0.1, np.zeros(39)]  # the mean is 0.1 with it, and 0 without
+    assert error(represented(values, weights)) == pytest.approx(0.1, rel=0.02)
+    assert weighted(values[:, None], weights)[1][0] < 1e-4  # what it was
+
+
+def test_members_that_were_certain_to_be_drawn_add_no_error():
+    certain = np.arange(12) < 4
+    without = represented(Y, WEIGHTS, certain=certain)
+    assert without.mean == pytest.approx(represented(Y, WEIGHTS).mean)
+    others = WEIGHTS * (Y - without.mean) / WEIGHTS.sum() * ~certain
+    lever = 7 / 8 / (1 - WEIGHTS / WEIGHTS[~certain].sum())
+    assert without.variance == pytest.approx(8 / 7 * ((others * lever) ** 2)[~certain].sum())
+
+
+def test_the_worth_of_weights():
+    assert Weighing.of(np.full(7, 0.3)).degrees == 6
+    halves = Weighing.of(np.r_[np.ones(30), np.full(30, 1e-9)])  # as 30 of equal weight
+    assert (halves.effective, halves.degrees) == pytest.approx((30, 29))
+    one = Weighing.of(np.r_[0.61, np.full(39, 0.01)])
+    assert one.effective == pytest.approx(1 / (0.61**2 + 39 * 0.01**2))
+    code, reason = one.problem(represented(np.arange(40.0)))
+    assert code == "few-effective-queries"
+    assert "as much as 2.7 of equal weight" in reason
+    strata = np.repeat([0, 1], 30)
+    assert Weighing.of(np.repeat([9.0, 1.0], 30), strata).spread == pytest.approx(1)
+    assert Weighing.of(np.repeat([9.0, 1.0], 30)).spread == pytest.approx(82 / 50)
+
+
+def test_the_weight_of_queries_that_a_sample_may_not_show():
+    assert unseen_weight(np.ones(30), 0.05) == pytest.approx(1 - 0.05 ** (1 / 30))
+    zipf = 1 / np.arange(1, 101)
+    heaviest = zipf[:3].sum() / zipf.sum()
+    assert heaviest * 0.95 < unseen_weight(zipf, 0.05) < heaviest
 
 
 def test_a_total_as_survey_software_has_it():

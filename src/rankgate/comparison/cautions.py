@@ -44,7 +44,8 @@ def cautions(result: Figures, values: PairedValues, test: Test) -> tuple[str, ..
             continue
         found += [f"{metric}: {words}" for words in result.warnings[j]]
         found += _influence(metric, own, known, values)
-        found += _disagreement(metric, own, result.p_raw[j], test)
+        if values.degrees is None:  # signs of weighted deviations cannot be flipped
+            found += _disagreement(metric, own, result.p_raw[j], test)
     return tuple(dict.fromkeys(found))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,10 +13,12 @@ import polars as pl
 from rankgate.comparison.design_tables import PREDICTIONS, REPRESENTED
 from rankgate.comparison.paired import figures
 from rankgate.frozen import dataclass
+from rankgate.stats.planning.power import needed
 from rankgate.stats.represented import (
+    LEAST_EFFECTIVE,
     Population,
+    Weighing,
     conformal_reach,
-    effective_size,
     represented,
     sample_needed,
 )
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Contrast = Callable[[Floats, Floats], Floats]
+
+_MOST = 100_000  # queries that are worth advising
 
 LEAST = 20
 """Fewer queries judged by people correct no model: their intervals cover too rarely
@@ -107,7 +112,8 @@ class Design:
         weights, strata = self.sample.weights(queries, part=slice_ is not None)
         if self.predicted is None:
             total = self.sample.population if slice_ is None else None  # that of all queries
-            return represented(values, weights, strata, total=total)
+            certain = None if total is not None else self.sample.certain(queries)
+            return represented(values, weights, strata, total=total, certain=certain)
         table = self._modelled(metric, slice_)
         every = contrast(table["baseline"].to_numpy(), table["candidate"].to_numpy())
         names = table["query_id"].to_list()
@@ -115,6 +121,14 @@ class Design:
         known = every[[place[query] for query in queries]]
         population = Population(every, self.sample.sizes(names))
         return represented(values, weights, strata, known, population)
+
+    def weighing(self, queries: Sequence[str], slice_: tuple[str, str] | None = None) -> Weighing:
+        """How much these queries tell, by their weights."""
+        weights, strata = self.sample.weights(queries, part=slice_ is not None)
+        n = len(queries)
+        if weights is None:
+            return Weighing(n, float(n), n - 1.0)
+        return Weighing.of(weights, strata, self.sample.certain(queries))
 
     def documents_needed(
         self, found: Represented, queries: Sequence[str], metric: str, contrast: Contrast,
@@ -147,14 +161,24 @@ class Design:
         raw = figures(values, test)
         adjusted, base = self.adjusted(values, slice_), raw.baseline.copy()
         own = figures(adjusted, test)
+        undecided: dict[int, str] = {}
         for column in _columns(values):
+            if (problem := self._problem(column, slice_)) is not None:
+                advice = self.advice(column, test, slice_)
+                undecided[column.number] = f"{problem[1]}: no interval is given; {advice}."
             j = column.number
             first = values.baseline[column.rows, j]
             base[j] = self.estimate(column.queries, first, column.metric, _first, slice_).mean
         nan = np.where(raw.n < LEAST, np.nan, 1.0) if self.predicted is not None else 1.0
+        for j in undecided:
+            nan = nan * np.where(np.arange(len(raw.n)) == j, np.nan, 1.0)
         words = tuple(
-            (_few(n),) if self.predicted is not None and n < LEAST else each
-            for n, each in zip(raw.n, own.warnings, strict=True)
+            (_few(n),)
+            if self.predicted is not None and n < LEAST
+            else (undecided[j],)
+            if j in undecided
+            else each
+            for j, (n, each) in enumerate(zip(raw.n, own.warnings, strict=True))
         )
         needed = own.needed
         if self.predicted is not None:
@@ -169,10 +193,28 @@ class Design:
     def adjusted(self, values: PairedValues, slice_: tuple[str, str] | None = None) -> PairedValues:
         """Values of n queries whose mean difference is the estimate, and its spread the error."""
         result = np.full_like(values.candidate, np.nan)
+        degrees = np.full(len(values.metrics), np.nan)
+        equal = True
         for column in _columns(values):
             found = self._difference(column, slice_)
             result[column.rows, column.number] = found.values
-        return replace(values, baseline=np.zeros_like(result), candidate=result)
+            weighing = self.weighing(column.queries, slice_)
+            equal = equal and weighing.equal
+            if weighing.problem(found) is None:
+                degrees[column.number] = weighing.degrees
+        return replace(
+            values, baseline=np.zeros_like(result), candidate=result,
+            degrees=None if equal else degrees,
+        )  # fmt: skip
+
+    def _problem(self, column: _Column, slice_: tuple[str, str] | None) -> tuple[str, str] | None:
+        """The code and the reason why the weights of a column decide nothing."""
+        return self.weighing(column.queries, slice_).problem(self._difference(column, slice_))
+
+    def advice(self, column: _Column, test: Test, slice_: tuple[str, str] | None) -> str:
+        """How to draw queries whose number decides."""
+        found = self._difference(column, slice_)
+        return draw_by_weight(needed(found.mean, found.sd, 1 - test.level, test.power))
 
     def table(
         self, values: PairedValues, test: Test, slice_: tuple[str, str] | None = None
@@ -194,14 +236,15 @@ class Design:
         if n < 2:
             return {"metric": metric, "queries": n}
         found = self._difference(column, slice_)
-        weights = self.sample.weights(column.queries)[0]
-        reach = student_quantile(n - 1, (1 + test.level) / 2)
+        weighing = self.weighing(column.queries, slice_)
+        reach = student_quantile(weighing.degrees, (1 + test.level) / 2)
+        if weighing.problem(found) is not None:
+            reach = float("nan")
         row: dict[str, object] = {
-            "metric": metric, "queries": n,
-            "effective": float(n) if weights is None else effective_size(weights),
+            "metric": metric, "queries": n, "effective": weighing.worth(found),
             "people": found.sampled,
-            "people_low": found.sampled - reach * found.sampled_error,
-            "people_high": found.sampled + reach * found.sampled_error,
+            "people_low": _none(found.sampled - reach * found.sampled_error),
+            "people_high": _none(found.sampled + reach * found.sampled_error),
         }  # fmt: skip
         if self.predicted is None:
             return row
@@ -290,6 +333,16 @@ def _difference(baseline: Floats, candidate: Floats) -> Floats:
 
 def _first(baseline: Floats, _: Floats) -> Floats:
     return baseline
+
+
+def draw_by_weight(queries: float) -> str:
+    """The advice to draw queries by traffic, and how many."""
+    count = max(2 * LEAST_EFFECTIVE, queries)
+    some = f"{ceil(count):,} queries" if count <= _MOST else "queries"
+    return (
+        f"draw {some} with chances proportional to their traffic (rankgate pool --queries N "
+        "--query-sampling pps), and give its file as the sample"
+    )
 
 
 def _none(value: float) -> float | None:

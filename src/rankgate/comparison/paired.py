@@ -83,8 +83,13 @@ def figures(values: PairedValues, test: Test) -> Figures:
     delta = _levelled(candidate - baseline, known)
     n = known.sum(axis=0).astype(np.int64)
     p, p_max, error = _tested(np.where(known, delta, 0.0), delta, known, test)
+    degrees: list[float | None] = [None] * len(known.T)
+    if values.degrees is not None:
+        degrees = [float(df) for df in values.degrees]
+        p = _of_weights(delta, known, values.degrees)
     items = [
-        _column(baseline[k, j], candidate[k, j], delta[k, j], test) for j, k in enumerate(known.T)
+        _column(baseline[k, j], candidate[k, j], delta[k, j], test, degrees[j])
+        for j, k in enumerate(known.T)
     ]
     bare = np.where(known, values.gains, 0.0)
     wins = (bare > test.band).sum(axis=0).astype(np.int64)
@@ -123,8 +128,20 @@ def _level(delta: Floats) -> bool:
     return bool(np.ptp(delta) <= _ROUNDING)
 
 
+def _of_weights(delta: Floats, known: NDArray[np.bool_], degrees: Floats) -> Floats:
+    """The p-value of the t-test of each column with the degrees of freedom of its weights."""
+    from rankgate.stats.paired import student
+
+    return np.array(
+        [
+            float(student(delta[k, j], df).p_value[0]) if k.sum() > 1 else np.nan
+            for j, (k, df) in enumerate(zip(known.T, degrees, strict=True))
+        ]
+    )
+
+
 def _column(
-    before: Floats, after: Floats, delta: Floats, test: Test
+    before: Floats, after: Floats, delta: Floats, test: Test, degrees: float | None
 ) -> tuple[dict[str, float], tuple[str, ...]]:
     from rankgate.stats.effect import effect
     from rankgate.stats.planning.power import detectable, needed
@@ -133,7 +150,7 @@ def _column(
     nan = float("nan")
     if not n:
         return dict.fromkeys(_NUMBERS, nan), ("no query has a value on both sides.",)
-    result = _interval(delta, test)
+    result = _interval(delta, test, degrees)
     level = _level(delta)
     sd = nan if n < 2 else 0.0 if level else float(delta.std(ddof=1))
     mean = float(delta.mean())
@@ -152,12 +169,12 @@ def _column(
     return figure, result.warnings
 
 
-def _interval(delta: Floats, test: Test) -> Intervals:
+def _interval(delta: Floats, test: Test, degrees: float | None) -> Intervals:
     # simultaneous ones are widened once all pairs are known
     if test.interval == "t" or test.interval == "simultaneous":  # noqa: PLR1714 - mypy narrows
         from rankgate.stats.interval import t_interval
 
-        return t_interval(delta, test.level)
+        return t_interval(delta, test.level, degrees=degrees)
     from rankgate.stats.resampling.bootstrap import bootstrap_interval
 
     resamples = min(test.resamples, MOST)

@@ -209,7 +209,11 @@ def _planned(pairs: list[_Pair], rules: Rules) -> tuple[list[_Pair], list[pl.Dat
             for pair, alone, size in zip(pairs, needed, sizes, strict=True)
         ]
     shown = [
-        replace(pair.figures, mde=detectables(pair.figures, test, corrected, tests), needed=queries)
+        replace(
+            pair.figures,
+            mde=_inferred(pair, detectables(pair.figures, test, corrected, tests)),
+            needed=_inferred(pair, queries),
+        )
         for pair, queries in zip(pairs, needed, strict=True)
     ]
     if test.wanted:
@@ -221,6 +225,12 @@ def _planned(pairs: list[_Pair], rules: Rules) -> tuple[list[_Pair], list[pl.Dat
         for pair, queries in zip(pairs, wanted, strict=True)
     ]
     return [replace(pair, figures=each) for pair, each in zip(pairs, shown, strict=True)], plans
+
+
+def _inferred(pair: _Pair, figures: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The figures, NaN where weights are too unequal to infer anything."""
+    degrees = pair.weighed.degrees
+    return figures if degrees is None else np.where(np.isnan(degrees), np.nan, figures)
 
 
 def _modelled(pair: _Pair) -> bool:

@@ -73,8 +73,11 @@ def _known(values: PairedValues, column: int) -> tuple[Floats, Floats]:
 def _equivalent(values: PairedValues, column: int, test: Test) -> dict[str, Any]:
     margin, sign = float(test.margin or 0.0), values.signs[column]
     base, other = _known(values, column)
+    degrees = None if values.degrees is None else float(values.degrees[column])
     found = (
-        _relative(base, other, margin, test) if test.relative else _plain(base, other, margin, test)
+        _relative(base, other, margin, test)
+        if test.relative
+        else _plain(other - base, margin, test, degrees)
     )
     worse, better = (found["below"], found["above"])[:: int(sign)]
     return {
@@ -85,11 +88,12 @@ def _equivalent(values: PairedValues, column: int, test: Test) -> dict[str, Any]
     }  # fmt: skip
 
 
-def _plain(base: Floats, other: Floats, margin: float, test: Test) -> dict[str, float]:
+def _plain(delta: Floats, margin: float, test: Test, degrees: float | None) -> dict[str, float]:
     from rankgate.stats.equivalence import tost
     from rankgate.stats.posterior import posterior
 
-    result, chance = tost(other - base, margin, test.level), posterior(other - base, margin)
+    result = tost(delta, margin, test.level, degrees)
+    chance = posterior(delta, margin, degrees)
     figures = (result.p_value, result.low, result.high, chance.worse, chance.better)
     return dict(zip(_FIGURES, (float(each[0]) for each in figures), strict=True))
 

@@ -31,6 +31,8 @@ class PairedValues:
         baseline, candidate: (T, M), NaN where undefined.
         signs: (M,) 1 where more is better, -1 where less is.
         excluded: ``query_id``, ``metric``, ``reason``.
+        degrees: (M,) degrees of freedom of the error of a column's mean, NaN where nothing can be
+            inferred from it; None where they are n − 1 in all columns.
     """
 
     query_ids: list[str]
@@ -39,6 +41,7 @@ class PairedValues:
     candidate: Floats
     signs: Floats
     excluded: pl.DataFrame
+    degrees: Floats | None = None
 
     @property
     def gains(self) -> Floats:

@@ -121,6 +121,13 @@ class Sample:
             v = v * shares / np.bincount(codes, v)[codes]
         return v, codes
 
+    def certain(self, query_ids: Sequence[str]) -> NDArray[np.bool_] | None:
+        """True for queries that were certain to be drawn; None where all or no queries were."""
+        if self.table is None:
+            return None
+        sure = (self._rows(query_ids)["inclusion"] == 1).fill_null(value=False).to_numpy()
+        return None if sure.all() or not sure.any() else sure
+
     def sizes(self, query_ids: Sequence[str]) -> Floats:
         """How much each query of the population counts.
 

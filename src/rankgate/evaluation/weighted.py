@@ -15,7 +15,7 @@ from rankgate.metrics.declare import NO_MEANS
 from rankgate.metrics.views import LISTS
 from rankgate.present.frames import frame
 from rankgate.stats.interval import t_interval
-from rankgate.stats.represented import effective_size, represented
+from rankgate.stats.represented import Weighing, represented
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import TableLike
@@ -62,9 +62,17 @@ def weighted(
             row: dict[str, Any] = {"run": run.run, "metric": label, "queries": len(queries),
                                    "level": LEVEL}  # fmt: skip
             if queries:
-                found = represented(values[known], weights, strata, total=drawn.population)
-                ends = t_interval(found.values, LEVEL)
-                size = len(queries) if weights is None else effective_size(weights)
+                certain = None if drawn.population is not None else drawn.certain(queries)
+                found = represented(
+                    values[known], weights, strata, total=drawn.population, certain=certain
+                )
+                weighing, degrees = None, None
+                if weights is not None:
+                    weighing = Weighing.of(weights, strata, certain)
+                    undecided = weighing.problem(found) is not None
+                    degrees = float("nan") if undecided else weighing.degrees
+                ends = t_interval(found.values, LEVEL, degrees=degrees)
+                size = weighing.worth(found) if weighing else len(queries)
                 means[label] = found.mean
                 row |= {"effective": float(size), "mean": found.mean,
                         "low": float(ends.low[0]), "high": float(ends.high[0])}  # fmt: skip

@@ -36,10 +36,12 @@ class Unseen:
         share: the largest share of all queries of which the sample shows none with a chance of
             alpha.
         value: the mean of such queries at which the mean of all would be at the bound.
+        by_weight: True if it is the share of the weight of all queries.
     """
 
     share: float
     value: float
+    by_weight: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class BoundCheck:
         mde: the smallest true difference that so many queries show, one-sided.
         more: queries that would settle it if the mean stays, None where none would.
         why: why nothing can be inferred at all; empty where it can.
+        code: of the reason, where weights are one.
         unseen: what a pass by normal theory cannot exclude; None where it can.
     """
 
@@ -65,6 +68,7 @@ class BoundCheck:
     more: int | None
     why: str = ""
     unseen: Unseen | None = None
+    code: str = ""
 
     def shifted(self, by: float) -> BoundCheck:
         """The same of values that are larger by so much."""
@@ -109,6 +113,9 @@ def check_bound(
         return BoundCheck("inconclusive", n, mean, None, None, None, None, why)
     table = values[:, None]
     mean = float(values.mean())
+    if terms.undecided is not None:
+        code, why = terms.undecided
+        return BoundCheck("inconclusive", n, mean, None, None, None, None, why, code=code)
     low, high = (float(end[0]) for end in ends(table, terms, limits))
     sd = 0.0 if flat(table)[0] else float(values.std(ddof=1))
     if not np.isfinite([low, high]).all():
@@ -139,9 +146,11 @@ def _unseen(result: BoundCheck, bound: float, terms: Terms, limits: Range | None
     """The rule of three for a pass; None where even the lowest value would not turn it."""
     if result.status != "pass" or terms.interval == "guaranteed" or result.mean is None:
         return None
-    share = unseen_share(result.n, terms.alpha)
+    share = unseen_share(result.n, terms.alpha) if terms.unseen is None else terms.unseen
     value = (bound - (1 - share) * result.mean) / share
-    return Unseen(share, value) if limits is None or value > limits[0] else None
+    if limits is not None and value <= limits[0]:
+        return None
+    return Unseen(share, value, by_weight=terms.unseen is not None)
 
 
 def _drawn(result: Drawn, bound: float, terms: Terms) -> BoundCheck:

@@ -7,8 +7,10 @@ from dataclasses import replace
 from math import pi
 from typing import TYPE_CHECKING
 
+from rankgate.comparison.documents.represented import CONDITION
 from rankgate.comparison.whole import Drawn
 from rankgate.errors import UsageError
+from rankgate.gating.designed import weighed_terms
 from rankgate.gating.evidence import Evidence, Inputs, Terms
 from rankgate.gating.flips import checked
 from rankgate.gating.intervals import LEAST
@@ -110,6 +112,8 @@ def _outcome(rule: Rule, evidence: Evidence) -> Outcome:
             return open_
         terms = replace(evidence.terms, per_value=groups.per_group(rule["metric"]))
         return kind.decide(rule, replace(evidence, terms=terms))
+    if (design := evidence.inputs.design) is not None and kind.statistical:
+        evidence = replace(evidence, terms=weighed_terms(rule, evidence, design))
     return checked(rule, evidence, kind.decide(rule, evidence))
 
 
@@ -176,6 +180,7 @@ def _notes(policy: Policy, evidence: Evidence, looks: LookNumber | None) -> list
     items = [*_control(policy, evidence), *_skewed(policy, evidence)]
     if (design := evidence.inputs.design) is not None:
         items.append(f"{design.words}; what unjudged documents could change is not asked")
+        items += _effective(policy, evidence)
     if looks is None:
         return items
     if policy["looks"] != "warn":
@@ -193,6 +198,28 @@ def _notes(policy: Policy, evidence: Evidence, looks: LookNumber | None) -> list
             "queries"
         )
     return items
+
+
+def _effective(policy: Policy, evidence: Evidence) -> list[str]:
+    """The number of effective queries of each metric and slice, where weights are unequal."""
+    design, numbers = evidence.inputs.design, []
+    for rule in policy.rules:
+        kind = RULES[rule.kind]
+        if design is None or not kind.statistical:
+            continue
+        queries = evidence.queries(rule["metric"], rule.slice)["query_id"].to_list()
+        if (
+            not queries
+            or (weighing := design.weighing(queries, evidence.slice_of(rule.slice))).equal
+        ):
+            continue
+        where = f" ({rule.slice})" if rule.slice else ""
+        contrast = evidence.gained(rule["metric"])
+        worth = weighing.worth(evidence.represented(rule["metric"], rule.slice, contrast))
+        numbers.append(f"{worth:.1f} of {len(queries)} queries in {rule['metric']}{where}")
+    if not numbers:
+        return []
+    return [f"effective: {', '.join(dict.fromkeys(numbers))}. {CONDITION}"]
 
 
 def _control(policy: Policy, evidence: Evidence) -> list[str]:

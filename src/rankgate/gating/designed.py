@@ -1,15 +1,45 @@
-"""What a gate cannot decide with a sample of queries."""
+"""How a gate infers from a sample of queries, and what it cannot decide with one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rankgate.comparison.design import draw_by_weight
 from rankgate.errors import UsageError
+from rankgate.gating.rules import RULES
+from rankgate.stats.planning.power import needed
+from rankgate.stats.represented import unseen_weight
 
 if TYPE_CHECKING:
+    from rankgate.comparison.design import Design
+    from rankgate.gating.evidence import Evidence, Terms
     from rankgate.gating.policy import Policy
+    from rankgate.gating.rule import Rule
     from rankgate.gating.saved.baselines import Saved
+
+
+def weighed_terms(rule: Rule, evidence: Evidence, design: Design) -> Terms:
+    """How a rule infers from queries of unequal weights: degrees of freedom, or why not at all."""
+    terms, metric = evidence.terms, rule["metric"]
+    queries = evidence.queries(metric, rule.slice)["query_id"].to_list()
+    if len(queries) < terms.least:
+        return terms
+    weighing = design.weighing(queries, evidence.slice_of(rule.slice))
+    if weighing.equal:
+        return terms
+    kind = RULES[rule.kind]
+    contrast = evidence.gained(metric) if kind.limits else (lambda _, candidate: candidate)
+    estimate = evidence.represented(metric, rule.slice, contrast)
+    distance = rule.get(kind.difference) if kind.difference else None
+    count = needed(distance or estimate.mean, estimate.sd, terms.alpha, terms.power, sides=1)
+    weights = design.sample.weights(queries, part=rule.slice is not None)[0]
+    unseen = None if weights is None else unseen_weight(weights, terms.alpha)
+    return replace(
+        terms, degrees=weighing.degrees, unseen=unseen, undecided=weighing.problem(estimate),
+        advice=draw_by_weight(count),
+    )  # fmt: skip
 
 
 def refuse_undesigned(rules: Policy, of_lists: Sequence[str], saved: Saved | None) -> None:

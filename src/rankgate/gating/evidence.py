@@ -104,6 +104,11 @@ class Terms:
         anytime: whether intervals hold at every look while queries are added.
         least: fewer queries than this decide nothing.
         per_value: queries in a group, where each value is that of a group.
+        degrees: of freedom of the error of a mean; n − 1 where None.
+        unseen: the largest share of the weight of all queries of which the sample may show none;
+            None where weights are equal.
+        undecided: the code and the reason why weights decide nothing; None where they do.
+        advice: what would settle it then.
     """
 
     alpha: float = 0.05
@@ -116,6 +121,10 @@ class Terms:
     anytime: bool = False
     least: int = 10
     per_value: float = 1.0
+    degrees: float | None = None
+    unseen: float | None = None
+    undecided: tuple[str, str] | None = None
+    advice: str = ""
 
 
 @dataclass(frozen=True)
@@ -223,9 +232,13 @@ class Evidence:
         assert self.inputs.design is not None
         table = self.queries(metric, slice_)
         own = contrast(table["baseline"].to_numpy(), table["candidate"].to_numpy())
+        queries, part = table["query_id"].to_list(), self.slice_of(slice_)
+        return self.inputs.design.estimate(queries, own, metric, contrast, part)
+
+    def slice_of(self, slice_: str | None) -> tuple[str, str] | None:
+        """The tag and the value of a slice."""
         tag, _, value = (slice_ or "").partition("=")
-        part = (tag, value) if slice_ is not None else None
-        return self.inputs.design.estimate(table["query_id"].to_list(), own, metric, contrast, part)
+        return None if slice_ is None else (tag, value)
 
     def gain_range(self, metric: str) -> tuple[float, float] | None:
         """The largest loss and the largest gain of a query that there can be."""

@@ -112,12 +112,13 @@ def _guaranteed(table: Floats, terms: Terms, limits: Range) -> tuple[Floats, Flo
 
 def _interval(table: Floats, alpha: float, terms: Terms) -> tuple[Floats, Floats]:
     """(S,) each: lower and upper bounds at one-sided level 1 − alpha."""
-    alpha = at_look(len(table), alpha, terms)
+    size = len(table) if terms.degrees is None else int(terms.degrees + 1)
+    alpha = at_look(size, alpha, terms)
     if not alpha:
         nowhere = np.full(table.shape[1], np.inf)
         return -nowhere, nowhere
     if terms.interval == "t":
-        result = guarded_interval(table, 1 - 2 * alpha)
+        result = guarded_interval(table, 1 - 2 * alpha, terms.degrees)
     else:
         method: Literal["bca", "percentile"] = "bca" if terms.interval == "bca" else "percentile"
         result = bootstrap_interval(table, 1 - 2 * alpha, method, seed=terms.seed)

@@ -42,6 +42,7 @@ def _simulated_size(values: Floats, bound: float, terms: Terms) -> float:
     """The same by samples of the measured values that are put through the rule's own interval."""
     distance, sd = float(values.mean()) - bound, float(values.std(ddof=1))
     alpha = terms.alpha if distance > 0 else terms.alpha / terms.tests
+    share = 1.0 if terms.degrees is None else (terms.degrees + 1) / len(values)
     if terms.anytime:
         guess = needed_at_any_look(distance, sd, alpha, terms.power)
     else:
@@ -54,7 +55,10 @@ def _simulated_size(values: Floats, bound: float, terms: Terms) -> float:
         level = at_look(size, alpha, terms)
         if size < LEAST or not level:
             return np.zeros((len(drawn.n), 1), np.bool_)
-        low, high = guarded_ends(drawn.mean, drawn.error, drawn.skewness, size, 1 - 2 * level)
+        independent = size if share == 1 else max(share * size, 3.0)
+        low, high = guarded_ends(
+            drawn.mean, drawn.error, drawn.skewness, independent, 1 - 2 * level
+        )
         return np.asarray(low > bound if distance > 0 else high < bound, np.bool_)
 
     start = max(guess, LEAST)

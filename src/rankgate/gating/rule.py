@@ -130,6 +130,8 @@ class Outcome:
         n, delta, low, high, margin, mde: the figures, None where a rule has none.
         caution: what a pass cannot exclude; empty where there is nothing to add.
         queries: those that the rule is about, worst first.
+        code: of the reason, for programs, where nothing could be inferred because of weights:
+            few-effective-queries or heavy-weights.
     """
 
     status: Status
@@ -143,3 +145,4 @@ class Outcome:
     mde: float | None = None
     queries: tuple[str, ...] = ()
     caution: str = ""
+    code: str = ""

@@ -41,6 +41,7 @@ class RuleResult:
             "reason": outcome.reason,
             "next": outcome.next,
             "queries": list(outcome.queries),
+            "code": outcome.code,
         }
 
     @classmethod
@@ -49,7 +50,8 @@ class RuleResult:
         own = {"metric": values["metric"]} if values["metric"] is not None else {}
         rule = Rule(values["id"], values["kind"], values["tier"], values["slice"], own)
         figures = {name: values[name] for name in _FIGURES}
-        return cls(rule, Outcome(**figures, queries=tuple(values["queries"])))
+        code = values.get("code", "")  # older results have none
+        return cls(rule, Outcome(**figures, queries=tuple(values["queries"]), code=code))
 
 
 _FIGURES = ("status", "n", "delta", "low", "high", "margin", "mde", "reason", "next")

@@ -151,7 +151,8 @@ def settled(
         return Outcome(
             "inconclusive",
             f"{rule.slice}: {result.why}" if rule.slice else result.why,
-            more,
+            evidence.terms.advice if result.code else more,
+            code=result.code,
             **figures,
         )
     bound = -margin if loss != lower else margin
@@ -192,7 +193,8 @@ def within(
     }  # fmt: skip
     if loss.why:
         why = f"{rule.slice}: {loss.why}" if rule.slice else loss.why
-        return Outcome("inconclusive", why, "add queries", **figures)
+        after = evidence.terms.advice if loss.code else "add queries"
+        return Outcome("inconclusive", why, after, code=loss.code, **figures)
     ends = f"(bounds {signed(low, -margin, margin)} and {signed(high, -margin, margin)})"
     interval, claim = f"{metric} {signed(fall.mean)} {ends}{where}", f"within ±{number(margin)}"
     if "fail" in (loss.status, gain.status):
@@ -245,9 +247,12 @@ def unseen_value(
     if result.unseen is None or result.status != "pass":
         return ""
     share, value, metric = percent(result.unseen.share), result.unseen.value, rule["metric"]
+    some = f"{share} of all queries are"
+    if result.unseen.by_weight:
+        some = f"queries with {share} of the weight of all are"
     head = (
-        f"{result.n} queries cannot exclude that up to {share} of all queries are unlike any of "
-        f"these; if such queries on average "
+        f"{result.n} queries cannot exclude that up to {some} unlike any of these; if such queries "
+        "on average "
     )
     if rule.kind == "floor":
         side, kind = ("more", "ceiling") if ceiling else ("less", "floor")

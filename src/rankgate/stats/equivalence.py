@@ -31,7 +31,9 @@ class Equivalence:
     high: Floats
 
 
-def tost(delta: Floats, margin: float, level: float = 0.95) -> Equivalence:
+def tost(
+    delta: Floats, margin: float, level: float = 0.95, degrees: float | None = None
+) -> Equivalence:
     """Schuirmann's (1987) two one-sided t-tests of paired differences.
 
     t₁ = (mean + margin)/se, t₂ = (mean − margin)/se; p = max(P(T > t₁), P(T < t₂)) with n − 1
@@ -42,6 +44,7 @@ def tost(delta: Floats, margin: float, level: float = 0.95) -> Equivalence:
         delta: (n, M) differences.
         margin: the largest difference that does not matter, above 0.
         level: 1 − α; the interval has 1 − 2α.
+        degrees: of freedom of the standard error; n − 1 where None.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -56,6 +59,7 @@ def tost(delta: Floats, margin: float, level: float = 0.95) -> Equivalence:
         above, below = (mean + margin) / error, (mean - margin) / error
     above = np.where(np.isnan(above), -np.inf, above)  # a mean at the margin, without spread
     below = np.where(np.isnan(below), np.inf, below)
-    low, high = stdtr(n - 1, -above), stdtr(n - 1, below)
-    reach = float(stdtrit(n - 1, level)) * error
+    df = n - 1 if degrees is None else degrees
+    low, high = stdtr(df, -above), stdtr(df, below)
+    reach = float(stdtrit(df, level)) * error
     return Equivalence(np.maximum(low, high), low, high, mean - reach, mean + reach)

@@ -39,13 +39,19 @@ class Intervals:
     warnings: tuple[str, ...] = ()
 
 
-def t_interval(delta: Floats, level: float = 0.95, weights: Floats | None = None) -> Intervals:
+def t_interval(
+    delta: Floats,
+    level: float = 0.95,
+    weights: Floats | None = None,
+    degrees: float | None = None,
+) -> Intervals:
     """Mean ± t(n−1) · se; with weights the ratio Σwd/Σw and its linearised standard error.
 
     Args:
         delta: (n, M) differences.
         level: of the intervals.
         weights: (n,) how much each query counts, such as its traffic.
+        degrees: of freedom of the standard error; n − 1 where None.
     """
     from scipy.special import stdtrit
 
@@ -55,18 +61,18 @@ def t_interval(delta: Floats, level: float = 0.95, weights: Floats | None = None
     if n < 2:  # one difference has no spread
         empty = np.full(table.shape[1], np.nan)
         return Intervals(mean, empty, empty, level, "t", cautions(table))
-    reach = float(stdtrit(n - 1, (1 + level) / 2)) * error
+    reach = float(stdtrit(n - 1 if degrees is None else degrees, (1 + level) / 2)) * error
     return Intervals(mean, mean - reach, mean + reach, level, "t", cautions(table))
 
 
-def student_quantile(df: int, share: float) -> float:
+def student_quantile(df: float, share: float) -> float:
     """The value below which Student's t of df lies with a chance of ``share``."""
     from scipy.special import stdtrit
 
     return float(stdtrit(df, share))
 
 
-def guarded_interval(delta: Floats, level: float = 0.95) -> Intervals:
+def guarded_interval(delta: Floats, level: float = 0.95, degrees: float | None = None) -> Intervals:
     """Student's t interval, each end moved outwards to Hall's where skew demands it.
 
     Hall (1992) inverts T + γT²/(3√n) + γ²T³/(27n) + γ/(6√n), so that the interval of a skewed
@@ -79,18 +85,20 @@ def guarded_interval(delta: Floats, level: float = 0.95) -> Intervals:
     Args:
         delta: (n, M) differences.
         level: of the intervals.
+        degrees: of freedom of the standard error, 2 at least; n − 1 where None.
     """
     table = columns(delta)
-    plain = t_interval(table, level)
+    plain = t_interval(table, level, degrees=degrees)
     n = len(table)
     if n < 3:  # two numbers have no skew
         return plain
-    low, high = guarded_ends(plain.mean, standard_error(table), skewness(table), n, level)
+    size = n if degrees is None else max(degrees + 1, 3.0)
+    low, high = guarded_ends(plain.mean, standard_error(table), skewness(table), size, level)
     return Intervals(plain.mean, low, high, level, "t, guarded", plain.warnings)
 
 
 def guarded_ends(
-    mean: Floats, error: Floats, skew: Floats, n: Floats | int, level: float
+    mean: Floats, error: Floats, skew: Floats, n: Floats | float, level: float
 ) -> tuple[Floats, Floats]:
     """The ends of `guarded_interval`, from moments of samples of 3 differences at least.
 
@@ -125,13 +133,13 @@ def lean(delta: Floats) -> tuple[Floats, Floats]:
     return _lean(skewness(delta), len(columns(delta)))
 
 
-def _lean(skew: Floats, n: Floats | int) -> tuple[Floats, Floats]:
+def _lean(skew: Floats, n: Floats | float) -> tuple[Floats, Floats]:
     size = np.asarray(n, np.float64)
     shown = skew * np.sqrt(size * (size - 1)) / (size - 2)
     return shown, shown * (1 + (21 / 4 + 27 / 16 * shown**2) / n)
 
 
-def _turned(reach: Floats, gamma: Floats, n: Floats | int, least: float) -> Floats:
+def _turned(reach: Floats, gamma: Floats, n: Floats | float, least: float) -> Floats:
     """The T at which Hall's transformation is `reach`; no root is of less than `least`."""
     slope = np.where(np.abs(gamma) < _STRAIGHT, _STRAIGHT, gamma) / np.sqrt(n)
     inner = np.maximum(1 + slope * (reach - slope / 6), least)

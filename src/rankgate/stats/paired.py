@@ -38,7 +38,7 @@ def columns(delta: Floats) -> Floats:
     return table[:, None] if table.ndim == 1 else table
 
 
-def student(delta: Floats) -> PairedTest:
+def student(delta: Floats, degrees: float | None = None) -> PairedTest:
     """Paired t, two-sided: t = mean / (sd / √n), n − 1 degrees of freedom (Student 1908).
 
     It keeps its level where differences are symmetric about 0, on IR data at every n (Urbano, Lima
@@ -46,6 +46,10 @@ def student(delta: Floats) -> PairedTest:
     15, up to 8-20 % for single pairs of systems at TREC (docs/validity.md). Where all
     differences are equal and not 0 there is no spread to judge them by: p is that of the sign
     test, 2/2ⁿ at most.
+
+    Args:
+        delta: (n, M) differences.
+        degrees: of freedom of the standard error; n − 1 where None.
     """
     from scipy.special import stdtr
 
@@ -55,8 +59,9 @@ def student(delta: Floats) -> PairedTest:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(mean == 0, 0.0, mean / error)
     few = n < 2  # one difference has no spread
-    p = np.full_like(t, np.nan) if few else np.minimum(1.0, 2 * stdtr(n - 1, -np.abs(t)))
-    equal = (error == 0) & (n > 1)
+    df = n - 1 if degrees is None else degrees
+    p = np.full_like(t, np.nan) if few else np.minimum(1.0, 2 * stdtr(df, -np.abs(t)))
+    equal = (error == 0) & (n > 1) & ~np.isnan(df)
     if equal.any():
         p = np.where(equal, np.where(mean == 0, 1.0, sign(table).p_value), p)
     return PairedTest(t, p, _counts(table, n))

@@ -28,7 +28,7 @@ class Posterior:
     better: Floats
 
 
-def posterior(gain: Floats, rope: float) -> Posterior:
+def posterior(gain: Floats, rope: float, degrees: float | None = None) -> Posterior:
     """The posterior of the mean under the usual flat prior p(μ, σ²) ∝ 1/σ².
 
     μ has Student's t of n − 1 degrees of freedom around the mean with scale sd/√n (Kruschke
@@ -38,6 +38,7 @@ def posterior(gain: Floats, rope: float) -> Posterior:
     Args:
         gain: (n, M) differences, positive is better.
         rope: the largest difference that does not matter, 0 or more.
+        degrees: of freedom of the standard error; n − 1 where None.
     """
     from scipy.special import stdtr
 
@@ -51,5 +52,6 @@ def posterior(gain: Floats, rope: float) -> Posterior:
         below, above = (-rope - mean) / error, (mean - rope) / error
     # a mean exactly at an edge, without spread, is within the region
     below, above = (np.where(np.isnan(each), -np.inf, each) for each in (below, above))
-    worse, better = stdtr(n - 1, below), stdtr(n - 1, above)
+    df = n - 1 if degrees is None else degrees
+    worse, better = stdtr(df, below), stdtr(df, above)
     return Posterior(worse, np.maximum(0.0, 1 - worse - better), better)

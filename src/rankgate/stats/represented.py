@@ -1,12 +1,14 @@
-"""The mean of a population from a random sample: weights, strata, and predictions of the rest."""
+"""The mean of a population from a random sample: weights, strata, and predictions of the others."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankgate.frozen import dataclass
+from rankgate.stats.bounded import unseen_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -14,6 +16,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Codes = NDArray[np.int64]
 
+LEAST_EFFECTIVE = 10.0
+"""Fewer effective queries than this decide nothing."""
+
+MOST_SPREAD = 2.0
+"""Weights of a larger design effect, (1 + squared coefficient of variation), decide nothing:
+queries that were not drawn may carry more of the weight than the interval allows for."""
+
+_EQUAL = 1e-9  # weights that differ by a smaller share are equal
 _FAR = 3.0  # standard deviations; predictions beyond count as that far
 _DETERMINED = 6.0  # members, (Σx²)²/Σx⁴; a slope that fewer determine errs with the mean
 
@@ -32,6 +42,77 @@ class Population:
 
 
 @dataclass(frozen=True)
+class Weighing:
+    """How much n weighted members tell.
+
+    Attributes:
+        n: members.
+        effective: (Σv)²/Σv² (Kish 1965) of those that were not certain to be drawn.
+        degrees: of freedom of the standard error, (Σv²)²/Σv⁴ − 1 (Satterthwaite 1946, for values
+            of equal variance).
+        spread: Σ_h W_h n_h Σv²/(Σv)² within strata h of the share W_h: the design effect of
+            weights whose largest ones may not have been drawn; 1 where they are equal.
+    """
+
+    n: int
+    effective: float
+    degrees: float
+    spread: float = 1.0
+
+    @classmethod
+    def of(
+        cls, weights: Floats, strata: Codes | None = None, certain: NDArray[np.bool_] | None = None
+    ) -> Weighing:
+        """From the weight of each member, its stratum, and if it was certain to be drawn."""
+        n = len(weights)
+        drawn = np.ones(n, np.bool_) if certain is None else ~certain
+        v = weights[drawn]
+        if not len(v):
+            return cls(n, 0.0, 0.0)
+        codes = np.zeros(len(v), np.int64) if strata is None else strata[drawn]
+        count, total, squares = (np.bincount(codes, x) for x in (np.ones(len(v)), v, v**2))
+        some = total > 0
+        spread = (count * squares)[some] @ (1 / total[some]) / total.sum()
+        if np.ptp(v) <= _EQUAL * v.max():
+            return cls(n, float(len(v)), len(v) - 1.0)
+        degrees = float((v @ v) ** 2 / (v**4).sum()) - 1
+        return cls(n, effective_size(v), degrees, float(spread))
+
+    @property
+    def equal(self) -> bool:
+        """True if all weights are equal and no member was certain to be drawn."""
+        return self.degrees == self.n - 1
+
+    def worth(self, estimate: Represented) -> float:
+        """Effective members: by the weights, or by the values where these say that it is fewer.
+
+        The latter are (weighted sd / standard error)², the members drawn by weight whose mean has
+        the same error (the design effect of the values).
+        """
+        if self.equal or not estimate.sampled_error > 0:
+            return self.effective
+        return min(self.effective, (estimate.sd / estimate.sampled_error) ** 2)
+
+    def problem(self, estimate: Represented) -> tuple[str, str] | None:
+        """The code and the reason why nothing can be inferred; None where something can."""
+        if self.equal:
+            return None
+        head, effective = f"{self.n} queries of these weights tell as much as", self.worth(estimate)
+        if effective < LEAST_EFFECTIVE:
+            return "few-effective-queries", (
+                f"{head} {effective:.1f} of equal weight; fewer than {LEAST_EFFECTIVE:.0f} "
+                "effective queries decide nothing"
+            )
+        if self.spread > MOST_SPREAD:
+            return "heavy-weights", (
+                f"{head} {effective:.1f} of equal weight (design effect of the weights "
+                f"{self.spread:.1f}, above {MOST_SPREAD:g}): queries of large weight that were "
+                "not drawn may decide the mean, and no interval allows for them"
+            )
+        return None
+
+
+@dataclass(frozen=True)
 class Represented:
     """An estimate of a population's mean, written as the mean of n values.
 
@@ -44,6 +125,8 @@ class Represented:
         sampled_error: its standard error.
         per_member: the part of the variance that falls as 1/n as the sample grows, times n.
         fixed: the part that a larger sample does not lower.
+        sd: the standard deviation of the values by their weights; that of a sample drawn with
+            chances proportional to the weights.
     """
 
     values: Floats
@@ -53,6 +136,7 @@ class Represented:
     sampled_error: float
     per_member: float
     fixed: float
+    sd: float = float("nan")
 
     @property
     def mean(self) -> float:
@@ -72,13 +156,17 @@ def represented(
     predicted: Floats | None = None,
     population: Population | None = None,
     total: float | None = None,
+    certain: NDArray[np.bool_] | None = None,
 ) -> Represented:
     """Estimate the mean of a population from a random sample of it.
 
     With v the weights (how much a member counts, divided by its chance to be drawn) the estimate
     without predictions is Hájek's, ȳ = Σvy/Σv, with the linearised variance of sampling with
     replacement, within strata where there are some (Särndal, Swensson and Wretman 1992, sections
-    5.7 and 3.7): slightly too large where a large part of the population is drawn.
+    5.7 and 3.7): slightly too large where a large part of the population is drawn. Its residuals
+    are divided by 1 − v/Σv of their stratum, as those of the delete-one jackknife: the residual of
+    a member that makes most of the mean is near 0 whatever its value. Members that were certain to
+    be drawn add no error.
 
     Where the size of the population is known it is Horvitz and Thompson's (1952), Σvy/N.
 
@@ -108,20 +196,23 @@ def represented(
         predicted: (n,) what the model predicts of the sample.
         population: the same of every member.
         total: N, the sum of what all members count, for Horvitz and Thompson's estimate.
+        certain: (n,) True for members whose chance to be drawn was 1; not with predictions.
     """
     if total is not None and weights is not None:
-        return represented(values * weights * len(values) / total, None, strata)
+        plain = represented(values * weights * len(values) / total, None, strata)
+        return replace(plain, sd=_weighted_sd(values, weights))
     n = len(values)
     v = np.ones(n) if weights is None else weights / weights.mean()
     codes = np.zeros(n, np.int64) if strata is None else strata
     groups = len(np.unique(codes))
     mean = float(v @ values / n)
     away = _within(v * (values - mean), codes)
-    alone = _spread(away, codes, n) if n > groups else float("nan")
     if predicted is None or population is None:
-        shape = _of_variance(away, alone)
-        nan = float("nan")
-        return Represented(mean + shape, 0.0, nan, mean, float(np.sqrt(alone)), n * alone, 0.0)
+        away, alone = _alone(values - mean, weights, strata, certain)
+        shape, nan = _of_variance(away, alone), float("nan")
+        error, sd = float(np.sqrt(alone)), _weighted_sd(values, v)
+        return Represented(mean + shape, 0.0, nan, mean, error, n * alone, 0.0, sd)
+    alone = _spread(away, codes, n) if n > groups else float("nan")
     share = population.weights / population.weights.sum()
     every, known = _near(population.predicted, predicted, share)
     ahead = _within(v * (known - v @ known / n), codes)
@@ -143,7 +234,40 @@ def represented(
         float(np.sqrt(alone)),
         n * moving,
         fixed,
+        _weighted_sd(values, v),
     )
+
+
+def _alone(
+    deviations: Floats,
+    weights: Floats | None,
+    strata: Codes | None,
+    certain: NDArray[np.bool_] | None,
+) -> tuple[Floats, float]:
+    """Weighted deviations without those of certain members, and the variance of their mean."""
+    n = len(deviations)
+    drawn = np.ones(n, np.bool_) if certain is None else ~certain
+    codes = (np.zeros(n, np.int64) if strata is None else strata)[drawn]
+    own = deviations[drawn]
+    if weights is not None:
+        v = weights[drawn]
+        count, total = np.bincount(codes)[codes], np.bincount(codes, v)[codes]
+        left = np.maximum(1 - v / total, _EQUAL / n)  # without this member
+        own = own * v / weights.mean() * (1 - 1 / count) / left
+    if weights is None or strata is not None:
+        own = _within(own, codes)
+    away = np.zeros(n)
+    away[drawn] = own
+    groups = len(np.unique(codes))
+    return away, _spread(own, codes, n) if len(own) > groups else float("nan")
+
+
+def _weighted_sd(values: Floats, weights: Floats) -> float:
+    """√(Σv(y − ȳ)²/Σv · n/(n − 1)); NaN for one value."""
+    n, share = len(values), weights / weights.sum()
+    if n < 2:
+        return float("nan")
+    return float(np.sqrt(share @ (values - share @ values) ** 2 * n / (n - 1)))
 
 
 def _near(every: Floats, known: Floats, share: Floats) -> tuple[Floats, Floats]:
@@ -197,6 +321,19 @@ def _correlation(one: Floats, two: Floats) -> float:
 def effective_size(weights: Floats) -> float:
     """How many members of equal weight tell as much: (Σv)²/Σv² (Kish 1965)."""
     return float(weights.sum() ** 2 / (weights @ weights))
+
+
+def unseen_weight(weights: Floats, alpha: float) -> float:
+    """The largest share of all weight of which a sample shows none with a chance of alpha.
+
+    By the rule of three it is n·(1 − α^(1/n)) of n members, and the heaviest ones may be missed:
+    the share of the weight that the sample's heaviest ones have.
+    """
+    n = len(weights)
+    count = n * unseen_share(n, alpha)
+    shares = np.sort(weights)[::-1] / weights.sum()
+    first = int(count)
+    return float(shares[:first].sum() + (count - first) * shares[min(first, n - 1)])
 
 
 def sample_needed(found: Represented, distance: float, reach: float, most: int) -> int | None:

@@ -6,11 +6,20 @@ from typing import TYPE_CHECKING
 
 from rankgate.present.figures import interval, number, signed, whole
 from rankgate.present.grid import Grid
+from rankgate.stats.represented import LEAST_EFFECTIVE, MOST_SPREAD
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.comparison.comparison import Comparison
+
+
+CONDITION = (
+    "Effective queries of equal weight tell as much. Intervals hold where there are at least "
+    f"{LEAST_EFFECTIVE:.0f} of them, weights have a design effect of at most {MOST_SPREAD:g} "
+    "within strata, and no query that was not drawn carries much of the weight."
+)
+"""Where the intervals of weighted queries hold."""
 
 
 def represented(result: Comparison) -> Grid:
@@ -88,8 +97,8 @@ def note(result: Comparison) -> str:
     if not result.represented["population"].drop_nulls().len():
         return (
             f"Means, intervals and tests weigh each query by how it was drawn ({by}): Hájek's "
-            "estimate (Horvitz and Thompson's where the population's size is given) with its "
-            "linearised error; effective queries of equal weight tell as much. "
+            "estimate (Horvitz and Thompson's where the population's size is given) with the error "
+            f"of the jackknife. {CONDITION} "
         )
     if result.represented["documents"].drop_nulls().len():
         return (

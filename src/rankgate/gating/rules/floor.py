@@ -53,7 +53,8 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
         return Outcome(
             "inconclusive",
             f"{rule.slice}: {result.why}" if rule.slice else result.why,
-            f"add {units}",
+            evidence.terms.advice if result.code else f"add {units}",
+            code=result.code,
             **figures,
         )
     says = {
