@@ -198,6 +198,7 @@ def test_assumptions_are_tested_before_an_estimator_is_chosen(world, tmp_path):
     rejected = {name for name, row in rows.items() if row["holds"] is False}
     assert wrong <= rejected <= wrong | {"clipped"} | ({"iips"} if wrong else set())
     assert found.estimator not in rejected
+    assert found.estimator in {"ips", "snips"}  # a test that does not reject is no reason
     chosen = rows[found.estimator]
     assert abs(chosen["value"] - truth) < 4 * chosen["error"]
     if world == "cascade":
@@ -219,9 +220,117 @@ def test_logging_that_changed_half_way_is_refused():
     changed = frame.with_columns(
         propensity=pl.when(pl.col("row") < 2000).then("propensity").otherwise(1 / 3)
     )
-    found = online.ope(changed, "new")
-    assert "mean-weight" in found.checks.filter(outcome="blocks")["check"].to_list()
+    found = online.ope(changed.with_columns(time=pl.col("row")), "new")
+    assert "drift" in found.checks.filter(outcome="blocks")["check"].to_list()
     assert found.estimator is None
+    assert "drift" not in online.ope(changed, "new").checks["check"].to_list()
+
+
+def test_the_order_of_rows_is_no_drift():
+    frame = decisions(4000, 5)
+    by_action = online.ope(frame.sort("action"), "new")
+    assert by_action.estimate["value"] == pytest.approx(online.ope(frame, "new").estimate["value"])
+    assert set(by_action.checks["outcome"]) <= {"ok", "warns"}
+    days = pl.Series(["2026-01-02", "2026-01-01"] * 2000)  # as text, in any order
+    found = online.ope(frame.with_columns(time=days), "new")
+    assert found.checks.filter(check="drift")["outcome"].item() == "ok"
+    words = frame.with_columns(time=pl.lit("monday"))
+    assert "drift" not in online.ope(words, "new").checks["check"].to_list()
+    with raises("invalid-time", InputError):
+        online.ope(words, "new", columns="time=time")
+
+
+RARE = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.62])
+"""Propensities of six actions."""
+
+
+def rare_rewards(n, seed, rates):
+    random = np.random.default_rng(seed)
+    action = random.choice(6, n, p=RARE)
+    rewards = (random.random(n) < np.asarray(rates)[action]).astype(int)
+    return pl.DataFrame({"action": action, "reward": rewards, "propensity": RARE[action]})
+
+
+def test_intervals_of_rare_rewards_hold_the_truth():
+    held, student, runs = 0, 0, 100
+    for seed in range(runs):
+        row = online.ope(rare_rewards(2000, seed, [0.007] * 6), "uniform").estimate
+        held += row["low"] <= 0.007 <= row["high"]
+        student += abs(row["value"] - 0.007) <= 1.96 * row["error"]
+    assert held >= 91  # of 100, for 95 %
+    assert student <= 85  # an interval of the rewards that were seen
+
+
+def test_few_effective_rewards_are_said_and_none_is_refused():
+    few = online.ope(rare_rewards(2000, 1, [0.007] * 6), "uniform")
+    assert few.checks.filter(check="effective-rewards")["outcome"].item() == "warns"
+    none = online.ope(rare_rewards(2000, 1, [0.0] * 6), "uniform")
+    assert none.checks.filter(check="effective-rewards")["outcome"].item() == "blocks"
+    assert none.status == 3
+
+
+def test_the_error_of_the_direct_method_is_that_of_refitting(tmp_path):
+    frame, target = decisions(3000, 2), policy(tmp_path / "new.csv")
+    found = online.ope(frame, target, estimators=["dm"])
+    random = np.random.default_rng(0)
+    action, reward = frame["action"].to_numpy(), frame["reward"].to_numpy()
+    values = []
+    for _ in range(400):
+        rows = random.integers(len(action), size=len(action))
+        counts = np.bincount(action[rows], minlength=3)
+        rewards = np.bincount(action[rows], reward[rows], 3)
+        values.append(TARGET @ ((rewards + 20 * reward[rows].mean()) / (counts + 20)))
+    assert found.estimator == "dm"  # named, and so reported
+    assert found.estimate["error"] == pytest.approx(np.std(values), rel=0.12)
+    assert found.estimate["low"] <= TRUTH <= found.estimate["high"]
+    # hardly a row of the action that the target takes
+    few = online.ope(rare_rewards(500, 1, [0.2] * 6), "uniform", estimators=["dm"])
+    assert few.estimate["value"] > 0
+    assert few.estimate["low"] is None
+    assert "no-interval" in [notice.code for notice in few.notices]
+
+
+def test_a_target_as_a_frame_and_own_names_of_columns(tmp_path):
+    frame = decisions(1000, 4)
+    expected = online.ope(frame, policy(tmp_path / "new.csv"))
+    columns = {"action": [0, 1, 2], "probability": TARGET.tolist()}
+    for table in (columns, pl.DataFrame(columns)):
+        found = online.ope(frame, table)
+        assert found.target == "target"
+        assert found.estimates.equals(expected.estimates)
+    renamed = frame.rename({"action": "offer", "reward": "bought"})
+    others = pl.DataFrame({"offer": columns["action"], "share": columns["probability"]})
+    names = "action=offer,reward=bought,probability=share"
+    assert online.ope(renamed, others, columns=names).estimates.equals(expected.estimates)
+    log, target = tmp_path / "log.csv", tmp_path / "others.csv"
+    renamed.write_csv(log)
+    others.write_csv(target)
+    words = ["online", "ope", str(log), "--target", str(target), "--columns", names]
+    done = CliRunner().invoke(program, [*words, "--format", "json"])
+    assert json.loads(done.output)["estimator"] == expected.estimator
+    with raises("duplicate-name", UsageError):
+        online.ope(renamed, others, columns=f"{names},action=bought")
+
+
+def test_two_propensities_are_refused_until_one_is_named():
+    frame = decisions(1000, 4).with_columns(pscore=pl.col("propensity") / 2)
+    with raises("ambiguous-column", InputError):
+        online.ope(frame, "uniform")
+    one = online.ope(frame, "uniform", columns={"propensity": "propensity"})
+    assert one.mean_weight == pytest.approx(1, abs=0.1)
+    # the target's own column is no propensity of the log
+    assert online.ope(frame.drop("new"), "pscore").mean_weight == pytest.approx(0.5)
+
+
+def test_actions_that_the_log_never_shows():
+    frame = decisions(1000, 4)
+    table = {"action": [0, 1, 2, "hat"], "probability": [0.4, 0.2, 0.1, 0.3]}
+    text = {name: [str(value) for value in table[name]] for name in table}
+    found = online.ope(frame, pl.DataFrame(text))
+    assert found.status == 3
+    assert "hat" in found.checks.filter(check="support")["words"].item()
+    with raises("no-common-actions", InputError):
+        online.ope(frame, pl.DataFrame({"action": ["hat", "coat"], "probability": [0.5, 0.5]}))
 
 
 def test_logs_that_cannot_be_right(tmp_path):

@@ -60,14 +60,8 @@ class ColumnMap:
         """
         if not columns:
             return None
-        if isinstance(columns, Mapping):
-            pairs = [(str(ours), str(theirs)) for ours, theirs in columns.items()]
-        else:
-            words = [columns] if isinstance(columns, str) else columns
-            parts = [part for word in words for part in word.split(",") if part.strip()]
-            pairs = [_pair(part) for part in parts]
         theirs: dict[str, str] = {}
-        for name, column in pairs:
+        for name, column in column_pairs(columns):
             ours = _SHORT.get(name, name)
             if ours not in _OURS:
                 known = "query, doc, " + ", ".join(_OURS[2:])
@@ -175,6 +169,21 @@ def label_of(given: object) -> str:
     if isinstance(given, InputFile):
         return given.label
     return str(given) if isinstance(given, str | Path) else "a table"
+
+
+def column_pairs(columns: ColumnsLike) -> list[tuple[str, str]]:
+    """Our names of columns and those of a table.
+
+    >>> column_pairs("query=search_term,doc=sku")
+    [('query', 'search_term'), ('doc', 'sku')]
+
+    Raises:
+        UsageError: a text that is not NAME=COLUMN.
+    """
+    if isinstance(columns, Mapping):
+        return [(str(ours), str(theirs)) for ours, theirs in columns.items()]
+    texts = [columns] if isinstance(columns, str) else columns
+    return [_pair(pair) for text in texts for pair in text.split(",") if pair.strip()]
 
 
 def _pair(word: str) -> tuple[str, str]:

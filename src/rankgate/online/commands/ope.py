@@ -28,10 +28,14 @@ from rankgate.present.write import FORMS
     help="The policy: uniform, a column of LOG with its probability of the logged action, or a "
     "file of action, probability and perhaps position.",
 )
-@options_of(
-    ope, "estimators ESTIMATOR --estimator", "columns", "actions N", "clip", "min_ess N",
-    "max_unsupported SHARE", "level", choices={"estimators": list(ESTIMATORS)},
-)  # fmt: skip
+@options_of(ope, "estimators ESTIMATOR --estimator", choices={"estimators": list(ESTIMATORS)})
+@click.option(
+    "--columns",
+    multiple=True,
+    metavar="NAME=COLUMN,...",
+    help="What columns of LOG and of the target's table are called: reward=bought,action=offer.",
+)
+@options_of(ope, "actions N", "clip", "min_ess N", "max_unsupported SHARE", "level")
 @options.form(*FORMS)
 @options.output
 @click.pass_context
@@ -51,7 +55,7 @@ def command(
 
     \b
     rankgate online ope log.csv --target uniform
-    rankgate online ope log.csv --target new_policy --columns reward=bought
+    rankgate online ope log.csv --target new_policy --columns reward=bought,action=offer
     rankgate online ope slates.parquet --target new.csv --estimator rips
     """
     result = ope(log, target, **chosen)

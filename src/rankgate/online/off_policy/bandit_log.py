@@ -33,6 +33,14 @@ class BanditLog:
         unsupported: the share of the target's probability on actions that the log never shows.
         predicted: (S, K) the reward that a model expects of the logged action; None without.
         expected: (S, K) the reward that it expects under the target; None without.
+        model_slope: (S, K) by how much the mean of ``expected`` grows with this row's reward, from
+            which the model was fitted, times S; None without.
+        model_influence: (S,) what the row adds to the mean of ``expected`` through the fit, to
+            first order, times S; its mean is 0; None without.
+        prior_share: the share of ``expected`` that is the mean of all actions instead of the
+            action's own rewards.
+        unseen_actions: actions of the target that the log never shows, the likeliest first.
+        time: (S,) ranks of the decisions' times, equal for equal times; None without times.
     """
 
     reward: Floats
@@ -44,6 +52,11 @@ class BanditLog:
     unsupported: float
     predicted: Floats | None = field(default=None)
     expected: Floats | None = field(default=None)
+    model_slope: Floats | None = field(default=None)
+    model_influence: Floats | None = field(default=None)
+    prior_share: float = field(default=0.0)
+    unseen_actions: tuple[str, ...] = field(default=())
+    time: Ints | None = field(default=None)
 
     @property
     def units(self) -> int:

@@ -31,7 +31,7 @@ def document(result: OffPolicyEstimate) -> Document:
         f"P(target) / P(logged): mean {result.mean_weight:.4f}, largest {result.max_weight:,.1f}; "
         f"effective size {result.ess:,.1f}.",
         Table("what the log allows", _checks(result)),
-        *([Table("estimates", _estimates(result))] if result.estimator else []),
+        *([] if result.refused else [Table("estimates", _estimates(result))]),
         *([Chart("rankgate.online.off_policy.charts:estimates", result)] if result.estimator
           else []),
         Table("assumptions", _assumptions(result)),
@@ -44,12 +44,13 @@ def document(result: OffPolicyEstimate) -> Document:
 def _title(result: OffPolicyEstimate) -> str:
     row = result.estimate
     name = printable(result.target)
-    if row is None:
+    if row is None and result.refused:
         return f"the log cannot say what {name} would have earned"
-    return (
-        f"{name} would have earned {row['value']:.5f} ({row['low']:.5f} to {row['high']:.5f}), "
-        f"by {row['estimator']}"
-    )
+    if row is None:
+        return f"no estimate for {name}: the log contradicts what the named estimators suppose"
+    ends = "no interval" if row["low"] is None else f"{row['low']:.5f} to {row['high']:.5f}"
+    supposing = f" if {row['assumption']}" if row["assumption"] else ""
+    return f"{name} would have earned {row['value']:.5f} ({ends}), by {row['estimator']}{supposing}"
 
 
 def _checks(result: OffPolicyEstimate) -> Grid:
@@ -91,13 +92,19 @@ def _assumptions(result: OffPolicyEstimate) -> Grid:
 
 
 def _end(result: OffPolicyEstimate) -> str:
-    if result.estimator is None:
+    if result.refused:
         return (
             "No estimate is given: log more exploration, or evaluate a policy that is nearer to "
             "the logged one."
         )
+    if result.estimator is None:
+        return "No estimate is reported: leave out --estimator, or name one that supposes less."
     return (
-        "Reported is the smallest error among estimators that may be reported and whose assumption "
-        "is not rejected at 1 %; a test that does not reject proves nothing. Intervals are "
-        f"{result.level:.0%}, by Student's t over decisions; heavy weights make them too short."
+        "Reported is the smallest error among estimators that suppose nothing; one that supposes "
+        "more only where these have fewer than 20 effective rewards, or where --estimator names "
+        "it, and not if it is rejected at 1 %. A test that does not reject proves nothing. "
+        f"Intervals are {result.level:.0%}: their upper ends hold as if one further decision with "
+        "the largest weight had the largest reward of the log. They suppose that propensities are "
+        "right, that decisions are independent, and that no reward is much larger than the "
+        "largest one of the log."
     )

@@ -37,10 +37,20 @@ class Contribution:
     Attributes:
         value: the estimate.
         parts: (S,) whose mean it is and whose spread is its error, to first order.
+        weight: (S, K), or (S, 1) for all slots: by how much ``parts`` grows with a reward, which
+            says how much a reward that the log has missed could add; None where the estimator
+            does not say it, and the weights of decisions are taken.
+        has_interval: False where the error is not known.
+        with_fixed_model: (S,) as ``parts``, with the model of rewards taken as known, which the
+            test against another estimator compares: the fit of both is the same; None where
+            ``parts`` are so.
     """
 
     value: float
     parts: Floats
+    weight: Floats | None = None
+    has_interval: bool = True
+    with_fixed_model: Floats | None = None
 
     @property
     def error(self) -> float:
@@ -60,7 +70,7 @@ class Estimator(Declared):
             where nothing more is supposed.
         slates: whether it is of slates (True), of single decisions (False), or of both (None).
         model: whether it needs a model of rewards.
-        chosen: whether it may be the one whose value is reported; else it is shown only.
+        chosen: True if it may be reported by default; else only where a call names it.
     """
 
     estimate: Callable[[BanditLog, Settings], Contribution] = field(kw_only=True)
@@ -72,6 +82,6 @@ class Estimator(Declared):
     chosen: bool = field(default=True, kw_only=True)
 
 
-def mean(parts: Floats) -> Contribution:
-    """A plain mean."""
-    return Contribution(float(parts.mean()), np.asarray(parts, np.float64))
+def mean(parts: Floats, weight: Floats | None = None) -> Contribution:
+    """A plain mean; ``weight`` as of `Contribution`."""
+    return Contribution(float(parts.mean()), np.asarray(parts, np.float64), weight)

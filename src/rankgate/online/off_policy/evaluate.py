@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -13,19 +13,26 @@ import polars as pl
 from rankgate.declare import Count, Range
 from rankgate.online.off_policy.bandit_log import BanditLog, effective_size
 from rankgate.online.off_policy.catalogue import ESTIMATORS
-from rankgate.online.off_policy.checks import checks
+from rankgate.online.off_policy.checks import ENOUGH, checks, effective_rewards
 from rankgate.online.off_policy.estimator import Contribution, Estimator, Settings
 from rankgate.online.off_policy.off_policy_estimate import (
     CHECKS,
     ESTIMATES,
     OffPolicyEstimate,
 )
-from rankgate.online.off_policy.read_log import read_log, with_model
+from rankgate.online.off_policy.read_log import read_log
+from rankgate.online.off_policy.reward_model import with_model
+from rankgate.online.off_policy.target_policy import TargetLike, target_name
+from rankgate.stats.rare_values import rare_values_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.data.inputs import TableLike
+    from numpy.typing import NDArray
+
+    from rankgate.data.inputs import ColumnsLike, TableLike
+
+    Floats = NDArray[np.float64]
 
 _REJECTED = 0.01
 """p below which an assumption is rejected."""
@@ -33,10 +40,10 @@ _REJECTED = 0.01
 
 def ope(
     log: TableLike,
-    target: str | Path,
+    target: TargetLike,
     *,
     estimators: Sequence[str] = (),
-    columns: Mapping[str, str] | None = None,
+    columns: ColumnsLike | None = None,
     actions: Count | None = None,
     clip: Annotated[float, Range(0, exclusive=True)] = 10.0,
     min_ess: Annotated[float, Range(1)] = 100.0,
@@ -46,17 +53,21 @@ def ope(
     """Estimate what another policy would have earned, from a log with propensities.
 
     Nothing is estimated where the log cannot answer: too little support, too small an effective
-    size, weights whose mean is wrong. An estimator is reported only if what it supposes is not
-    rejected by one that supposes less.
+    size, weights whose mean is wrong. Reported is the estimator with the smallest error of those
+    that suppose nothing; of those that suppose more only where the others have fewer than 20
+    effective rewards, or where a call names it, and not if one that supposes less rejects it.
+    Intervals are those of ``rare_values_interval``.
 
     Args:
         log: a table with a row for each decision: action, reward, propensity (P(action) when it
             was logged); with slates a row for each slot, with slate and position, the propensity
-            being that of the action at its position given those above.
+            being that of the action at its position given those above; with time a change of
+            the logging is looked for.
         target: the policy: uniform, a column of the log with its probability of the logged action,
             or a table of action, probability and perhaps position.
         estimators: which are computed; by default all that the log allows.
-        columns: what columns of the log are called, as in reward=click.
+        columns: what columns of the log and of the target's table are called, as in
+            reward=bought,action=offer.
         actions: how many actions there are; by default those that the log shows.
         clip: the largest weight of the clipped estimator.
         min_ess: the effective number of decisions below which nothing is estimated.
@@ -65,7 +76,8 @@ def ope(
         level: of the intervals.
 
     Raises:
-        InputError: a log that cannot be read; propensities that are not above 0 and at most 1.
+        InputError: a log that cannot be read; two columns that could be the propensity;
+            propensities that are not above 0 and at most 1; a target without any action of the log.
         UsageError: no such target or estimator; an estimator that the log does not allow.
     """
     read = with_model(read_log(log, target, columns, actions))
@@ -77,19 +89,19 @@ def ope(
         name: each.estimate(read, settings) for name, each in _with_rivals(chosen).items()
     }  # fmt: skip
     rows = [_row(each, found, read, level) for each in chosen.values()]
-    best = _best(rows, chosen)
+    best = _best(rows, found, read, chosen, by_name=bool(estimators))
     weight = read.whole
-    logged = Contribution(float(read.total.mean()), read.total)
-    low, high = _interval(logged.value, logged.error, read.units, level)
+    logged = Contribution(float(read.total.mean()), read.total, np.ones((read.units, 1)))
+    low, high = _interval(logged, read, level)
     return OffPolicyEstimate(
-        Path(target).name if Path(str(target)).is_file() else str(target),
+        target_name(target),
         read.units,
         read.depth,
         logged.value,
         low,
         high,
         best,
-        pl.DataFrame(rows, schema=ESTIMATES),
+        pl.DataFrame(rows, schema=ESTIMATES).with_columns(pl.col(pl.Float64).fill_nan(None)),
         pl.DataFrame(table, schema=CHECKS),
         effective_size(weight),
         float(weight.mean()),
@@ -131,7 +143,7 @@ def _with_rivals(chosen: Mapping[str, Estimator]) -> dict[str, Estimator]:
 
 
 def _row(
-    each: Estimator, found: Mapping[str, Contribution], log: BanditLog, level: float
+    each: Estimator, found: Mapping[str, Contribution], read: BanditLog, level: float
 ) -> dict[str, Any]:
     """One estimate with its interval, its difference to the log, and the test of what it supposes.
 
@@ -142,13 +154,17 @@ def _row(
     if each.name not in found:
         return row
     own = found[each.name]
-    low, high = _interval(own.value, own.error, log.units, level)
-    ahead = Contribution(own.value - float(log.total.mean()), own.parts - log.total)
-    less, more = _interval(ahead.value, ahead.error, log.units, level)
+    low, high = _interval(own, read, level)
+    weight = _weight(own, read) - 1
+    ahead = replace(
+        own, value=own.value - float(read.total.mean()), parts=own.parts - read.total, weight=weight
+    )
+    less, more = _interval(ahead, read, level)
     p = None
     if each.against in found:
         rival = found[each.against]
-        gap = Contribution(own.value - rival.value, own.parts - rival.parts)
+        parts = own.parts if own.with_fixed_model is None else own.with_fixed_model
+        gap = Contribution(own.value - rival.value, parts - rival.parts)
         p = _two_sided(gap.value, gap.error)
     return row | {
         "value": own.value, "low": low, "high": high, "error": own.error, "delta": ahead.value,
@@ -157,24 +173,61 @@ def _row(
     }  # fmt: skip
 
 
-def _best(rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Estimator]) -> str | None:
-    """The smallest error among estimators whose assumption is not rejected."""
-    known = [
-        row
+def _best(
+    rows: Sequence[Mapping[str, Any]],
+    found: Mapping[str, Contribution],
+    log: BanditLog,
+    estimators: Mapping[str, Estimator],
+    *,
+    by_name: bool,
+) -> str | None:
+    """The smallest error among the estimators that suppose least and have enough rewards.
+
+    A test that does not reject an assumption is no reason to suppose it: an estimator with an
+    assumption is taken only where those without one have too few rewards, or where it was named.
+    """
+    candidates: dict[str, float] = {
+        row["estimator"]: row["error"]
         for row in rows
-        if row.get("error") is not None and chosen[row["estimator"]].chosen
-        and row["holds"] is not False and math.isfinite(row["error"])
-    ]  # fmt: skip
-    return min(known, key=lambda row: row["error"])["estimator"] if known else None
+        if row.get("error") is not None and math.isfinite(row["error"])
+        and row["holds"] is not False and (by_name or estimators[row["estimator"]].chosen)
+    }  # fmt: skip
+    enough = {
+        name
+        for name in candidates
+        if effective_rewards(log, _weight(found[name], log)) >= ENOUGH
+    }  # fmt: skip
+    free = {name for name in candidates if not estimators[name].assumption}
+    for names in (free & enough, enough, free, set(candidates)):
+        if names:
+            return min(sorted(names), key=lambda name: candidates[name])
+    return None
 
 
-def _interval(value: float, error: float, n: int, level: float) -> tuple[float, float]:
-    from rankgate.stats.interval import student_quantile
+def _weight(contribution: Contribution, log: BanditLog) -> Floats:
+    """(S, K) or (S, 1) by how much the estimate grows with rewards."""
+    return log.whole[:, None] if contribution.weight is None else contribution.weight
 
-    if n < 2:
+
+def _interval(contribution: Contribution, log: BanditLog, level: float) -> tuple[float, float]:
+    """The interval of an estimate, whose ends hold for rewards that the log may have missed.
+
+    The most that a decision could add is what it adds without its rewards, and its largest weight
+    times the largest reward of the log.
+    """
+    if not contribution.has_interval:
         return math.nan, math.nan
-    reach = student_quantile(n - 1, (1 + level) / 2) * error
-    return value - reach, value + reach
+    weight = _weight(contribution, log)
+    reward = log.reward if weight.shape == log.reward.shape else log.total[:, None]
+    without = contribution.parts - (weight * reward).sum(axis=1)
+    ends = []
+    for rewards in (min(float(log.total.min()), 0.0), max(float(log.total.max()), 0.0)):
+        possible = without[:, None] + weight * rewards
+        ends += [float(possible.min()), float(possible.max())]
+    low, high = rare_values_interval(contribution.parts, min(ends), max(ends), level)
+    # parts are the error to first order; the estimate may differ from their mean
+    moved = contribution.value - float(contribution.parts.mean())
+    return low + moved, high + moved
 
 
 def _two_sided(difference: float, error: float) -> float:

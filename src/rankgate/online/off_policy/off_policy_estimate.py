@@ -42,12 +42,13 @@ class OffPolicyEstimate(Result):
         depth: slots of a slate; 1 without slates.
         logged: the mean reward of a decision or slate in the log, with ``logged_low`` and
             ``logged_high``.
-        estimator: whose estimate is reported: the smallest error among those whose assumption is
-            not rejected; None where the log cannot answer.
+        estimator: whose estimate is reported: the smallest error among those that suppose nothing,
+            or what a call named; None where the log cannot answer, or contradicts what it supposes.
         estimates: ``estimator``, ``value``, ``low``, ``high``, standard ``error``; ``delta`` to
             the logged reward with ``delta_low``, ``delta_high``; its ``assumption``,
             ``p_assumption`` of the test against an estimator that supposes less, and whether it
-            ``holds``, as far as the test shows. Values are null where the log cannot answer.
+            ``holds``, as far as the test shows. Values are null where the log cannot answer; ends
+            of ``dm`` also where its model is too much the mean of all actions.
         checks: ``check``, ``value``, ``limit``, ``outcome`` (ok, warns, blocks), ``words``.
         ess: the effective number of decisions.
         mean_weight: of P(target) / P(logged).
@@ -92,6 +93,11 @@ class OffPolicyEstimate(Result):
         return "" if self.estimator else "inconclusive"
 
     @property
+    def refused(self) -> bool:
+        """True if a check blocks, so that nothing is estimated."""
+        return bool((self.checks["outcome"] == "blocks").any())
+
+    @property
     def status(self) -> int:
         """The exit code: 3 where the log cannot answer, else 0."""
         return 3 if self.verdict else 0
@@ -110,6 +116,12 @@ class OffPolicyEstimate(Result):
             Notice(row["check"], f"{'refused' if row['outcome'] == 'blocks' else 'warning'}: "
                    f"{row['words']}", self.target)
             for row in self.checks.filter(pl.col("outcome") != "ok").iter_rows(named=True)
+        ]  # fmt: skip
+        unknown = self.estimates.filter(pl.col("value").is_not_null() & pl.col("low").is_null())
+        found += [
+            Notice("no-interval", f"{name} has no interval: its model has too few decisions of "
+                   "actions that the target takes, and its error there is not known", name)
+            for name in unknown["estimator"]
         ]  # fmt: skip
         for row in self.estimates.filter(~pl.col("holds")).iter_rows(named=True):
             text = (

@@ -9,10 +9,22 @@ from rankgate.online.off_policy.estimator import Contribution, Estimator, Settin
 if TYPE_CHECKING:
     from rankgate.online.off_policy.bandit_log import BanditLog
 
+MOST_PRIOR = 0.05
+"""Share of the prior mean in the direct method's value above which it has no interval."""
+
 
 def _dm(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - as all estimators
+    """Its error is that of the fitted model, to which each row adds its influence.
+
+    Where the model is much the mean of all actions instead of the action's own, its bias is not
+    known, and there is no interval.
+    """
     assert log.expected is not None
-    return mean(log.expected.sum(axis=1))
+    parts = log.expected.sum(axis=1)
+    value = float(parts.mean())
+    if log.model_influence is None or log.prior_share > MOST_PRIOR:
+        return Contribution(value, parts, log.model_slope, has_interval=False)
+    return Contribution(value, parts + log.model_influence, log.model_slope, with_fixed_model=parts)
 
 
 def doubly_robust(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - as all
@@ -20,7 +32,7 @@ def doubly_robust(log: BanditLog, settings: Settings) -> Contribution:  # noqa: 
     assert log.expected is not None
     assert log.predicted is not None
     left = log.reward - log.predicted
-    return mean((log.expected + log.until * left).sum(axis=1))
+    return mean((log.expected + log.until * left).sum(axis=1), log.until)
 
 
 DM = Estimator(

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def _iips(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - as all estimators
-    return mean((log.weight * log.reward).sum(axis=1))
+    return mean((log.weight * log.reward).sum(axis=1), log.weight)
 
 
 def _rips(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - as all estimators
-    return mean((log.until * log.reward).sum(axis=1))
+    return mean((log.until * log.reward).sum(axis=1), log.until)
 
 
 IIPS = Estimator(
@@ -28,6 +28,7 @@ IIPS = Estimator(
     assumption="the reward of a slot does not depend on the other slots",
     against="rips",
     slates=True,
+    chosen=False,
 )
 RIPS = Estimator(
     "rips",

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 def _ips(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - as all estimators
-    return mean(log.whole * log.total)
+    return mean(log.whole * log.total, log.whole[:, None])
 
 
 def _clipped(log: BanditLog, settings: Settings) -> Contribution:
-    return mean(np.minimum(log.whole, settings.clip) * log.total)
+    weight = np.minimum(log.whole, settings.clip)
+    return mean(weight * log.total, weight[:, None])
 
 
 def _snips(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - as all estimators
@@ -25,7 +26,8 @@ def _snips(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 
     weight = log.whole
     total = float(weight.sum())
     value = float(weight @ log.total) / total if total else float("nan")
-    return Contribution(value, weight * (log.total - value) * len(weight) / total + value)
+    scaled = weight * len(weight) / total if total else weight
+    return Contribution(value, scaled * (log.total - value) + value, scaled[:, None])
 
 
 IPS = Estimator(

@@ -1,0 +1,85 @@
+"""The model of rewards: mean rewards of actions at positions, fitted on other rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.online.off_policy.bandit_log import BanditLog
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+def with_model(log: BanditLog, folds: int = 5, strength: float = 20.0) -> BanditLog:
+    """The log with rewards that a model expects, fitted on other folds.
+
+    q(a) at a position is (sum of rewards + strength * mean of the position) / (rows + strength).
+    It is used only where the target's probability of every action is known. The first order of
+    what a row changes in the mean expected reward V = sum P(a | target) q(a) is that of a row's
+    weight in its fit: with N rows of the action and M of the position,
+
+        P(a) (r - q(a)) / (N + strength) + (r - mean) / M sum over b of P(b) strength / (N_b +
+        strength).
+
+    Args:
+        log: as ``read_log`` makes it.
+        folds: decision i is in fold i modulo folds.
+        strength: how many rows of the mean each action begins with.
+    """
+    if log.policy is None:
+        return log
+    fold = np.arange(log.units) % min(folds, log.units)
+    count = int(fold.max()) + 1
+    predicted, expected = np.zeros(log.reward.shape), np.zeros(log.reward.shape)
+    slope, offset = np.zeros((2, count, *log.policy.shape))
+    prior_share = 0.0
+    for number in range(count):
+        inside, outside = fold == number, fold != number
+        fitted_on = outside if outside.any() else inside
+        q, rows, middle = _rewards(log, fitted_on, strength)
+        predicted[inside] = q[log.action[inside], log.place[inside]]
+        expected[inside] = (log.policy * q).sum(axis=0)[log.place[inside]]
+        # (P,) slots of the fold at each position, as a share of all decisions
+        traffic = np.bincount(
+            log.place[inside][log.shown[inside]], minlength=q.shape[1]
+        ) / log.units  # fmt: skip
+        prior = (log.policy * strength / (rows + strength)).sum(axis=0)
+        own = traffic * log.policy / (rows + strength)
+        by_mean = traffic * prior / np.maximum(rows.sum(axis=0), 1)
+        slope[number] = own + by_mean
+        offset[number] = own * q + by_mean * middle
+        prior_share += float((traffic * prior).sum())
+    at = log.action, log.place
+    # a row is in the fits of all folds but its own
+    others = fold[:, None] if count > 1 else np.full((log.units, 1), -1)
+    row_slope = slope.sum(axis=0)[at] - np.where(others < 0, 0, slope[others, *at])
+    row_offset = offset.sum(axis=0)[at] - np.where(others < 0, 0, offset[others, *at])
+    row_slope, row_offset = (log.units * log.shown * table for table in (row_slope, row_offset))
+    influence = (row_slope * log.reward - row_offset).sum(axis=1)
+    return replace(
+        log,
+        predicted=predicted * log.shown,
+        expected=expected * log.shown,
+        model_slope=row_slope,
+        model_influence=influence - influence.mean(),
+        prior_share=prior_share / max(float(log.shown.sum()) / log.units, 1e-12),
+    )
+
+
+def _rewards(
+    log: BanditLog, decisions: NDArray[np.bool_], strength: float
+) -> tuple[Floats, Floats, Floats]:
+    """(A, P) rewards drawn to the mean of the position, (A, P) rows, and (P,) these means."""
+    assert log.policy is not None
+    size = log.policy.shape
+    shown = log.shown[decisions]
+    cells = (log.action[decisions] * size[1] + log.place[decisions])[shown]
+    total = np.bincount(cells, log.reward[decisions][shown], size[0] * size[1]).reshape(size)
+    count = np.bincount(cells, minlength=size[0] * size[1]).reshape(size).astype(np.float64)
+    middle = total.sum(axis=0) / np.maximum(count.sum(axis=0), 1)
+    return np.asarray((total + strength * middle) / (count + strength)), count, middle
