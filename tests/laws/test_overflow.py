@@ -27,7 +27,11 @@ RUN = {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "z": 0.5}}
 
 
 def _variants(metric):
-    """The metric with each choice of each parameter."""
+    """The metric with each choice of each parameter, by name."""
+    return list({str(variant): variant for variant in _all_variants(metric)}.values())
+
+
+def _all_variants(metric):
     examples = {
         name: 10 if metric.parameters[name].kind == "int" else 0.5 for name in metric.missing
     }
@@ -44,49 +48,64 @@ def _refused(error):
     return not isinstance(error, InputError) or error.code == "grade-outside-scale"
 
 
-def _mean(qrels, metric):
-    """The mean of a metric, 0 if its grades are refused; infinite for another error of data."""
+def _means(variants, error_value, qrels, runs, **context):
+    """The mean of each variant; the value of its error for one that is refused.
+
+    They are evaluated together, and in halves where one is refused.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            return rankgate.evaluate(qrels, RUN, [metric]).runs[0].means[str(metric)]
-        except RankgateError as error:  # others are of parameters, whatever the grades
-            return 0.0 if _refused(error) else math.inf
+            scores = rankgate.evaluate(qrels, runs, variants, **context).runs[0]
+        except RankgateError as error:
+            if len(variants) == 1:
+                return {str(variants[0]): error_value(error)}
+        else:
+            return scores.means
+    half = len(variants) // 2
+    halves = variants[:half], variants[half:]
+    first, second = (_means(part, error_value, qrels, runs, **context) for part in halves)
+    return first | second
+
+
+def _infinite(variants, qrels):
+    """Variants whose mean is infinite, or that end with an error other than a refusal."""
+    means = _means(variants, lambda error: 0.0 if _refused(error) else math.inf, qrels, RUN)
+    return [name for name, mean in means.items() if math.isinf(mean)]
 
 
 @pytest.mark.parametrize("metric", CATALOGUE, ids=str)
 def test_great_grades_give_finite_values_or_are_refused_by_name(metric):
-    for variant in _variants(metric):
-        for grade in LARGE:
-            qrels = {"q": {"a": grade, "b": 3.0, "c": 0.0, "d": grade}}
-            assert not math.isinf(_mean(qrels, variant)), (variant, grade)
+    for grade in LARGE:
+        qrels = {"q": {"a": grade, "b": 3.0, "c": 0.0, "d": grade}}
+        assert not _infinite(_variants(metric), qrels), grade
 
 
 @pytest.mark.parametrize("metric", OF_JUDGMENTS, ids=str)
 def test_great_grades_of_subtopics_and_samples_are_finite_or_refused(metric):
-    for variant in _variants(metric):
-        for grade in LARGE:
-            rows = [
-                ("q", topic, document, value)
-                for topic in "12"
-                for document, value in {"a": grade, "b": 3.0, "c": 0.0, "d": grade}.items()
-            ]
-            columns = ["query_id", "subtopic", "doc_id", "grade"]
-            with_topics = pl.DataFrame(rows, columns, orient="row")
-            qrels = with_topics if metric in FACET_METRICS else {"q": {d: g for *_, d, g in rows}}
-            assert not math.isinf(_mean(qrels, variant)), (variant, grade)
+    for grade in LARGE:
+        rows = [
+            ("q", topic, document, value)
+            for topic in "12"
+            for document, value in {"a": grade, "b": 3.0, "c": 0.0, "d": grade}.items()
+        ]
+        columns = ["query_id", "subtopic", "doc_id", "grade"]
+        with_topics = pl.DataFrame(rows, columns, orient="row")
+        qrels = with_topics if metric in FACET_METRICS else {"q": {d: g for *_, d, g in rows}}
+        assert not _infinite(_variants(metric), qrels), grade
 
 
-def _value(variant, qrels, run, **context):
-    """The mean of a metric of lists or sequences; 0 if its numbers are refused or are lacking."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        try:
-            return rankgate.evaluate(qrels, [run], [variant], **context).runs[0].means[str(variant)]
-        except RankgateError as error:
-            if error.code not in {"grade-outside-scale", "missing-input", "missing-lengths"}:
-                raise
+def _zero_if_lacking(error):
+    """0 if numbers of lists or sequences are refused or are lacking."""
+    if error.code not in {"grade-outside-scale", "missing-input", "missing-lengths"}:
+        raise error
     return 0.0
+
+
+def _assert_finite(variants, qrels, run, **context):
+    """No variant of a metric of lists or sequences has an infinite mean."""
+    means = _means(variants, _zero_if_lacking, qrels, [run], **context)
+    assert not [name for name, mean in means.items() if math.isinf(mean)]
 
 
 @pytest.mark.parametrize("metric", LIST_METRICS, ids=str)
@@ -94,20 +113,19 @@ def test_great_grades_and_features_give_finite_values_of_lists(metric):
     shown = {"u": {"a": 3.0, "b": 2.0, "c": 1.0}, "v": {"b": 3.0, "c": 2.0, "d": 1.0}}
     first = {"u": {"a": 1.0}, "v": {"a": 1.0}}
     log = {"user_id": ["u", "u", "v", "w"], "item_id": ["d", "b", "a", "b"]}
-    for variant in _variants(metric @ 3):
-        for number in LARGE:
-            items = pl.DataFrame({
-                "item": list("abcd"), "size": [number, 1.0, -number, 2.0],
-                "price": [number, number, 1.0, 0.0], "genre": ["x", "y", "x|y", "z"],
-                "maker": ["1", "2", "1", "2"],
-            })  # fmt: skip
-            value = _value(
-                variant, {"u": {"a": number, "b": 3, "d": number}, "v": {"b": number, "c": 1}},
-                shown, items=items, features=["size", "price"], category="genre", group="maker",
-                train=pl.DataFrame(log | {"rating": [number, 1.0, number, 2.0]}), obvious=first,
-                earlier={"run1": first},
-            )  # fmt: skip
-            assert not math.isinf(value), (variant, number)
+    for number in LARGE:
+        items = pl.DataFrame({
+            "item": list("abcd"), "size": [number, 1.0, -number, 2.0],
+            "price": [number, number, 1.0, 0.0], "genre": ["x", "y", "x|y", "z"],
+            "maker": ["1", "2", "1", "2"],
+        })  # fmt: skip
+        _assert_finite(
+            _variants(metric @ 3),
+            {"u": {"a": number, "b": 3, "d": number}, "v": {"b": number, "c": 1}},
+            shown, items=items, features=["size", "price"], category="genre", group="maker",
+            train=pl.DataFrame(log | {"rating": [number, 1.0, number, 2.0]}), obvious=first,
+            earlier={"run1": first},
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("metric", SEQUENCE_METRICS, ids=str)
@@ -115,29 +133,26 @@ def test_great_grades_lengths_and_calls_give_finite_values_of_sequences(metric, 
     ids = "ids:(?P<session>.+)-(?P<position>[0-9]+)"
     shown = {"s-1": {"x": 3.0, "b": 2.0, "z": 1.0}, "s-2": {"a": 3.0, "b": 2.0}, "t-1": {"c": 1.0}}
     agent = tmp_path / "agent.jsonl"
-    for variant in _variants(metric):
-        for number in LARGE:
-            size = abs(number)
-            lengths = {"item": list("abcxz"), "tokens": [size, 1.0, size, size, 2.0]}
-            calls = [
-                {"query": "a", "documents": ["x", "y"], "tokens": size, "seconds": size},
-                {"documents": ["e", "y"], "tokens": size, "seconds": 1.0},
-            ]
-            task = {"calls": calls, "cited": ["e", "x"], "evidence": ["e", "f"]}
-            rows = [
-                {"query_id": query, **task, "answered": answered}
-                for query, answered in {"p": True, "q": False}.items()
-            ]
-            agent.write_text("".join(json.dumps(row) + "\n" for row in rows))
-            by_task = {"s": {"a": number, "b": 3.0, "c": 0.0, "d": number}, "t": {"c": number}}
-            by_query = {"s-1": {"x": number, "z": number, "b": 1.0}, "s-2": {"a": number}}
-            context = {"items": pl.DataFrame(lengths), "length": "tokens"}
-            for value in (
-                _value(variant, by_task, shown, sequences=ids, **context),
-                _value(variant, by_query, shown, **context),
-                _value(variant, agent, agent),
-            ):
-                assert not math.isinf(value), (variant, number)
+    variants = _variants(metric)
+    for number in LARGE:
+        size = abs(number)
+        lengths = {"item": list("abcxz"), "tokens": [size, 1.0, size, size, 2.0]}
+        calls = [
+            {"query": "a", "documents": ["x", "y"], "tokens": size, "seconds": size},
+            {"documents": ["e", "y"], "tokens": size, "seconds": 1.0},
+        ]
+        task = {"calls": calls, "cited": ["e", "x"], "evidence": ["e", "f"]}
+        rows = [
+            {"query_id": query, **task, "answered": answered}
+            for query, answered in {"p": True, "q": False}.items()
+        ]
+        agent.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        by_task = {"s": {"a": number, "b": 3.0, "c": 0.0, "d": number}, "t": {"c": number}}
+        by_query = {"s-1": {"x": number, "z": number, "b": 1.0}, "s-2": {"a": number}}
+        context = {"items": pl.DataFrame(lengths), "length": "tokens"}
+        _assert_finite(variants, by_task, shown, sequences=ids, **context)
+        _assert_finite(variants, by_query, shown, **context)
+        _assert_finite(variants, agent, agent)
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
