@@ -9,19 +9,21 @@ events, results, baselines, a store) is made by that command.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import random
 import shlex
 import shutil
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import chdir, closing, redirect_stderr, redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
+
+from rankgate.cli import main as rankgate_main
 
 QUERIES = [f"q{n}" for n in range(1, 41)]
 POOL = 12  # documents of a query
@@ -287,13 +289,29 @@ def remove(path: Path) -> None:
 
 
 def _rankgate(folder: Path, command: str) -> None:
+    """Run a command in this process: starting one takes longer than what most of them do."""
     command, _, output = command.partition(" > ")
-    program = [sys.executable, "-m", "rankgate", *shlex.split(command)]
-    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, check=False)
+    streams = [io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2)]
+    arguments, code = sys.argv, 0
+    sys.argv = ["rankgate", *shlex.split(command)]
+    try:
+        with chdir(folder), redirect_stdout(streams[0]), redirect_stderr(streams[1]):
+            rankgate_main()
+    except SystemExit as ending:
+        code = ending.code
+    finally:
+        sys.argv = arguments
+    out, err = (_text(stream) for stream in streams)
     if output:
-        (folder / output).write_text(done.stdout)
-    if done.returncode not in {0, 3}:
-        raise SystemExit(f"rankgate {command}\n{done.stderr}")
+        (folder / output).write_text(out)
+    if code not in {None, 0, 3}:
+        raise SystemExit(f"rankgate {command}\n{err}")
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    """All that was written to a stream."""
+    stream.seek(0)
+    return stream.read()
 
 
 def _lines(path: Path, lines: Iterable[str]) -> None:

@@ -2,19 +2,22 @@
 
     python release/extras.py [EXTRA...]     in build/extras; `base` is the wheel alone
 
-Every environment of an extra is the one of the base and what pip adds for the extra. The base and
-`all` run every example of every command's help; the others those that asked for that extra in the
-base. An example may ask for an extra that is not installed, never for one that is.
+Every environment of an extra is the one of the base and what pip adds for the extra. The base runs
+every example of every command's help; `all` those of commands that asked for an extra in the base,
+the others those that asked for theirs. An example may ask for an extra that is not installed, never
+for one that is.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 import venv
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from email.parser import HeaderParser
 from pathlib import Path
 
@@ -42,14 +45,19 @@ def main() -> int:
     lines = examples()
     asking = _try(BASE, world, lines)
     failed = [BASE] if asking is None else []
-    for extra, requirements in extras.items():
-        if extra in wanted or ALL in wanted:
-            _environment(extra, requirements)
-        if extra in wanted and _tried(extra, world, _those(lines, (asking or {}).get(extra, []))):
-            failed.append(extra)
+    made = {name: needs for name, needs in extras.items() if {name, ALL} & wanted}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # half of what pip takes is waiting
+        list(pool.map(_environment, made, made.values()))
+    asked = asking or {}
+    failed += [
+        extra
+        for extra in made
+        if extra in wanted and _tried(extra, world, _those(lines, asked.get(extra, [])))
+    ]
     if ALL in wanted:
         _environment(ALL, [], *(extra for extra in extras if extra != DOCS))
-        if _try(ALL, world, lines) != {}:
+        commands = {name for names in asked.values() for name in names}
+        if _try(ALL, world, _those(lines, sorted(commands))) != {}:
             failed.append(ALL)
     print(f"extras: {', '.join(failed) or 'no environment'} failed")
     return int(bool(failed))
@@ -110,8 +118,8 @@ def _tried(extra: str, world: Path, lines: dict[str, list[str]]) -> bool:
     if extra in IMPORTS:
         return _code(_python(extra), "-c", f"import rankgate, {IMPORTS[extra]}") != 0
     if extra == DOCS:
-        manual = [_python(DOCS), "-m", "sphinx", "-q", "-b", "dummy", "-d", WORK / "doctrees"]
-        return _code(*manual, ROOT / "docs", WORK / "manual") != 0
+        manual = [_python(DOCS), "-m", "sphinx", "-q", "-b", "dummy", "-j", "auto"]
+        return _code(*manual, "-d", WORK / "doctrees", ROOT / "docs", WORK / "manual") != 0
     found = _try(extra, world, lines)
     return found is None or extra in found
 
