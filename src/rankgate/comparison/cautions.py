@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.comparison.paired import SECONDARY, TESTS
+from rankgate.data.clusters import CLUSTER, clusters_of
+from rankgate.stats.clusters import Units
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from rankgate.comparison.inference import Test
     from rankgate.comparison.paired import Figures
     from rankgate.comparison.values import PairedValues
+    from rankgate.data.comparison import ScoredRun
 
     Floats = NDArray[np.float64]
 
@@ -47,6 +52,28 @@ def cautions(result: Figures, values: PairedValues, test: Test) -> tuple[str, ..
         if values.degrees is None:  # signs of weighted deviations cannot be flipped
             found += _disagreement(metric, own, result.p_raw[j], test)
     return tuple(dict.fromkeys(found))
+
+
+def clustered(baseline: ScoredRun, candidate: ScoredRun, queries: Sequence[str]) -> tuple[str, ...]:
+    """Which queries are clusters, and that these are the units; nothing where none are."""
+    tables = (baseline.tagged, candidate.tagged)
+    clusters = clusters_of(tables)
+    units = Units.of(queries, clusters)
+    if len(units.first) == len(queries):
+        return ()
+    named = any(CLUSTER in table.columns for table in tables)
+    example = ", ".join(
+        query for query, code in zip(queries, units.codes, strict=True)
+        if code == int(np.argmax(units.sizes))
+    )  # fmt: skip
+    source = "by their column cluster"
+    if not named:
+        source = f"near-copies by their texts, such as {example}"
+    message = (
+        f"{len(queries)} queries are {len(units.first)} clusters ({source}): n, errors, tests and "
+        "numbers of queries are those of clusters."
+    )
+    return (message,)
 
 
 def _influence(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,7 @@ import polars as pl
 from rankgate.comparison.design_tables import PREDICTIONS, REPRESENTED
 from rankgate.comparison.paired import figures
 from rankgate.frozen import dataclass
+from rankgate.stats.clusters import Units
 from rankgate.stats.planning.power import needed
 from rankgate.stats.represented import (
     LEAST_EFFECTIVE,
@@ -55,11 +56,13 @@ class Design:
             ``candidate`` and tags; None where no model did.
         documents: of every drawn document ``query_id``, ``metric``, ``inclusion`` and what it adds
             to the values of ``baseline`` and ``candidate``; None where people judged all.
+        clusters: of queries, by id; a query without one is its own.
     """
 
     sample: Sample
     predicted: pl.DataFrame | None = None
     documents: pl.DataFrame | None = None
+    clusters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def least(self) -> int:
@@ -110,25 +113,57 @@ class Design:
             slice_: a tag and its value; None for all queries.
         """
         weights, strata = self.sample.weights(queries, part=slice_ is not None)
+        units = self._units(queries)
         if self.predicted is None:
             total = self.sample.population if slice_ is None else None  # that of all queries
             certain = None if total is not None else self.sample.certain(queries)
+            if units is not None:
+                values, weights = _together(values, weights, units)
+                strata, certain = _of_first(strata, units), _of_first(certain, units)
             return represented(values, weights, strata, total=total, certain=certain)
         table = self._modelled(metric, slice_)
         every = contrast(table["baseline"].to_numpy(), table["candidate"].to_numpy())
         names = table["query_id"].to_list()
         place = {query: i for i, query in enumerate(names)}
         known = every[[place[query] for query in queries]]
-        population = Population(every, self.sample.sizes(names))
-        return represented(values, weights, strata, known, population)
+        sizes = self.sample.sizes(names)
+        if units is not None:
+            known = _together(known, weights, units)[0]
+            values, weights = _together(values, weights, units)
+            strata = _of_first(strata, units)
+            all_units = Units.of(names, self.clusters)
+            every, sizes = _together(every, sizes, all_units)
+        return represented(values, weights, strata, known, Population(every, sizes))
+
+    def _units(self, queries: Sequence[str]) -> Units | None:
+        """The clusters of these queries; None where each is its own."""
+        units = Units.of(queries, self.clusters) if self.clusters else None
+        return None if units is None or len(units.first) == len(queries) else units
 
     def weighing(self, queries: Sequence[str], slice_: tuple[str, str] | None = None) -> Weighing:
         """How much these queries tell, by their weights."""
         weights, strata = self.sample.weights(queries, part=slice_ is not None)
-        n = len(queries)
+        certain, n = self.sample.certain(queries), len(queries)
+        if (units := self._units(queries)) is not None:
+            weights = _together(np.zeros(n), weights, units)[1]
+            strata, certain = _of_first(strata, units), _of_first(certain, units)
+            n = len(weights)
         if weights is None:
             return Weighing(n, float(n), n - 1.0)
-        return Weighing.of(weights, strata, self.sample.certain(queries))
+        return Weighing.of(weights, strata, certain)
+
+    def weights(
+        self, queries: Sequence[str], slice_: tuple[str, str] | None = None
+    ) -> Floats | None:
+        """The weight of each query, or of each cluster."""
+        weights = self.sample.weights(queries, part=slice_ is not None)[0]
+        units = self._units(queries)
+        return weights if units is None else _together(np.zeros(len(queries)), weights, units)[1]
+
+    def rows(self, queries: Sequence[str]) -> NDArray[np.int64]:
+        """The places of the queries that stand for their clusters: of all without any."""
+        units = self._units(queries)
+        return np.arange(len(queries)) if units is None else units.first
 
     def documents_needed(
         self, found: Represented, queries: Sequence[str], metric: str, contrast: Contrast,
@@ -197,7 +232,7 @@ class Design:
         equal = True
         for column in _columns(values):
             found = self._difference(column, slice_)
-            result[column.rows, column.number] = found.values
+            result[column.rows[self.rows(column.queries)], column.number] = found.values
             weighing = self.weighing(column.queries, slice_)
             equal = equal and weighing.equal
             if weighing.problem(found) is None:
@@ -232,7 +267,7 @@ class Design:
     ) -> dict[str, object]:
         from rankgate.stats.interval import student_quantile
 
-        metric, n = column.metric, len(column.rows)
+        metric, n = column.metric, len(self.rows(column.queries))
         if n < 2:
             return {"metric": metric, "queries": n}
         found = self._difference(column, slice_)
@@ -325,6 +360,18 @@ def _columns(values: PairedValues) -> Iterator[_Column]:
         if len(rows):
             queries = [values.query_ids[row] for row in rows]
             yield _Column(number, metric, rows, queries, delta[rows, number])
+
+
+def _together(values: Floats, weights: Floats | None, units: Units) -> tuple[Floats, Floats]:
+    """(C,) means of clusters by the weights of their queries, and the sums of these."""
+    v = np.ones(len(values)) if weights is None else weights
+    totals = units.sums(v)
+    return units.sums(v * values) / totals, totals
+
+
+def _of_first(values: NDArray[Any] | None, units: Units) -> NDArray[Any] | None:
+    """(C,) what the first query of each cluster has."""
+    return None if values is None else values[units.first]
 
 
 def _difference(baseline: Floats, candidate: Floats) -> Floats:

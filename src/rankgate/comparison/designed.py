@@ -10,6 +10,7 @@ import polars as pl
 from rankgate.comparison.compared import queries_of
 from rankgate.comparison.design import Design
 from rankgate.comparison.values import values_of
+from rankgate.data.clusters import clusters_of
 from rankgate.evaluation.predicted import with_model
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 def of_people(sample: Sample | None, systems: Sequence[ScoredRun]) -> list[Design]:
     """The design of each candidate without a model; none without a sample."""
-    return [] if sample is None else [Design(sample)] * (len(systems) - 1)
+    if sample is None:
+        return []
+    clusters = clusters_of(system.tagged for system in systems)
+    return [Design(sample, clusters=clusters)] * (len(systems) - 1)
 
 
 def of_both(
@@ -47,11 +51,12 @@ def of_both(
     both = with_model(scorer, predicted, columns, sample, systems, runs)
     base, *others = both.models
     tables = [queries_of(base, other, values_of(base, other, unequal)) for other in others]
+    clusters = clusters_of(system.tagged for system in both.models)
     if not both.parts:
-        return both.systems, [Design(sample, table) for table in tables]
+        return both.systems, [Design(sample, table, clusters=clusters) for table in tables]
     first, *rest = both.parts
     designs = [
-        Design(sample, table, _joined(first, parts))
+        Design(sample, table, _joined(first, parts), clusters)
         for table, parts in zip(tables, rest, strict=True)
     ]
     return both.systems, designs

@@ -14,7 +14,9 @@ from rankgate.comparison.inference import MOST
 from rankgate.comparison.orders import redrawn_orders
 from rankgate.comparison.systems import FRIEDMAN, Many
 from rankgate.comparison.values import signs_of
+from rankgate.data.clusters import clusters_of
 from rankgate.present.frames import frame
+from rankgate.stats.clusters import Units
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,7 +116,7 @@ _RELIABLE = {
 
 
 def matrix_of(runs: Sequence[ScoredRun], metric: str) -> NDArray[np.float64]:
-    """(n, S) values of the queries on which every system has one."""
+    """(n, S) values of the queries, or their clusters, on which every system has one."""
     table = None
     for i, system in enumerate(runs):
         own = system.scores.filter((pl.col("metric") == metric) & pl.col("value").is_not_null())
@@ -122,7 +124,10 @@ def matrix_of(runs: Sequence[ScoredRun], metric: str) -> NDArray[np.float64]:
         table = column if table is None else table.join(column, on="query_id")
     if table is None:
         return np.zeros((0, 0))
-    return table.sort("query_id").drop("query_id").to_numpy().astype(np.float64)
+    table = table.sort("query_id")
+    matrix = table.drop("query_id").to_numpy().astype(np.float64)
+    clusters = clusters_of(system.tagged for system in runs)
+    return Units.of(table["query_id"].to_list(), clusters).values(matrix) if clusters else matrix
 
 
 def _means(

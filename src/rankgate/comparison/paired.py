@@ -86,7 +86,10 @@ def figures(values: PairedValues, test: Test) -> Figures:
     degrees: list[float | None] = [None] * len(known.T)
     if values.degrees is not None:
         degrees = [float(df) for df in values.degrees]
-        p = _of_weights(delta, known, values.degrees)
+        p = np.where(np.isnan(values.degrees), np.nan, p)
+        p_max = np.where(np.isnan(values.degrees), np.nan, p_max)
+        if test.method == "t":
+            p = _of_weights(delta, known, values.degrees)
     items = [
         _column(baseline[k, j], candidate[k, j], delta[k, j], test, degrees[j])
         for j, k in enumerate(known.T)
@@ -104,7 +107,10 @@ def figures(values: PairedValues, test: Test) -> Figures:
         wins=wins,
         ties=n - wins - losses,
         losses=losses,
-        warnings=tuple(words for _, words in items),
+        warnings=tuple(
+            (values.problems[j],) if values.problems and values.problems[j] else words
+            for j, (_, words) in enumerate(items)
+        ),
         **figure,
     )
 
@@ -152,6 +158,7 @@ def _column(
         return dict.fromkeys(_NUMBERS, nan), ("no query has a value on both sides.",)
     result = _interval(delta, test, degrees)
     level = _level(delta)
+    undecided = degrees is not None and np.isnan(degrees)
     sd = nan if n < 2 else 0.0 if level else float(delta.std(ddof=1))
     mean = float(delta.mean())
     alpha = 1 - test.level
@@ -159,8 +166,8 @@ def _column(
         "baseline": float(before.mean()),
         "candidate": float(after.mean()),
         "delta": mean,
-        "low": nan if level else float(result.low[0]),
-        "high": nan if level else float(result.high[0]),
+        "low": nan if level or undecided else float(result.low[0]),
+        "high": nan if level or undecided else float(result.high[0]),
         "gz": nan if level else float(effect(before, after).gz[0]),
         "sd": sd,
         "mde": float(detectable(sd, n, alpha, test.power)) if n > 1 and sd else nan,

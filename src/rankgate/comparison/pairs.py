@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.comparison import compared as parts
-from rankgate.comparison.cautions import cautions
+from rankgate.comparison.cautions import cautions, clustered
 from rankgate.comparison.comparison import METRICS, PLANS, Comparison, Identity
 from rankgate.comparison.inference import MOST, Test
 from rankgate.comparison.paired import figures
@@ -18,6 +18,7 @@ from rankgate.comparison.sample_checks import refuse_unfit
 from rankgate.comparison.sample_sizes import detectables, joined, queries_needed
 from rankgate.comparison.slices import max_t, sliced
 from rankgate.comparison.values import PairedValues, values_of
+from rankgate.data.clusters import clusters_of
 from rankgate.data.comparison import ScoredRun
 from rankgate.data.logs.candidates import warned
 from rankgate.errors import UsageError
@@ -107,7 +108,7 @@ def _widened(pairs: list[_Pair], test: Test) -> list[_Pair]:
     from rankgate.stats.resampling.bootstrap_t import simultaneous_reach
 
     samples = min(test.resamples, MOST)
-    delta = joined([pair.values for pair in pairs])
+    delta = joined([pair.weighed for pair in pairs])
     reach = simultaneous_reach(delta, test.level, samples=samples, seed=test.seed)
     wide = []
     for pair in pairs:
@@ -127,7 +128,7 @@ class _Pair:
     Attributes:
         baseline, candidate: the systems.
         values: as measured.
-        weighed: the same as the design of the sample has them.
+        weighed: the same of clusters, or as the design of the sample has them.
         figures: of these.
         design: what the queries represent; None if every query counts alike.
     """
@@ -150,7 +151,8 @@ class _Pair:
         refuse(baseline, candidate)
         values = values_of(baseline, candidate, rules.unequal)
         if design is None:
-            return cls(baseline, candidate, values, values, figures(values, rules.test))
+            units = values.in_units(clusters_of((baseline.tagged, candidate.tagged)))
+            return cls(baseline, candidate, values, units, figures(units, rules.test))
         refuse_unfit(values, design)
         found = design.figures(values, rules.test)
         return cls(baseline, candidate, values, design.adjusted(values), found, design)
@@ -188,7 +190,7 @@ def _corrected(pairs: list[_Pair], rules: Rules) -> list[np.ndarray[Any, Any]]:
     if rules.test.correction == "maxt":
         if len(pairs) == 1:
             return [pairs[0].figures.p_max]
-        return max_t([pair.values for pair in pairs], rules.test)
+        return max_t([pair.weighed for pair in pairs], rules.test)
     from rankgate.stats.corrections import correct
 
     result = correct(raw, rules.test.correction)
@@ -269,6 +271,7 @@ def _comparison(
             *parts.unanswered_of(base, other),
             *parts.concurrency_of(base, other),
             *parts.uneven(judged, depth),
+            *clustered(base, other, values.query_ids),
             *cautions(pair.figures, pair.weighed, test),
         ),
         level=test.level,
@@ -281,7 +284,7 @@ def _comparison(
         lower=other.lower,
         resamples=test.drawn,
         plans=family[1],
-        relative=relatives(values, test),
+        relative=relatives(values if pair.design else pair.weighed, test),
         zeros=test.zeros if test.method == "wilcoxon" else "",
         signed_ranks=test.signed_ranks if test.method == "wilcoxon" else "",
         **_represented(pair, test),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.comparison.comparison import METRICS
 from rankgate.comparison.paired import figures
+from rankgate.data.clusters import clusters_of
 from rankgate.errors import UsageError
 from rankgate.evaluation.slices import in_order
 
@@ -42,6 +43,7 @@ def sliced(
     from rankgate.stats.corrections import correct
 
     parts, rows = [], []
+    clusters = clusters_of([baseline.tagged])
     for tag in tags:
         if tag not in baseline.tags:
             known = ", ".join(baseline.tags) or "none; give some with --tags FILE"
@@ -50,7 +52,7 @@ def sliced(
         belongs = np.array([own.get(query) or "" for query in values.query_ids], dtype=object)
         groups = in_order(list(set(belongs)))
         items = [
-            _figures(_part(values, belongs == each), test, design, (tag, str(each)))
+            _figures(_part(values, belongs == each), test, design, (tag, str(each)), clusters)
             for each in groups
         ]
         p = correct(np.stack([each.p_raw for each in items]), "bh")
@@ -60,7 +62,7 @@ def sliced(
                 table.select(pl.lit(tag).alias("tag"), pl.lit(name or "(none)").alias("value"), "*")
             )
         if design is None:
-            rows += _interactions(tag, values, belongs, groups)
+            rows += _interactions(tag, values.in_units(clusters), belongs, groups)
     schema = {"tag": pl.String, "value": pl.String, **METRICS}
     added = {"tag": pl.String, "metric": pl.String, "p_value": pl.Float64}
     empty = pl.DataFrame(schema=schema)
@@ -78,9 +80,12 @@ def _part(values: PairedValues, rows: NDArray[np.bool_]) -> PairedValues:
 
 
 def _figures(
-    values: PairedValues, test: Test, design: Design | None, slice_: tuple[str, str]
-) -> Figures:
-    return figures(values, test) if design is None else design.figures(values, test, slice_)
+    values: PairedValues, test: Test, design: Design | None, slice_: tuple[str, str],
+    clusters: Mapping[str, str],
+) -> Figures:  # fmt: skip
+    if design is None:
+        return figures(values.in_units(clusters), test)
+    return design.figures(values, test, slice_)
 
 
 def _interactions(

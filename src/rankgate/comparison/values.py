@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 
 from rankgate.errors import UsageError
 from rankgate.frozen import dataclass
+from rankgate.stats.clusters import Units
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +35,8 @@ class PairedValues:
         excluded: ``query_id``, ``metric``, ``reason``.
         degrees: (M,) degrees of freedom of the error of a column's mean, NaN where nothing can be
             inferred from it; None where they are n − 1 in all columns.
+        problems: (M,) why nothing can be inferred from a column, empty where something can; no
+            values where that holds for all columns.
     """
 
     query_ids: list[str]
@@ -42,11 +46,39 @@ class PairedValues:
     signs: Floats
     excluded: pl.DataFrame
     degrees: Floats | None = None
+    problems: tuple[str, ...] = ()
 
     @property
     def gains(self) -> Floats:
         """(T, M) by how much the candidate is better; below 0 where it is worse."""
         return self.signs * (self.candidate - self.baseline)
+
+    def in_units(self, clusters: Mapping[str, str]) -> PairedValues:
+        """The values of clusters, each in the row of its first query; other rows are NaN.
+
+        The mean of a column stays that of its queries. See `rankgate.stats.clusters.Units.values`.
+        """
+        if not clusters:
+            return self
+        known = ~np.isnan(self.baseline + self.candidate)
+        base, other = (np.full_like(values, np.nan) for values in (self.baseline, self.candidate))
+        degrees = np.full(len(self.metrics), np.nan)
+        equal, problems = True, [""] * len(self.metrics)
+        for j, rows in enumerate(map(np.flatnonzero, known.T)):
+            units = Units.of([self.query_ids[row] for row in rows], clusters)
+            delta = (self.candidate - self.baseline)[rows, j]
+            base[rows[units.first], j] = units.values(self.baseline[rows, j])
+            other[rows[units.first], j] = units.values(self.candidate[rows, j])
+            equal = equal and units.equal
+            if (problem := units.problem(delta)) is None:
+                degrees[j] = units.weighing.degrees
+            else:
+                problems[j] = f"{problem[1]}: no interval is given; leave out copies of queries."
+        if equal:
+            return replace(self, baseline=base, candidate=other)
+        return replace(
+            self, baseline=base, candidate=other, degrees=degrees, problems=tuple(problems)
+        )
 
 
 def values_of(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> PairedValues:

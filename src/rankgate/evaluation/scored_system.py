@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import read_qrels, read_run
+from rankgate.data.clusters import with_clusters
 from rankgate.data.comparison import LISTS, QUERIES, ScoredRun
 from rankgate.data.formats.run_meta import ASKED
 from rankgate.data.formats.tags import tags_of
@@ -103,7 +104,7 @@ class Scorer:
         _refuse_no_means(chosen)
         judgments = read_qrels(qrels)
         index = JudgmentIndex.of(judgments)
-        known = None if tags is None else tags_of(tags, index.query_ids, slices)
+        known = None if tags is None else with_clusters(tags_of(tags, index.query_ids, slices))
         return cls(judgments, index, chosen, rules, depth, known, builder, asked, context)
 
     def scored(self, run: RunLike, name: str | None = None) -> ScoredRun:

@@ -105,17 +105,15 @@ def check_bound(
     """
     if isinstance(values, Drawn):
         return _drawn(values, bound, terms)
+    if terms.sizes is not None and len(values) == len(terms.sizes):
+        return _of_clusters(values, bound, terms, limits)
     n = len(values)
-    if n < terms.least:
-        some = "1 query has" if n == 1 else f"{n} queries have"
-        why = f"{some} a value on both sides; fewer than {terms.least} decide nothing"
+    code, why = _too_little(n, terms)
+    if why:
         mean = float(values.mean()) if n else None
-        return BoundCheck("inconclusive", n, mean, None, None, None, None, why)
+        return BoundCheck("inconclusive", n, mean, None, None, None, None, why, code=code)
     table = values[:, None]
     mean = float(values.mean())
-    if terms.undecided is not None:
-        code, why = terms.undecided
-        return BoundCheck("inconclusive", n, mean, None, None, None, None, why, code=code)
     low, high = (float(end[0]) for end in ends(table, terms, limits))
     sd = 0.0 if flat(table)[0] else float(values.std(ddof=1))
     if not np.isfinite([low, high]).all():
@@ -140,6 +138,32 @@ def check_bound(
         why = f"{n} queries with skewed differences decide nothing: intervals cover too rarely"
         return replace(result, why=why)
     return replace(result, unseen=_unseen(result, bound, terms, limits))
+
+
+def _too_little(n: int, terms: Terms) -> tuple[str, str]:
+    """The code and the reason why nothing can be inferred; empty where something can."""
+    if n < terms.least:
+        some = "1 query has" if n == 1 else f"{n} queries have"
+        return "", f"{some} a value on both sides; fewer than {terms.least} decide nothing"
+    return terms.undecided or ("", "")
+
+
+def _of_clusters(means: Floats, bound: float, terms: Terms, limits: Range | None) -> BoundCheck:
+    """Guaranteed bounds from means of clusters of unequal sizes m.
+
+    The mean over queries is above a bound b where E[m(ȳ − b)] > 0, and so where the mean of
+    b + m(ȳ − b)/max(m) is, which lies within the range of the values.
+    """
+    assert terms.sizes is not None
+    share = terms.sizes / terms.sizes.max()
+    inside = bound + share * (means - bound)
+    result = check_bound(inside, bound, replace(terms, sizes=None), limits)
+    scale = float(share.mean())
+    mean, low, high = (
+        None if end is None else bound + (end - bound) / scale
+        for end in (result.mean, result.low, result.high)
+    )
+    return replace(result, mean=mean, low=low, high=high)
 
 
 def _unseen(result: BoundCheck, bound: float, terms: Terms, limits: Range | None) -> Unseen | None:

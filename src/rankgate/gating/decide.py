@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rankgate.comparison.documents.represented import CONDITION
 from rankgate.comparison.whole import Drawn
 from rankgate.errors import UsageError
-from rankgate.gating.designed import weighed_terms
+from rankgate.gating.designed import clustered_terms, weighed_terms
 from rankgate.gating.evidence import Evidence, Inputs, Terms
 from rankgate.gating.flips import checked
 from rankgate.gating.intervals import LEAST
@@ -114,6 +114,8 @@ def _outcome(rule: Rule, evidence: Evidence) -> Outcome:
         return kind.decide(rule, replace(evidence, terms=terms))
     if (design := evidence.inputs.design) is not None and kind.statistical:
         evidence = replace(evidence, terms=weighed_terms(rule, evidence, design))
+    if kind.statistical and evidence.inputs.design is None:
+        evidence = replace(evidence, terms=clustered_terms(rule, evidence))
     return checked(rule, evidence, kind.decide(rule, evidence))
 
 

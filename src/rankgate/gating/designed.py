@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rankgate.comparison.design import draw_by_weight
 from rankgate.errors import UsageError
 from rankgate.gating.rules import RULES
@@ -26,7 +28,8 @@ def weighed_terms(rule: Rule, evidence: Evidence, design: Design) -> Terms:
     queries = evidence.queries(metric, rule.slice)["query_id"].to_list()
     if len(queries) < terms.least:
         return terms
-    weighing = design.weighing(queries, evidence.slice_of(rule.slice))
+    part = evidence.slice_of(rule.slice)
+    weighing = design.weighing(queries, part)
     if weighing.equal:
         return terms
     kind = RULES[rule.kind]
@@ -34,11 +37,30 @@ def weighed_terms(rule: Rule, evidence: Evidence, design: Design) -> Terms:
     estimate = evidence.represented(metric, rule.slice, contrast)
     distance = rule.get(kind.difference) if kind.difference else None
     count = needed(distance or estimate.mean, estimate.sd, terms.alpha, terms.power, sides=1)
-    weights = design.sample.weights(queries, part=rule.slice is not None)[0]
+    weights = design.weights(queries, part)
     unseen = None if weights is None else unseen_weight(weights, terms.alpha)
     return replace(
         terms, degrees=weighing.degrees, unseen=unseen, undecided=weighing.problem(estimate),
         advice=draw_by_weight(count),
+    )  # fmt: skip
+
+
+def clustered_terms(rule: Rule, evidence: Evidence) -> Terms:
+    """How a rule infers from clusters of queries of unequal sizes."""
+    terms, metric = evidence.terms, rule["metric"]
+    if (metric, rule.slice) in evidence.inputs.wholes:
+        return terms
+    table = evidence.queries(metric, rule.slice)
+    units = evidence.units(table)
+    if units is None or units.equal or len(units.first) < terms.least:
+        return terms
+    if terms.interval == "guaranteed":
+        return replace(terms, sizes=units.sizes.astype(np.float64))
+    column = "gain" if RULES[rule.kind].limits else "candidate"
+    return replace(
+        terms, degrees=units.weighing.degrees, undecided=units.problem(table[column].to_numpy()),
+        unseen=unseen_weight(units.sizes.astype(np.float64), terms.alpha),
+        advice="leave out copies of queries, or add queries of other clusters",
     )  # fmt: skip
 
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from rankgate.data.clusters import clusters_of
 from rankgate.frozen import dataclass
+from rankgate.stats.clusters import Units
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,6 +111,8 @@ class Terms:
             None where weights are equal.
         undecided: the code and the reason why weights decide nothing; None where they do.
         advice: what would settle it then.
+        sizes: (n,) queries of each value, where it is the mean of a cluster and guaranteed bounds
+            weigh it; None elsewhere.
     """
 
     alpha: float = 0.05
@@ -125,6 +129,7 @@ class Terms:
     unseen: float | None = None
     undecided: tuple[str, str] | None = None
     advice: str = ""
+    sizes: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -225,7 +230,18 @@ class Evidence:
         if self.inputs.design is not None:
             return self.represented(metric, slice_, contrast).values
         table = self.queries(metric, slice_)
-        return contrast(table["baseline"].to_numpy(), table["candidate"].to_numpy())
+        values = contrast(table["baseline"].to_numpy(), table["candidate"].to_numpy())
+        units = self.units(table)
+        if units is None:
+            return values
+        guaranteed = self.terms.interval == "guaranteed"
+        return units.means(values) if guaranteed else units.values(values)
+
+    def units(self, table: pl.DataFrame) -> Units | None:
+        """The clusters of the queries of a table; None where each query is its own."""
+        clusters = clusters_of([self.comparison.queries])
+        units = Units.of(table["query_id"].to_list(), clusters) if clusters else None
+        return None if units is None or len(units.first) == len(table) else units
 
     def represented(self, metric: str, slice_: str | None, contrast: Contrast) -> Represented:
         """The estimate of a contrast of both systems, where there is a design."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rankgate.gating.evidence import Evidence
     from rankgate.gating.policy import Policy
     from rankgate.gating.rule import Outcome, Rule
+    from rankgate.stats.clusters import Units
     from rankgate.unjudged.drawn_values import DrawnValues
     from rankgate.unjudged.hole_model import Selection
 
@@ -65,6 +66,8 @@ def checked(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
         return result
     sign = -1.0 if evidence.lower(rule["metric"]) else 1.0
     values = _values(table, rows, (drawn.baseline, drawn.candidate), sign)
+    if (units := evidence.units(table)) is not None:
+        values = in_units(values, units, evidence)
     turned = kind.statuses(rule, evidence, values) != result.status
     flip = max(float(turned[some].mean()) for some in (drawn.pooled, ~drawn.pooled) if some.any())
     if flip <= evidence.terms.flip:
@@ -80,6 +83,15 @@ def checked(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
         f"probability of {flip:.0%} (the {what} could be from {signed(low)} to {signed(high)})",
         next=f"judge the {count:,} unjudged documents, those that matter first (rankgate holes "
         f"--judge-next {count})",
+    )
+
+
+def in_units(values: HypotheticalValues, units: Units, evidence: Evidence) -> HypotheticalValues:
+    """The values of clusters; guaranteed bounds of unequal ones count each cluster once here."""
+    grouped = units.means if evidence.terms.interval == "guaranteed" else units.values
+    queries = [values.query_ids[row] for row in units.first]
+    return HypotheticalValues(
+        queries, *(grouped(table) for table in (values.baseline, values.candidate, values.gain))
     )
 
 

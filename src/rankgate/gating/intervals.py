@@ -35,7 +35,7 @@ def statuses(
     Raises:
         UsageError: a guaranteed interval of values without a range, or outside of it.
     """
-    if len(table) < terms.least:
+    if len(table) < terms.least or terms.undecided is not None:
         return np.full(table.shape[1], "inconclusive")
     if terms.interval == "guaranteed":
         low, high = ranged(table, limits)

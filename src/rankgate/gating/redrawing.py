@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgate.gating.designed import clustered_terms
 from rankgate.gating.evidence import HypotheticalValues
 from rankgate.gating.flip_rate import FlipRate
+from rankgate.gating.flips import in_units
 from rankgate.gating.intervals import LEAST
 from rankgate.gating.rules import RULES
 
@@ -69,20 +72,25 @@ def flip_rate(
 def _queries(each: RuleResult, evidence: Evidence) -> list[str] | None:
     """The queries that a rule looks at; None where it is not evaluated again."""
     rule, kind = each.rule, RULES[each.rule.kind]
-    if kind.redrawn is None and kind.statuses is None:
+    if (
+        (kind.redrawn is None and kind.statuses is None)
+        or (evidence.inputs.values_only and not kind.of_values)
+        or (evidence.inputs.groups is not None and (rule.slice or kind.limits == "drop"))
+        or (rule["metric"], rule.slice) in evidence.inputs.wholes
+    ):
         return None
-    if evidence.inputs.values_only and not kind.of_values:
-        return None
-    if evidence.inputs.groups is not None and (rule.slice or kind.limits == "drop"):
-        return None
-    if (rule["metric"], rule.slice) in evidence.inputs.wholes:
-        return None
+    if kind.statistical:
+        evidence = replace(evidence, terms=clustered_terms(rule, evidence))
     if kind.decide(rule, evidence).status != each.outcome.status:  # unjudged documents decided
         return None
     table = evidence.queries(rule["metric"], rule.slice)
     nothing_moved = bool(kind.difference) and not (table["gain"] != 0).any()
     too_few = kind.statistical and len(table) < LEAST
-    return None if too_few or nothing_moved or not len(table) else table["query_id"].to_list()
+    if too_few or nothing_moved or not len(table):
+        return None
+    queries = table["query_id"].to_list()
+    units = evidence.units(table) if kind.redrawn is None else None
+    return queries if units is None else [queries[row] for row in units.first]
 
 
 def _affordable(drawn: Mapping[str, Sequence[str]], evidence: Evidence, draws: int) -> int:
@@ -109,11 +117,13 @@ def _of_rule(rule: Rule, evidence: Evidence, places: Places) -> NDArray[np.str_]
         return kind.redrawn(rule, evidence, places)
     assert kind.statuses is not None
     table = evidence.queries(rule["metric"], rule.slice)
-    base, other, gain = (
-        table[name].to_numpy()[places] for name in ("baseline", "candidate", "gain")
-    )
-    values = HypotheticalValues(table["query_id"].to_list(), base, other, gain)
-    return kind.statuses(rule, evidence, values)
+    columns = (table[name].to_numpy() for name in ("baseline", "candidate", "gain"))
+    values = HypotheticalValues(table["query_id"].to_list(), *columns)
+    if (units := evidence.units(table)) is not None:
+        values = in_units(values, units, evidence)
+        evidence = replace(evidence, terms=clustered_terms(rule, evidence))
+    drawn = (values.baseline[places], values.candidate[places], values.gain[places])
+    return kind.statuses(rule, evidence, HypotheticalValues(values.query_ids, *drawn))
 
 
 def _drawn_places(

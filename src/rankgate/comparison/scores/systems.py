@@ -13,6 +13,7 @@ from rankgate.comparison.pairs import UNEQUAL
 from rankgate.comparison.scores.cells import Cell, ScoreFile, read_scores
 from rankgate.comparison.scores.grouped import QueryGroups, query_groups
 from rankgate.comparison.scores.metric_names import MetricNames, NamedMetric
+from rankgate.data.clusters import with_clusters
 from rankgate.data.comparison import GIVEN, LISTS, QUERIES, SCORES, ScoredRun
 from rankgate.data.formats.tags import tags_of
 from rankgate.errors import InputError, UsageError
@@ -283,7 +284,7 @@ def _scored(
         *(pl.lit(None, dtype=QUERIES[each]).alias(each) for each in list(QUERIES)[2:]),
     )
     if tags is not None:
-        known = tags_of(tags, ids, slices)
+        known = with_clusters(tags_of(tags, ids, slices))
         queries_table = queries_table.join(known, on="query_id", how="left", maintain_order="left")
     return ScoredRun(
         name=name, tag=None, sha256=digest,
