@@ -70,6 +70,8 @@ What does not hold, in short:
 - Weighted queries: an interval of few samples with heavy weights covers less often than it says,
   and a head that loses is missed in 7 % of samples with Zipf weights of exponent .5:
   [unequal weights](#queries-of-unequal-weights). Draw queries by traffic.
+- Copies of queries count as one only where a column `cluster` or their texts say that they are
+  copies: [copies of queries](#copies-of-queries).
 - All of it takes queries as drawn independently from those that matter. A set that was chosen by
   hand, or to which hard queries are added, is no such sample.
 """

@@ -92,6 +92,12 @@ OF_ONE_FILE = [
         ("warning", 4, 2),
     ),
     ("copied-grades", drawn([1, 2, 3, 2]), drawn([1, 2, 3, 4]), ("note", 91, 2)),
+    (
+        "near-copies",
+        "query_id,text\n1,red shoe\n2,Shoe. RED!\n",
+        "query_id,text\n1,red shoe\n2,red shoes\n",
+        ("warning", None, 2),
+    ),
     ("query-twins", CSV + "Fender,a,1\nfender,a,1\n", CSV + "Fender,a,1\nfend,a,1\n",
      ("note", None, 2)),
     ("empty-doc", "query_id,doc_id,score\nq,,1\n", "query_id,doc_id,score\nq,a,1\n",

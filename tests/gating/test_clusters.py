@@ -5,7 +5,9 @@ import polars as pl
 import pytest
 
 from rankgate import compare, gate
+from rankgate.comparison.design import Design
 from rankgate.data.clusters import near_copies, with_clusters
+from rankgate.evaluation.sample import Sample
 from rankgate.stats.clusters import Units
 
 POLICY = """
@@ -133,3 +135,40 @@ def test_units():
     assert units.codes.tolist() == [0, 1, 0, 2]
     assert units.means(np.array([1.0, 2, 3, 4])).tolist() == [2, 2, 4]
     assert units.values(np.array([1.0, 2, 3, 4])).mean() == pytest.approx(2.5)
+
+
+def test_a_sweep_counts_clusters():
+    from rankgate.sweeps.measure import Measured
+    from rankgate.sweeps.values import aligned
+
+    ids = ["a", "b", "c", "d"]
+
+    def point(values):
+        table = {"query_id": ids, "metric": "m", "value": values, "why": None}
+        scores = pl.DataFrame(table, schema_overrides={"why": pl.String})
+        return Measured({}, "", "ok", scores=scores)
+
+    points = [point([1.0, 3.0, 5.0, 6.0]), point([0.0, 0.0, 2.0, 2.0])]
+    pairs = {"a": "1", "b": "1", "c": "2", "d": "2"}
+    table = aligned(points, ["m"], [], pairs)
+    assert table.values["m"].tolist() == [[2.0, 0.0], [5.5, 2.0]]
+    assert (table.clustered, aligned(points, ["m"], []).clustered) == (4, 0)
+    assert "tell as much as" in aligned(points, ["m"], [], {"a": "1", "b": "1"}).problem
+
+
+def test_a_models_judgments_of_copies_are_those_of_one():
+    rng = np.random.default_rng(6)
+    people, noise = rng.normal(0.1, 0.2, 200), rng.normal(0, 0.1, 200)
+
+    def estimate(copies):
+        ids = [f"{i}.{j}" for i in range(200) for j in range(copies)]
+        values = np.repeat(people, copies)
+        table = {"query_id": ids, "metric": "m", "baseline": 0.0,
+                 "candidate": values + np.repeat(noise, copies)}  # fmt: skip
+        clusters = {query: query.partition(".")[0] for query in ids} if copies > 1 else {}
+        design = Design(Sample("random"), pl.DataFrame(table), clusters=clusters)
+        return design.estimate(ids[: 40 * copies], values[: 40 * copies], "m", np.subtract)
+
+    assert estimate(5).variance == pytest.approx(estimate(1).variance)
+    assert estimate(5).mean == pytest.approx(estimate(1).mean)
+    assert len(estimate(5).values) == 40

@@ -135,6 +135,8 @@ def _checked(found: Subject, against: RawQrels | None) -> Iterator[Problem]:
         yield from _tried("run", run, label, run.place)
         if qrels and len(run.table) and len(qrels.graded):
             yield from _tried("both", Both(qrels, run), label, run.place)
+    if contents and contents.queries is not None and "text" in contents.queries.columns:
+        yield from _tried("texts", contents.queries, label, None)
     if contents and contents.queries is not None and against and not found.ranked:
         asked = RawQueries(against, contents.queries["query_id"])
         yield from _tried("queries", asked, label, None)

@@ -155,15 +155,20 @@ def _of_clusters(means: Floats, bound: float, terms: Terms, limits: Range | None
     b + m(ȳ − b)/max(m) is, which lies within the range of the values.
     """
     assert terms.sizes is not None
-    share = terms.sizes / terms.sizes.max()
-    inside = bound + share * (means - bound)
+    inside = within_range(means, terms.sizes, bound)
     result = check_bound(inside, bound, replace(terms, sizes=None), limits)
-    scale = float(share.mean())
+    scale = float(terms.sizes.mean() / terms.sizes.max())
     mean, low, high = (
         None if end is None else bound + (end - bound) / scale
         for end in (result.mean, result.low, result.high)
     )
     return replace(result, mean=mean, low=low, high=high)
+
+
+def within_range(means: Floats, sizes: Floats, bound: float) -> Floats:
+    """(C, …) b + m(ȳ − b)/max(m), of (C, …) means of clusters and their (C,) sizes m."""
+    share = (sizes / sizes.max()).reshape(-1, *(1,) * (means.ndim - 1))
+    return np.asarray(bound + share * (means - bound), np.float64)
 
 
 def _unseen(result: BoundCheck, bound: float, terms: Terms, limits: Range | None) -> Unseen | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from rankgate.data import read_run
+from rankgate.data.clusters import CLUSTER, near_copies
 from rankgate.declare import fields_of
 from rankgate.declare.toml import Toml
 from rankgate.engines.snapshots.queries import queries_of
@@ -51,6 +52,7 @@ class Plan:
         baseline: the values now.
         setup: what prepares each point.
         scorer: judgments, metrics and convention.
+        clusters: of the queries, by id: their column cluster, or near-copies by their texts.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Plan:
     baseline: Point
     setup: Setup
     scorer: Scorer
+    clusters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def points(self) -> list[Point]:
@@ -111,7 +114,8 @@ def _plan(toml: Toml, name: str, folder: Path) -> Plan:
         scorer = Scorer.of(_placed(given["qrels"], folder), settings.metrics, settings.convention)
     except UsageError as error:
         raise toml.error(error.problem, "sweep", "metrics", code=error.code) from None
-    plan = Plan(name, settings, target, dials, baseline, setup, scorer)
+    clusters = _clusters(given["queries"], folder)
+    plan = Plan(name, settings, target, dials, baseline, setup, scorer, clusters)
     _refuse_unjudged(toml, plan)
     return plan
 
@@ -163,6 +167,19 @@ def _with_arguments(
         if name in toml.values.get("dials", {}) and (name in given or value is not Parameter.empty)
     }
     return replace(chosen, engine=replace(chosen.engine, parameters=parameters))
+
+
+def _clusters(queries: Any, folder: Path) -> dict[str, str]:
+    """The clusters of the queries; none without their file."""
+    if queries is None:
+        return {}
+    asked = queries_of(_placed(queries, folder))
+    named = {
+        query.query_id: str(query.values[CLUSTER])
+        for query in asked
+        if query.values.get(CLUSTER) is not None
+    }
+    return named or near_copies({query.query_id: query.text for query in asked})
 
 
 def _fusion(toml: Toml, folder: Path) -> FusionTarget:

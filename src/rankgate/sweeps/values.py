@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rankgate.frozen import dataclass
+from rankgate.stats.clusters import Units
 from rankgate.stats.interval import guarded_interval
 from rankgate.sweeps.sweep import Value
 
@@ -28,15 +29,31 @@ class ValueTable:
         values: by metric ``(n, P)``.
         left_out: judged queries that no point has.
         substituted: queries without a value at some points.
+        clustered: queries that are fewer clusters; 0 where each query is its own.
+        problem: why clusters of these sizes decide nothing; empty where they do.
     """
 
     values: dict[str, Floats]
     left_out: int
     substituted: int
+    clustered: int = 0
+    problem: str = ""
 
 
-def aligned(good: Sequence[Measured], labels: Sequence[str], lower: Sequence[str]) -> ValueTable:
-    """Values of all points on the queries that at least one of them was asked."""
+def aligned(
+    good: Sequence[Measured],
+    labels: Sequence[str],
+    lower: Sequence[str],
+    clusters: Mapping[str, str] | None = None,
+) -> ValueTable:
+    """Values of all points on the queries that at least one of them was asked, or their clusters.
+
+    Args:
+        good: points with values.
+        labels: of the metrics.
+        lower: metrics that are better when lower.
+        clusters: of queries, by id.
+    """
     found: dict[str, Floats] = {}
     if not good:
         return ValueTable({label: np.empty((0, 0)) for label in labels}, 0, 0)
@@ -46,7 +63,7 @@ def aligned(good: Sequence[Measured], labels: Sequence[str], lower: Sequence[str
     asked = ~absent.all(axis=1)
     frame = pl.DataFrame({"query_id": ids})
     joined = [frame.join(each, "query_id", how="left", maintain_order="left") for each in wide]
-    substituted = 0
+    substituted, clustered, problem = 0, 0, ""
     for label in labels:
         values = np.column_stack([each[label].to_numpy() for each in joined]).astype(float)
         unknown = np.isnan(values)
@@ -55,8 +72,13 @@ def aligned(good: Sequence[Measured], labels: Sequence[str], lower: Sequence[str
         if label in lower:
             kept &= ~some
         found[label] = np.where(unknown, 0.0, values)[kept]
+        units = Units.of(ids.filter(pl.Series(kept)).to_list(), clusters or {})
+        if len(units.first) < len(found[label]):
+            clustered = max(clustered, len(found[label]))
+            problem = problem or (units.problem(found[label][:, 0]) or ("", ""))[1]
+            found[label] = units.values(found[label])
         substituted = max(substituted, int(some.sum()))
-    return ValueTable(found, int((~asked).sum()), substituted)
+    return ValueTable(found, int((~asked).sum()), substituted, clustered, problem)
 
 
 def _absent(measured: Measured, ids: pl.Series) -> NDArray[np.bool_]:

@@ -22,7 +22,7 @@ from rankgate.sweeps.importance import importances
 from rankgate.sweeps.measure import Measured, Measuring
 from rankgate.sweeps.plan import read_plan
 from rankgate.sweeps.sweep import Sweep, SweepPoint, Value
-from rankgate.sweeps.values import aligned, value_of
+from rankgate.sweeps.values import ValueTable, aligned, value_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -147,14 +147,15 @@ def _result(plan: Plan, measured: Sequence[Measured], timing: Timing, folder: Pa
     good = [place for place, each in enumerate(measured) if each.scores is not None]
     labels = [label for label, _ in plan.scorer.metrics]
     lower = tuple(label for label, each in plan.scorer.metrics if not each.higher_is_better)
-    table = aligned([measured[place] for place in good], labels, lower)
+    table = aligned([measured[place] for place in good], labels, lower, plan.clusters)
     settings, metric = plan.settings, labels[0]
     values: dict[int, dict[str, Value]] = {place: {} for place in range(len(measured))}
     for label, each in table.values.items():
         for column, place in enumerate(good):
-            values[place][label] = value_of(each[:, column], settings.level)
+            value = value_of(each[:, column], settings.level)
+            values[place][label] = replace(value, low=None, high=None) if table.problem else value
     sign = -1.0 if metric in lower else 1.0
-    choice = _choice(settings, sign * table.values[metric], good)
+    choice = None if table.problem else _choice(settings, sign * table.values[metric], good)
     means = np.array([values[place][metric].mean for place in good])
     points = [_point(each, values[place]) for place, each in enumerate(measured)]
     front = []
@@ -191,7 +192,7 @@ def _result(plan: Plan, measured: Sequence[Measured], timing: Timing, folder: Pa
         repeats=settings.repeats,
         folder=str(folder),
         not_timed=timing.problem,
-        input_notices=_input_notices(measured),
+        input_notices=(*_input_notices(measured), *_clustered(table, metric)),
     )
 
 
@@ -202,6 +203,18 @@ def _input_notices(measured: Sequence[Measured]) -> tuple[Notice, ...]:
         for notice in run_notices(words(point.point), point.cautions):
             notices.setdefault(notice.code, notice)
     return tuple(notices.values())
+
+
+def _clustered(table: ValueTable, metric: str) -> tuple[Notice, ...]:
+    """A notice that clusters are the units; none where each query is its own."""
+    if not table.clustered:
+        return ()
+    text = (
+        f"{table.clustered} queries are {len(table.values[metric])} clusters: intervals and the "
+        "choice count clusters"
+    )
+    problem = f"; {table.problem}: no interval is given and nothing is chosen"
+    return (Notice("clusters", f"{text}{problem if table.problem else ''}"),)
 
 
 def _choice(settings: Settings, values: Floats, good: Sequence[int]) -> Choice | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.data.clusters import CLUSTER, near_copies
 from rankgate.files.checks.declare import Found, check, counted, some
 from rankgate.files.checks.subject import PAIR
 
@@ -61,6 +62,31 @@ def _vectors(found: RawQrels) -> Iterator[Found]:
         rare.filter(pl.col("key").is_duplicated()),
         "the grades of another in the same order, for other documents",
         "see whether a column of grades was pasted twice",
+    )
+
+
+@check(
+    "near-copies",
+    "warning",
+    "texts",
+    "Queries have the same words: they count as one unit in errors and tests.",
+)
+def _texts(found: pl.DataFrame) -> Iterator[Found]:
+    """Queries whose texts differ by case, marks or the order of words alone."""
+    if CLUSTER in found.columns:
+        return
+    copies = near_copies(dict(found.select("query_id", "text").drop_nulls().iter_rows()))
+    if not copies:
+        return
+    groups = len(set(copies.values()))
+    query, first = next(pair for pair in copies.items() if pair[0] != pair[1])
+    yield Found(
+        f"{counted(len(copies), 'query is a near-copy', 'queries are near-copies')} of another by "
+        f"the words of their texts, in {counted(groups, 'cluster')}",
+        len(copies),
+        "leave out copies, or name their clusters in a column cluster of the queries' table "
+        "(--tags), so that errors and tests count clusters",
+        f"queries {first} and {query}",
     )
 
 

@@ -12,11 +12,11 @@ Severity = Literal["error", "warning", "note"]
 know."""
 
 Needs = Literal[
-    "failure", "bytes", "contents", "qrels", "ratings", "run", "runs", "both", "queries"
+    "failure", "bytes", "contents", "qrels", "ratings", "run", "runs", "both", "queries", "texts"
 ]
 """What a check looks at: why a file cannot be read (InputError), its `Bytes`, its `Contents`, its
 judgments (`Judged`), `Ratings`, a run (`Ranked`), all runs (`Outline`), a run with judgments
-(`Both`), a file of queries with judgments (`Asked`)."""
+(`Both`), a file of queries with judgments (`Asked`), a table of queries with their texts."""
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 """The gravest first."""
