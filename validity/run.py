@@ -65,6 +65,11 @@ What does not hold, in short:
   as they say, and chances of a flip for `random` come true; for `pooled`, and for the default
   `unknown`, middling chances come true less often than said: bands that miss by more than .05 are
   named in [unjudged documents](#what-unjudged-documents-could-hide).
+- Off-policy intervals hold for rare rewards and uneven weights, and are wide there; that of `iips`
+  does not where a click changes later rates: [off-policy](#off-policy-estimates).
+- Correlations of offline and online, corrected for errors of measurement: below a reliability of .2
+  one history in five has an interval, and up to 12 % of those are wrong:
+  [agreement](#corrected-correlations-of-offline-and-online).
 - Alarms about raters miss many who follow the document now and then:
   [raters](#alarms-about-raters).
 - Weighted queries: an interval of few samples with heavy weights covers less often than it says,

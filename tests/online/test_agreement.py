@@ -13,6 +13,7 @@ from rankgate.cli import rankgate as program
 from rankgate.errors import InputError, UsageError
 from rankgate.online.offline_online.prediction import (
     corrected,
+    corrected_interval,
     fit,
     left_out,
     pearson,
@@ -84,6 +85,41 @@ def test_attenuation_is_corrected():
         values.append(float(corrected(r, reliability(seen[0], ones), reliability(seen[1], ones))))
     assert np.mean(plain) == pytest.approx(0.4, abs=0.02)
     assert np.mean(values) == pytest.approx(0.8, abs=0.03)
+
+
+def test_intervals_of_corrected_correlations_hold_the_truth():
+    # 10 experiments, reliabilities of .9 and .8: percentiles of resamples hold in 77 %
+    random = np.random.default_rng(2)
+    errors = np.sqrt(1 / 0.9 - 1), np.sqrt(1 / 0.8 - 1)
+    held, runs = 0, 200
+    for _ in range(runs):
+        true = random.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 10).T
+        one, other = (
+            values + random.normal(0, error, 10) for values, error in zip(true, errors, strict=True)
+        )
+        low, high = corrected_interval(
+            one, other, np.full(10, errors[0]), np.full(10, errors[1]), 0.95, 0
+        )
+        held += not (high < 0.8 or low > 0.8)  # none where every correlation is possible
+    assert held / runs >= 0.95 - 2 * 0.016
+
+
+def test_without_errors_it_is_the_interval_of_a_correlation():
+    # Fisher's z: the same to the order 1/n of normal values
+    random = np.random.default_rng(6)
+    one, other = random.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 400).T
+    low, high = corrected_interval(one, other, np.zeros(400), np.full(400, np.nan), 0.95, 1)
+    z, reach = np.arctanh(float(pearson(one, other))), 1.96 / np.sqrt(397)
+    assert (low, high) == pytest.approx((np.tanh(z - reach), np.tanh(z + reach)), abs=0.02)
+
+
+def test_values_that_are_mostly_error_have_no_corrected_correlation():
+    found = online.agreement(experiments(12, error=0.05), resamples=20)  # a reliability of .08
+    good = pair(found)
+    assert good["corrected"] is None
+    assert good["corrected_low"] is None
+    assert pair(online.agreement(experiments(12), resamples=20))["corrected_low"] is not None
+    assert np.isnan(corrected_interval(np.ones(5), np.arange(5.0), *np.zeros((2, 5)), 0.95, 0)[0])
 
 
 def test_a_threshold_has_its_chance():

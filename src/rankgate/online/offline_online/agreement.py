@@ -17,6 +17,7 @@ from rankgate.online.offline_online.observations import Observations, of_experim
 from rankgate.online.offline_online.online_agreement import BEST, PAIRS, UNITS, OnlineAgreement
 from rankgate.online.offline_online.prediction import (
     corrected,
+    corrected_interval,
     fit,
     left_out,
     pearson,
@@ -140,13 +141,7 @@ def _pair(
         "spearman_most": np.nanmax(without) if np.isfinite(without).any() else math.nan,
         **_with_ends("pearson", r, pearson(x[drawn], y[drawn]), setting.level),
         "reliability": float(reliability(y, y_error)),
-        **_with_ends(
-            "corrected",
-            corrected(r, reliability(x, x_error), reliability(y, y_error)),
-            corrected(pearson(x[drawn], y[drawn]), reliability(x[drawn], x_error[drawn]),
-                      reliability(y[drawn], y_error[drawn])),
-            setting.level,
-        ),
+        **_corrected(r, x, y, x_error, y_error, setting),
         "slope": line.slope,
         "skill": skill(y, predicted, mean),
     }  # fmt: skip
@@ -174,6 +169,17 @@ def _with_ends(name: str, value: Floats, drawn: Floats, level: float) -> dict[st
     enough = len(known) >= len(drawn) / 2
     ends = np.quantile(known, [(1 - level) / 2, (1 + level) / 2]) if enough else (math.nan,) * 2
     return {name: float(value), f"{name}_low": float(ends[0]), f"{name}_high": float(ends[1])}
+
+
+def _corrected(
+    r: Floats, x: Floats, y: Floats, x_error: Floats, y_error: Floats, setting: _Setting
+) -> dict[str, float]:
+    """The correlation of the true values; none where the measured ones allow every correlation."""
+    low, high = corrected_interval(x, y, x_error, y_error, setting.level, setting.seed)
+    value = float(corrected(r, reliability(x, x_error), reliability(y, y_error)))
+    if not math.isfinite(low):
+        value = math.nan
+    return {"corrected": value, "corrected_low": low, "corrected_high": high}
 
 
 def _threshold(

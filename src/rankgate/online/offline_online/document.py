@@ -30,8 +30,11 @@ def document(result: OnlineAgreement) -> Document:
         Warnings(tuple(each.text for each in result.notices)),
         f"Skill is 1 - the squared error of predicting each {result.unit} from the others, divided "
         "by that of their mean: 1 is perfect, 0 useless; honest skill chooses the metric anew each "
-        "time. Corrected correlations are of true values, without errors of measurement. Intervals "
-        f"are {result.level:.0%}, by the bootstrap over {_words(result.unit)}"
+        "time. Corrected correlations are of true values, without errors of measurement; where "
+        "the measured ones allow every correlation there is none. Intervals are "
+        f"{result.level:.0%}: of corrected correlations by drawn covariances, which suppose that "
+        "standard errors are right and hold from 10 units on, of others by the bootstrap over "
+        f"{_words(result.unit)}"
         + (f"; a threshold is the difference at which the KPI truly rises with a chance of "
            f"{result.chance:.0%}." if past else "."),
     )  # fmt: skip

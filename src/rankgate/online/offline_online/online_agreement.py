@@ -60,13 +60,14 @@ class OnlineAgreement(Result):
         unit: experiment, or query of a log.
         pairs: for each ``metric`` and ``kpi``: ``n`` units that have both; ``same_sign``: the share
             of equal signs with ``same_sign_low``, ``same_sign_high`` (Wilson), null of queries;
-            ``spearman``, ``pearson`` and ``corrected`` (pearson without errors of measurement) with
-            ``_low`` and ``_high`` (bootstrap over units); ``spearman_least`` and ``_most`` with one
-            unit left out; ``reliability`` of the KPI: the share of its spread that is no error of
-            measurement; ``slope``; ``skill``: how much better than their mean the others predict a
-            unit (1 - ratio of squared errors), and ``right_signs`` so predicted; ``threshold``: the
-            offline difference from which the KPI truly rises with ``chance``, its interval, and
-            whether differences as large were ``tried``.
+            ``spearman`` and ``pearson`` with ``_low`` and ``_high`` (bootstrap over units);
+            ``spearman_least`` and ``_most`` with one unit left out; ``corrected``: pearson without
+            errors of measurement, with an interval of drawn covariances, null where the values
+            allow every correlation; ``reliability`` of the KPI: the share of its spread that is no
+            error of measurement; ``slope``; ``skill``: how much better than their mean the others
+            predict a unit (1 - ratio of squared errors), and ``right_signs`` so predicted;
+            ``threshold``: the offline difference from which the KPI truly rises with ``chance``,
+            its interval, and whether differences as large were ``tried``.
         best: for each ``kpi`` the ``metric`` with the most ``skill``, and ``honest_skill``: that of
             choosing the best metric anew without each unit.
         units: what the pairs are made of, with the value that the others ``predicted``.
