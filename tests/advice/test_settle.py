@@ -101,7 +101,8 @@ def test_what_the_model_has_not_judged_is_named():
     some = {q: {d: g for d, g in docs.items() if d != "d3"} for q, docs in PREDICTED.items()}
     result = settle(OLD, NEW, some)
     assert result.lacking > 0
-    assert [notice.code for notice in result.notices] == ["model-lacks-documents"]
+    codes = [notice.code for notice in result.notices]
+    assert codes == ["predicted-saw", "model-lacks-documents"]
 
 
 def test_a_budget_bounds_a_batch():
@@ -135,6 +136,7 @@ FEW = {q: PREDICTED[q] for q in list(PREDICTED)[:9]}
             {"candidate": {f"other-{q}": docs for q, docs in NEW.items()}, "predicted": None},
             "queries-differ",
         ),
+        ({"predicted_saw": people(SAMPLE)}, "model-saw-judgments"),
     ],
 )
 def test_refused(options, code):

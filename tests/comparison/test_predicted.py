@@ -162,6 +162,81 @@ def test_a_model_that_judges_less_where_people_did_not_is_refused():
         predicted(model={q: docs for q, docs in easy.items() if docs})
 
 
+# what the model saw
+
+
+def _repeats(queries, share=0.05, seed=3):
+    """A model that repeats people's grades of these queries but for a share, and errs elsewhere."""
+    rng = np.random.default_rng(seed)
+    again = np.where(rng.random(GRADES.shape) < share, rng.integers(0, 4, GRADES.shape), GRADES)
+    saw = np.isin(np.arange(QUERIES), list(queries))[:, None]
+    errs = np.clip(np.rint(GRADES + rng.normal(0.5, 0.8, GRADES.shape)), 0, 3)
+    return _judged(np.where(saw, again, errs))
+
+
+def test_a_model_that_repeats_peoples_grades_is_refused_unless_it_saw_none():
+    model = _repeats(range(QUERIES))
+    with raises("model-saw-judgments"):
+        predicted(model=model)
+    stated = predicted(model=model, predicted_saw="none").only
+    assert stated.predicted_saw == "none"
+    assert stated.represented["agreement"][0] > 0.9
+    assert any("none of people's judgments" in words for words in stated.warnings)
+
+
+@pytest.mark.parametrize("saw", ["unknown", "none"])
+def test_a_model_that_grades_judged_queries_otherwise_is_refused(saw):
+    with raises("model-saw-judgments"):
+        predicted(model=_repeats(DRAWN, share=0.1), predicted_saw=saw)
+
+
+def test_queries_whose_judgments_the_model_saw_are_left_out():
+    seen = DRAWN[:15]
+    model = _repeats(seen)
+    result = predicted(model=model, predicted_saw=_judged(GRADES, seen)).only
+    left = [q for q in range(QUERIES) if q not in seen]
+    alone = compare(
+        _judged(GRADES, DRAWN[15:]), OLD, NEW, ["nDCG@5", "P@5"], names=NAMES, sample="random",
+        predicted={f"q{q}": model[f"q{q}"] for q in left}, predicted_saw="none",
+    ).only  # fmt: skip
+    assert result.metrics.equals(alone.metrics)
+    assert result.represented["seen"].to_list() == [15, 15]
+    assert result.represented["population"].to_list() == [QUERIES - 15] * 2
+    assert any("15 queries" in words for words in result.warnings)
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [({"predicted_saw": JUDGED}, "model-saw-judgments"),
+     ({"predicted_saw": ALL}, "model-saw-judgments"),
+     ({"model": None, "predicted_saw": "none"}, "missing-input")],
+)  # fmt: skip
+def test_a_model_that_saw_all_that_people_judged_is_not_corrected(options, code):
+    with raises(code):
+        predicted(**options)
+
+
+def test_a_slice_that_was_never_drawn_is_refused_or_named():
+    rare = TAGS.with_columns(
+        language=pl.Series(
+            ["fr" if q not in DRAWN and q % 3 == 0 else "en" for q in range(QUERIES)]
+        )
+    )
+    with raises("sample-not-random"):
+        predicted(tags=rare)
+    few = [q for q in range(QUERIES) if q not in DRAWN][:6]
+    rare = TAGS.with_columns(
+        language=pl.Series(["fr" if q in few else "en" for q in range(QUERIES)])
+    )
+    assert any("language=fr (2%" in words for words in predicted(tags=rare).only.warnings)
+
+
+def test_queries_that_only_the_model_judged_may_differ():
+    same = {q: OLD[q] for q in JUDGED} | {q: NEW[q] for q in ALL if q not in JUDGED}
+    verdict = gate(JUDGED, OLD, same, sample="random", predicted=MODEL, record=False)
+    assert verdict.verdict == "inconclusive"
+
+
 POLICY = """
 [[rules]]
 id = "gain"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.comparison import compared as parts
 from rankgate.comparison.comparison import Comparisons
-from rankgate.comparison.designed import of_both, of_people
+from rankgate.comparison.designed import design_inputs, of_both, of_people
 from rankgate.comparison.inference import Test
 from rankgate.comparison.many import many
 from rankgate.comparison.pairs import Rules, compared
@@ -17,7 +17,7 @@ from rankgate.data.column_map import mapped
 from rankgate.data.comparison import ScoredRun
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import Context
-from rankgate.evaluation.sample import Sample, refuse_without
+from rankgate.evaluation.model_saw import UNKNOWN
 from rankgate.evaluation.scored_system import DEPTH, Scorer
 from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.scoring.run_names import refuse_baseline_again, systems_apart
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         TagsLike,
     )
     from rankgate.data.logs.interactions import LogLike
+    from rankgate.evaluation.sample import Sample
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
     from rankgate.scoring.overrides import Overrides
@@ -88,6 +89,7 @@ def compare(
     columns: ColumnsLike | None = None,
     sample: Sample | TableLike | None = None,
     predicted: QrelsLike | None = None,
+    predicted_saw: QrelsLike = UNKNOWN,
     names: Sequence[str] = (),
     context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -157,6 +159,8 @@ def compare(
             counts), such as a pool's; figures are then those of the queries drawn from.
         predicted: a model's judgments of all queries; those of people, of a sample of the
             queries, correct its bias.
+        predicted_saw: people's judgments that this model saw, as examples or in training: a file,
+            none, or unknown; their queries are left out, as the model is not corrected by them.
         names: of the baseline and the candidates, in this order, instead of their own.
         context: the inputs from `train` to `sequences` in one value, instead of them.
         on_progress: called with the current step.
@@ -187,8 +191,7 @@ def compare(
         margin=margin,
         relative=relative,
     )
-    drawn = None if sample is None else Sample.of(sample)
-    refuse_without(predicted, drawn)
+    drawn, model = design_inputs(sample, predicted, predicted_saw, columns)
     rules = Rules(chosen, unequal, tuple(slices))
     inputs = context or Context(
         train,
@@ -255,7 +258,7 @@ def compare(
         return _with_lists(scorer, systems, rules)
     if predicted is not None:
         say("scoring by the predicted judgments")
-    own, designs = of_both(scorer, predicted, columns, drawn, systems, places, unequal)
+    own, designs = of_both(scorer, model, drawn, systems, places, unequal)
     return _compared(own, rules, designs, say)
 
 

@@ -124,6 +124,8 @@ class Comparison:
         relative: the columns of `RELATIVE`; no rows where shares were not asked for.
         zeros, signed_ranks: of Wilcoxon's test; empty for any other.
         sample: how the queries were drawn, a file or random; empty if every query counts alike.
+        predicted_saw: people's judgments that the model saw: none, unknown or a file; empty
+            without a model.
         represented: the columns of `REPRESENTED`; no rows without a sample.
         predictions: the columns of `PREDICTIONS`; no rows without a model's judgments.
         groups: of ``baseline`` and ``candidate``, by metric the sums over groups of queries, where
@@ -161,6 +163,7 @@ class Comparison:
     zeros: str = ""
     signed_ranks: str = ""
     sample: str = ""
+    predicted_saw: str = ""
     represented: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=REPRESENTED))
     predictions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PREDICTIONS))
     groups: Mapping[str, Mapping[str, GroupSums]] = field(default_factory=dict)
@@ -257,7 +260,7 @@ class Comparison:
 
 
 _FIGURES = ("level", "interval", "test", "correction", "power", "depth", "seed", "resamples")
-_WORDS = ("zeros", "signed_ranks", "sample")
+_WORDS = ("zeros", "signed_ranks", "sample", "predicted_saw")
 _TABLES = (
     "metrics", "slices", "interactions", "judged", "latency", "states", "excluded", "plans",
     "equivalence", "relative", "represented",

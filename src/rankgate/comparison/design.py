@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.comparison.comparison import SCHEMAS
 from rankgate.comparison.design_tables import PREDICTIONS, REPRESENTED
 from rankgate.comparison.paired import figures
+from rankgate.data.clusters import CLUSTER, COPIES
 from rankgate.frozen import dataclass
 from rankgate.stats.clusters import Units
 from rankgate.stats.planning.power import needed
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from rankgate.comparison.inference import Test
     from rankgate.comparison.paired import Figures
     from rankgate.comparison.values import PairedValues
+    from rankgate.evaluation.model_saw import ModelSaw
     from rankgate.evaluation.sample import Sample
     from rankgate.stats.represented import Represented
 
@@ -41,6 +44,9 @@ if TYPE_CHECKING:
 
 _MOST = 100_000  # queries that are worth advising
 
+_SMALL = 0.01  # share of queries; a smaller slice moves little
+_MOST_VALUES = 50  # of a tag; one with more is an id
+_UNTAGGED = frozenset(SCHEMAS["queries"]) | {CLUSTER, COPIES}
 LEAST = 20
 """Fewer queries judged by people correct no model: their intervals cover too rarely
 (docs/validity.md)."""
@@ -57,12 +63,14 @@ class Design:
         documents: of every drawn document ``query_id``, ``metric``, ``inclusion`` and what it adds
             to the values of ``baseline`` and ``candidate``; None where people judged all.
         clusters: of queries, by id; a query without one is its own.
+        saw: what the model saw of people's judgments; None where no model judged.
     """
 
     sample: Sample
     predicted: pl.DataFrame | None = None
     documents: pl.DataFrame | None = None
     clusters: Mapping[str, str] = field(default_factory=dict)
+    saw: ModelSaw | None = None
 
     @property
     def least(self) -> int:
@@ -87,10 +95,37 @@ class Design:
             f"judged, a random sample of them ({how})"
         )
 
+    def conditions(self, people: PairedValues) -> tuple[str, ...]:
+        """The conditions under which an interval with a model's judgments holds, as sentences."""
+        if self.saw is None or self.predicted is None:
+            return ()
+        n = len(people.query_ids)
+        rare = (
+            f"losses that fewer than about {min(3 / max(n, 1), 1.0):.0%} of the queries have may "
+            f"be missing among the {n:,} that people judged; where the model does not see them "
+            "either, the interval covers less often than it states."
+        )
+        never = tuple(
+            f"people judged no query with {tag}={value} ({share:.0%} of the queries): an error d "
+            f"of the model in these moves the difference by {share:.2f} d, which the interval "
+            "does not have."
+            for tag, value, share in undrawn_slices(self.predicted, people.query_ids)
+            if share >= _SMALL
+        )
+        return (f"{self.saw.condition}.", rare, *never)
+
     def size(self, metric: str, slice_: str | None = None) -> int:
         """How many queries the model judged."""
         tag, _, value = (slice_ or "").partition("=")
         return len(self._modelled(metric, (tag, value) if slice_ else None))
+
+    def changed_elsewhere(self, metric: str, slice_: str | None = None) -> int:
+        """How many queries have another value by the model; 0 without a model."""
+        if self.predicted is None:
+            return 0
+        tag, _, value = (slice_ or "").partition("=")
+        table = self._modelled(metric, (tag, value) if slice_ else None)
+        return int((table["candidate"] != table["baseline"]).sum())
 
     def _modelled(self, metric: str, slice_: tuple[str, str] | None) -> pl.DataFrame:
         assert self.predicted is not None
@@ -275,11 +310,12 @@ class Design:
         reach = student_quantile(weighing.degrees, (1 + test.level) / 2)
         if weighing.problem(found) is not None:
             reach = float("nan")
+        error_alone = found.sampled_error or float("nan")  # equal values show no spread
         row: dict[str, object] = {
             "metric": metric, "queries": n, "effective": weighing.worth(found),
             "people": found.sampled,
-            "people_low": _none(found.sampled - reach * found.sampled_error),
-            "people_high": _none(found.sampled + reach * found.sampled_error),
+            "people_low": _none(found.sampled - reach * error_alone),
+            "people_high": _none(found.sampled + reach * error_alone),
         }  # fmt: skip
         if self.predicted is None:
             return row
@@ -297,6 +333,8 @@ class Design:
             "correlation": _none(found.correlation), "slope": found.slope, "saving": saving,
             "needed": sample_needed(found, found.mean, reach + power, len(table)),
             "documents": self._drawn(column.queries), "more_documents": more,
+            "seen": self.saw.left_out if self.saw else None,
+            "agreement": self.saw.agreement if self.saw else None,
         }  # fmt: skip
 
     def _drawn(self, queries: Sequence[str]) -> int | None:
@@ -372,6 +410,24 @@ def _together(values: Floats, weights: Floats | None, units: Units) -> tuple[Flo
 def _of_first(values: NDArray[Any] | None, units: Units) -> NDArray[Any] | None:
     """(C,) what the first query of each cluster has."""
     return None if values is None else values[units.first]
+
+
+def undrawn_slices(
+    predicted: pl.DataFrame, judged: Sequence[str]
+) -> Iterator[tuple[str, str, float]]:
+    """Each tag and value that queries of the model have and no judged query has, with its share."""
+    tags = [name for name in predicted.columns if name not in _UNTAGGED]
+    queries = predicted.unique("query_id")
+    for tag in tags:
+        values = queries.select("query_id", value=pl.col(tag).fill_null(""))
+        shares = values.group_by("value").agg(
+            share=pl.len() / len(values), judged=pl.col("query_id").is_in(list(judged)).sum()
+        )
+        if len(shares) > _MOST_VALUES:
+            continue
+        for value, share, count in shares.sort("value").iter_rows():
+            if value and not count:
+                yield tag, value, share
 
 
 def _difference(baseline: Floats, candidate: Floats) -> Floats:

@@ -11,13 +11,28 @@ from rankgate.comparison.compared import queries_of
 from rankgate.comparison.design import Design
 from rankgate.comparison.values import values_of
 from rankgate.data.clusters import clusters_of
-from rankgate.evaluation.predicted import with_model
+from rankgate.evaluation.predicted import Predicted, with_model
+from rankgate.evaluation.sample import Sample, refuse_without
 
 if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
-    from rankgate.data.inputs import ColumnsLike, QrelsLike
-    from rankgate.evaluation.sample import Sample
+    from rankgate.data.inputs import ColumnsLike, QrelsLike, TableLike
     from rankgate.evaluation.scored_system import Scorer
+
+
+def design_inputs(
+    sample: Sample | TableLike | None, predicted: QrelsLike | None, saw: QrelsLike,
+    columns: ColumnsLike | None,
+) -> tuple[Sample | None, Predicted | None]:  # fmt: skip
+    """Read how queries were drawn, a model's judgments, and what the model saw.
+
+    Raises:
+        InputError, UsageError: as `Sample.of` and `Predicted.of`; a model without a sample.
+    """
+    queries = None if sample is None else Sample.of(sample)
+    judge = Predicted.of(predicted, saw, columns)
+    refuse_without(judge, queries)
+    return queries, judge
 
 
 def of_people(sample: Sample | None, systems: Sequence[ScoredRun]) -> list[Design]:
@@ -29,15 +44,14 @@ def of_people(sample: Sample | None, systems: Sequence[ScoredRun]) -> list[Desig
 
 
 def of_both(
-    scorer: Scorer, predicted: QrelsLike | None, columns: ColumnsLike | None, sample: Sample | None,
+    scorer: Scorer, predicted: Predicted | None, sample: Sample | None,
     systems: Sequence[ScoredRun], runs: Sequence[Any], unequal: str,
 ) -> tuple[Sequence[ScoredRun], list[Design]]:  # fmt: skip
     """The same with a model's judgments, if there are some; systems as people's sample has them.
 
     Args:
         scorer: of people's judgments.
-        predicted: the model's.
-        columns: names of columns, as of ``compare``.
+        predicted: the model's, and what the model saw.
         sample: how what people judged was drawn.
         systems: the baseline and the candidates, by people's judgments.
         runs: of them.
@@ -48,15 +62,17 @@ def of_both(
     """
     if predicted is None or sample is None:
         return systems, of_people(sample, systems)
-    both = with_model(scorer, predicted, columns, sample, systems, runs)
+    both = with_model(scorer, predicted, sample, systems, runs)
     base, *others = both.models
     tables = [queries_of(base, other, values_of(base, other, unequal)) for other in others]
     clusters = clusters_of(system.tagged for system in both.models)
     if not both.parts:
-        return both.systems, [Design(sample, table, clusters=clusters) for table in tables]
+        return both.systems, [
+            Design(sample, table, clusters=clusters, saw=both.saw) for table in tables
+        ]
     first, *rest = both.parts
     designs = [
-        Design(sample, table, _joined(first, parts), clusters)
+        Design(sample, table, _joined(first, parts), clusters, both.saw)
         for table, parts in zip(tables, rest, strict=True)
     ]
     return both.systems, designs

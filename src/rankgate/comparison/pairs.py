@@ -272,6 +272,7 @@ def _comparison(
             *parts.concurrency_of(base, other),
             *parts.uneven(judged, depth),
             *clustered(base, other, values.query_ids),
+            *(() if pair.design is None else pair.design.conditions(values)),
             *cautions(pair.figures, pair.weighed, test),
         ),
         level=test.level,
@@ -296,6 +297,7 @@ def _represented(pair: _Pair, test: Test) -> dict[str, Any]:
         return {}
     return {
         "sample": pair.design.sample.source,
+        "predicted_saw": "" if pair.design.saw is None else pair.design.saw.label,
         "represented": pair.design.table(pair.values, test),
         "predictions": pair.design.predictions(pair.values, test.level),
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.comparison.design import undrawn_slices
 from rankgate.errors import InputError, UsageError
 from rankgate.stats.represented import chance_of_sample, effective_size, represented
 
@@ -43,9 +44,12 @@ def refuse_unfit(people: PairedValues, design: Design) -> None:
             code="sample-not-subset",
         )
     if sample.table is None:
+        _refuse_undrawn(people, predicted)
         _refuse_chosen(people, predicted)
     else:
         _refuse_unlike(people, predicted, sample)
+    if design.saw is not None:
+        design.saw.refuse_different()
 
 
 _CHANCE = 0.001  # of a false alarm
@@ -86,6 +90,34 @@ def _refuse_unlike(people: PairedValues, predicted: pl.DataFrame, sample: Sample
                     "sample; give the chances that they were drawn with.",
                     code="sample-not-random",
                 )
+
+
+def _refuse_undrawn(people: PairedValues, predicted: pl.DataFrame) -> None:
+    """Stop where a slice has no judged query, though chance would almost never leave it out.
+
+    The chance that n of N queries drawn at random have none of the K of a slice is
+    C(N − K, n)/C(N, n).
+
+    Raises:
+        UsageError: the chance is below one in a thousand.
+    """
+    from scipy.special import gammaln
+
+    n, size = len(people.query_ids), predicted["query_id"].n_unique()
+    for tag, value, share in undrawn_slices(predicted, people.query_ids):
+        left = size - round(share * size)
+        if left < n:
+            continue
+        terms = gammaln([left + 1, size - n + 1, left - n + 1, size + 1])
+        chance = float(np.exp(terms[0] + terms[1] - terms[2] - terms[3]))
+        if chance < _CHANCE:
+            raise UsageError(
+                f"the queries that people judged are no random sample: none of them has "
+                f"{tag}={value}, which {share:.0%} of the {size:,} queries have (by chance in "
+                f"{chance:.1g} of samples): the model is not corrected there. Draw queries from "
+                "all of them, or leave this slice out of the runs.",
+                code="sample-not-random",
+            )
 
 
 def _refuse_chosen(people: PairedValues, predicted: pl.DataFrame) -> None:

@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.data import read_qrels, read_run
 from rankgate.data.column_map import mapped
 from rankgate.errors import InputError, UsageError
+from rankgate.evaluation.model_saw import UNKNOWN, ModelSaw
 from rankgate.frozen import dataclass
 from rankgate.scoring.alignment.judgments import JudgmentIndex
 
@@ -23,7 +24,44 @@ if TYPE_CHECKING:
     from rankgate.evaluation.scored_system import Scorer
 
 _PAIR = ("query_id", "doc_id")
-_FEW = 30  # judgments; that a model agrees with so few of people says nothing
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """A model's judgments, and what the model saw.
+
+    Attributes:
+        judgments: of all queries; those that the model saw judgments of are left out.
+        saw: people's judgments that it saw.
+    """
+
+    judgments: Qrels
+    saw: ModelSaw
+
+    @classmethod
+    def of(
+        cls, predicted: QrelsLike | None, saw: QrelsLike = UNKNOWN,
+        columns: ColumnsLike | None = None,
+    ) -> Predicted | None:  # fmt: skip
+        """From what ``compare`` takes; None without a model.
+
+        Raises:
+            InputError: judgments that cannot be read.
+            UsageError: the model saw all queries; it is said what it saw, without its judgments.
+        """
+        seen = ModelSaw.of(saw, columns)
+        if predicted is None:
+            if seen != ModelSaw():
+                raise UsageError(
+                    "--predicted-saw says what the model of --predicted saw; give its judgments "
+                    "too, or leave it out.",
+                    code="missing-input",
+                )
+            return None
+        judgments = read_qrels(mapped(predicted, columns, "qrels"))
+        unseen = seen.without_seen(judgments)
+        every, left = (table.table["query_id"].n_unique() for table in (judgments, unseen))
+        return cls(unseen, replace(seen, left_out=every - left))
 
 
 @dataclass(frozen=True)
@@ -33,48 +71,59 @@ class Modelled:
     Attributes:
         systems: by people's; where they judged a part of the documents, with estimated values.
         models: the same systems by the model's.
+        saw: what the model saw, with its agreement with people.
         parts: what the drawn documents add to the values of each system, as
             ``drawn_documents.PARTS``; empty where people judged whole queries.
     """
 
     systems: Sequence[ScoredRun]
     models: Sequence[ScoredRun]
+    saw: ModelSaw
     parts: Sequence[pl.DataFrame] = ()
 
 
 def with_model(
-    scorer: Scorer, predicted: QrelsLike, columns: ColumnsLike | None, sample: Sample,
-    systems: Sequence[ScoredRun], runs: Sequence[Any],
+    scorer: Scorer, predicted: Predicted, sample: Sample, systems: Sequence[ScoredRun],
+    runs: Sequence[Any],
 ) -> Modelled:  # fmt: skip
     """Score runs by judgments that a model made, too.
+
+    Queries whose judgments the model saw are left out on both sides.
 
     Args:
         scorer: of people's judgments.
         predicted: the model's, of all queries.
-        columns: names of columns, as of ``compare``.
         sample: how what people judged was drawn.
         systems: the baseline and the candidates, by people's judgments.
         runs: of them.
 
     Raises:
-        InputError: judgments that cannot be read, or that lack some of people's.
+        InputError: judgments that lack some of people's.
         UsageError: they repeat what people judged; as `drawn_documents.corrected`.
     """
-    judgments = read_qrels(mapped(predicted, columns, "qrels"))
-    _refuse(scorer.qrels, judgments)
+    judgments = predicted.judgments
+    people = predicted.saw.without_seen(scorer.qrels)
+    _refuse_lacking(people, judgments)
+    saw = predicted.saw.checked(people, judgments)
+    systems = [saw.unseen_part(system) for system in systems]
     own = replace(scorer, qrels=judgments, index=JudgmentIndex.of(judgments), builder=None)
     models = [own.scored(run) for run in runs]
     if sample.documents is None:
         _refuse_partly(systems, models)
-        return Modelled(systems, models)
+        judged = people.table["query_id"].unique().to_list()
+        saw = saw.with_difference(judged, models, sample)
+        return Modelled(systems, models, saw)
     from rankgate.evaluation.drawn_documents import corrected  # few ask for it
 
+    documents = sample.documents.filter(~pl.col("query_id").is_in(saw.query_ids))
     read = [read_run(run) for run in runs]
-    found = corrected(scorer, judgments, sample.documents, read)
+    unseen = replace(scorer, qrels=people, index=JudgmentIndex.of(people), builder=None)
+    results = corrected(unseen, judgments, documents, read)
     named = [
-        replace(each.run, name=system.name) for each, system in zip(found, systems, strict=True)
+        replace(result.run, name=system.name, qrels_sha256=system.qrels_sha256)
+        for result, system in zip(results, systems, strict=True)
     ]
-    return Modelled(named, models, [each.parts for each in found])
+    return Modelled(named, models, saw, [result.parts for result in results])
 
 
 _UNEVEN = 0.05
@@ -103,7 +152,7 @@ def _refuse_partly(systems: Sequence[ScoredRun], models: Sequence[ScoredRun]) ->
             )
 
 
-def _refuse(people: Qrels, model: Qrels) -> None:
+def _refuse_lacking(people: Qrels, model: Qrels) -> None:
     both = people.table.join(model.table, on=_PAIR, how="left", suffix="_model")
     lacking = both.filter(pl.col("grade_model").is_null())
     if len(lacking):
@@ -114,10 +163,4 @@ def _refuse(people: Qrels, model: Qrels) -> None:
             "what is easy, biases what it is corrected by; let it judge them too.",
             source=model.name,
             code="sample-not-subset",
-        )
-    if len(both) >= _FEW and (both["grade"] == both["grade_model"]).all():
-        raise UsageError(
-            f"the predicted judgments repeat all {len(both):,} of people's: the model saw them, or "
-            "the files are the same; let it judge without them.",
-            code="model-saw-judgments",
         )

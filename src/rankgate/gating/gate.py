@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 
 from rankgate.comparison.compared import latency_of, of_slice, states_of
-from rankgate.comparison.designed import of_both
+from rankgate.comparison.designed import design_inputs, of_both
 from rankgate.comparison.inference import Test
 from rankgate.comparison.list_metrics import ComparedLists, with_wholes
 from rankgate.comparison.pairs import Rules, compared
@@ -23,7 +23,7 @@ from rankgate.declare import Range
 from rankgate.errors import UsageError
 from rankgate.evaluation.context import EVERY, Context
 from rankgate.evaluation.evaluate import rankings_among
-from rankgate.evaluation.sample import Sample, refuse_without
+from rankgate.evaluation.model_saw import UNKNOWN
 from rankgate.evaluation.scored_system import Scorer
 from rankgate.evaluation.training import Train
 from rankgate.gating.admissions import admissions
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     )
     from rankgate.data.logs.interactions import LogLike
     from rankgate.data.logs.user_items import Meetings
+    from rankgate.evaluation.sample import Sample
     from rankgate.gating.policy import Policy
     from rankgate.gating.saved.baselines import Saved
     from rankgate.gating.verdict import Verdict
@@ -98,6 +99,7 @@ def gate(
     columns: ColumnsLike | None = None,
     sample: Sample | TableLike | None = None,
     predicted: QrelsLike | None = None,
+    predicted_saw: QrelsLike = UNKNOWN,
     names: Sequence[str] = (),
     context: Context | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -148,6 +150,8 @@ def gate(
             counts), such as a pool's; rules are then about the queries drawn from.
         predicted: a model's judgments of all queries; those of people, of a sample of the
             queries, correct its bias.
+        predicted_saw: people's judgments that this model saw, as examples or in training: a file,
+            none, or unknown; their queries are left out, as the model is not corrected by them.
         names: of the baseline and the candidate, instead of their own.
         context: the inputs from `train` to `sequences` in one value, instead of them.
         on_progress: called with the current step.
@@ -179,8 +183,7 @@ def gate(
     )
     say = on_progress or (lambda _: None)
     rules, kept = _policy(policy, Path(folder)), Path(folder) / baselines.FOLDER
-    drawn = None if sample is None else Sample.of(sample)
-    refuse_without(predicted, drawn)
+    drawn, model = design_inputs(sample, predicted, predicted_saw, columns)
     today = today or datetime.now(UTC).strftime("%Y-%m-%d")
     if not isinstance(scores, list | tuple) or scores:
         _refuse_inputs(context, noise, predicted)
@@ -247,7 +250,7 @@ def gate(
     base, other = _with_activity([base, other], rules, given)
     lists = ComparedLists.of(scorer, [base, other, *again])
     (base, other), designs = of_both(
-        scorer, predicted, columns, drawn, [base, other], [*old, run], rules["unequal"]
+        scorer, model, drawn, [base, other], [*old, run], rules["unequal"]
     )
     (result,) = compared(
         lists.scored(0, base),

@@ -104,6 +104,15 @@ def unmoved(
     changed = lists.filter(pl.col("moved").is_null() | (pl.col("moved") != 0))["query_id"]
     n, depth = len(queries), evidence.comparison.depth
     figures: dict[str, Any] = {"n": n, "delta": 0.0, "low": 0.0, "high": 0.0, "margin": margin}
+    design = evidence.inputs.design
+    elsewhere = 0 if design is None else design.changed_elsewhere(metric, rule.slice)
+    if elsewhere:
+        return Outcome(
+            "inconclusive",
+            f"{metric} moved for none of the {n} queries that people judged, and by the model for "
+            f"{elsewhere:,} of the others",
+            "let people judge more queries, drawn at random", n=n, delta=0.0, margin=margin,
+        )  # fmt: skip
     if not len(changed):
         reason = f"no list changed in its first {depth} documents, so nothing differs"
         if passes:

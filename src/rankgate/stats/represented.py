@@ -369,24 +369,45 @@ def chance_of_sample(values: Floats, drawn: NDArray[np.bool_], seed: int = 0) ->
     """Chance that a random sample's mean lies as far from that of all as that of these members.
 
     By the normal approximation of a mean of n of N values, which has the variance (1 − n/N)S²/n;
-    by random samples where that is below 1 %, as few skewed values have no normal mean. 1 where
+    by random samples where that is below 1 %, as few skewed values have no normal mean. Of several
+    columns the distance of the means is Hotelling's (1931), in terms of their covariance. 1 where
     nothing differs.
+
+    Args:
+        values: (N,) or (N, P), a column for each thing that is compared.
+        drawn: (N,) which members the sample has.
+        seed: of the random samples.
     """
-    from scipy.special import ndtr
+    from scipy.special import chdtrc
 
     n, size = int(drawn.sum()), len(drawn)
-    spread = float(values.std(ddof=1)) if size > 1 else 0.0
-    if not 0 < n < size or not spread > 0:
+    apart = _uncorrelated(values) if 0 < n < size else np.zeros((size, 0))
+    if not apart.shape[1]:
         return 1.0
-    middle = float(values.mean())
-    away = abs(float(values[drawn].mean()) - middle)
-    p = 2 * float(ndtr(-away / (spread * np.sqrt((1 / n) - (1 / size)))))
+    away = float((apart[drawn].mean(axis=0) ** 2).sum())
+    p = float(chdtrc(apart.shape[1], away / ((1 / n) - (1 / size))))
     if p > _PLAIN:
         return p
     rng, beyond = np.random.default_rng(seed), 0
-    step = max(1, _CELLS // size)
+    step = max(1, _CELLS // (size * apart.shape[1]))
     for begin in range(0, _DRAWS, step):
         chance = rng.random((min(step, _DRAWS - begin), size))
         some = np.argpartition(chance, n - 1, axis=1)[:, :n]
-        beyond += int((np.abs(values[some].mean(axis=1) - middle) >= away - 1e-12).sum())
+        distances = (apart[some].mean(axis=1) ** 2).sum(axis=1)
+        beyond += int((distances >= away * (1 - 1e-9) - 1e-18).sum())
     return (beyond + 1) / (_DRAWS + 1)
+
+
+def _uncorrelated(values: Floats) -> Floats:
+    """(N, R) columns of mean 0, variance 1 and no correlation that span the same; R ≤ P."""
+    table = values.reshape(len(values), -1)
+    centred = table - table.mean(axis=0)
+    spread = centred.std(axis=0, ddof=1)
+    some = spread > np.finfo(float).eps * np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0))
+    scaled = centred[:, some] / spread[some]
+    sizes, vectors = np.linalg.eigh(scaled.T @ scaled / (len(table) - 1))
+    kept = sizes > _ALIKE
+    return np.asarray(scaled @ vectors[:, kept] / np.sqrt(sizes[kept]), np.float64)
+
+
+_ALIKE = 1e-9  # of the variance; columns that say the same

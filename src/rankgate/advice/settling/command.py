@@ -18,7 +18,9 @@ from rankgate.present.write import FORMS
 @click.command("next")
 @click.argument("baseline", type=click.Path())
 @click.argument("candidate", type=click.Path())
-@options_of(settle, "predicted QRELS", "people QRELS", "sample FILE")
+@options_of(
+    settle, "predicted QRELS", "predicted_saw QRELS|none|unknown", "people QRELS", "sample FILE"
+)
 @click.option(
     "-m", "--metric", default="DCG@10", show_default=True, metavar="METRIC",
     help="A metric that is a sum over documents: DCG@10, SDCG@10, P@10, RBP.",

@@ -16,9 +16,11 @@ from rankgate.advice.settling.terms import Terms
 from rankgate.advice.settling.unpredicted import Unpredicted, placeholder
 from rankgate.advice.settling.verdict import Estimate, before_people, estimated
 from rankgate.comparison.inference import Share  # noqa: TC001 - options are made of it
-from rankgate.data import read_qrels, read_run
+from rankgate.data import read_run
 from rankgate.declare import Range
 from rankgate.errors import UsageError
+from rankgate.evaluation.model_saw import UNKNOWN
+from rankgate.evaluation.predicted import Predicted
 from rankgate.evaluation.scored_system import DEPTH, Scorer
 from rankgate.frozen import dataclass
 from rankgate.present.result import Notice, run_notices
@@ -56,6 +58,7 @@ def settle(
     budget: Annotated[int, Range(1)] | None = None,
     prices: Prices | Mapping[str, float] | Sequence[str] = (),
     seed: Annotated[int, Range(0)] = 0,
+    predicted_saw: QrelsLike = UNKNOWN,
     on_progress: Callable[[str], None] | None = None,
 ) -> Settlement:
     """Draw what people or a model should judge next, until the difference is settled.
@@ -87,6 +90,8 @@ def settle(
         prices: what a document costs that people judge (human=1) or a model judges (model=0.01),
             and a query that people begin with (query=0).
         seed: of the drawing; the same for all batches.
+        predicted_saw: people's judgments that this model saw, as examples or in training: a file,
+            none, or unknown; their queries can be no part of the runs.
         on_progress: called with the current step.
 
     Raises:
@@ -107,7 +112,15 @@ def settle(
             "people's judgments correct those of a model; give both.", code="missing-input"
         )
     runs = [read_run(baseline), read_run(candidate)]
-    model = _of_runs(runs) if predicted is None else read_qrels(predicted)
+    judge = Predicted.of(predicted, predicted_saw)
+    if judge is not None and judge.saw.left_out:
+        raise UsageError(
+            f"the model saw people's judgments of {judge.saw.left_out:,} of these queries "
+            f"({judge.saw.label}), which then do not correct it; leave these queries out of the "
+            "runs and of its judgments.",
+            code="model-saw-judgments",
+        )
+    model = _of_runs(runs) if judge is None else judge.judgments
     scorer = Scorer.of(model, [metric], convention, overrides=overrides)
     depth = scorer.metrics[0][1].depth() or DEPTH
     scorer = replace(scorer, depth=depth)
@@ -125,6 +138,8 @@ def settle(
     step = _Step(systems, scorer.metrics[0][0], terms, costs, waiting)
     if predicted is not None:
         notices = [each for run in systems for each in run_notices(run.name, run.cautions)]
+        assert judge is not None
+        notices.append(Notice("predicted-saw", f"{judge.saw.condition}."))
         step = replace(step, notices=tuple(notices))
     if len(known) < LEAST:
         return step.by_model(max(_FIRST - len(known), LEAST))
@@ -134,7 +149,8 @@ def settle(
     drawn = drawn_before(sample, frame)
     say("estimating the difference")
     own = Scorer.of(people, [metric], convention, overrides=overrides)
-    return step.later(frame, drawn, estimated(own, model, runs, drawn, frame))
+    assert judge is not None
+    return step.later(frame, drawn, estimated(own, judge, runs, drawn, frame))
 
 
 def _of_runs(runs: Sequence[Run]) -> Qrels:

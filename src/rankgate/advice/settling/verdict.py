@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.advice.settling.frame import Frame
-    from rankgate.data import Qrels, Run
+    from rankgate.data import Run
     from rankgate.data.comparison import ScoredRun
+    from rankgate.evaluation.predicted import Predicted
     from rankgate.evaluation.scored_system import Scorer
 
     Floats = NDArray[np.float64]
@@ -70,13 +71,13 @@ def before_people(systems: Sequence[ScoredRun], frame: Frame) -> Estimate:
 
 
 def estimated(
-    people: Scorer, model: Qrels, runs: Sequence[Run], drawn: pl.DataFrame, frame: Frame
+    people: Scorer, model: Predicted, runs: Sequence[Run], drawn: pl.DataFrame, frame: Frame
 ) -> Estimate:
     """What people's judgments of the drawn documents say.
 
     Args:
         people: scorer of their judgments.
-        model: its judgments.
+        model: its judgments, and what it saw.
         runs: both.
         drawn: the sample.
         frame: that it was drawn from.
@@ -86,7 +87,7 @@ def estimated(
     """
     sample = Sample("sample", _chances(drawn), documents=drawn)
     systems = [people.scored(run) for run in runs]
-    own, (design,) = of_both(people, model, None, sample, systems, runs, "zero")
+    own, (design,) = of_both(people, model, sample, systems, runs, "zero")
     values = values_of(own[0], own[1], "zero")
     known = ~np.isnan(values.gains[:, 0])
     queries = [q for q, there in zip(values.query_ids, known, strict=True) if there]

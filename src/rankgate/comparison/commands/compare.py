@@ -31,7 +31,7 @@ from rankgate.present.write import FORMS
 @options.metrics_from
 @options.convention
 @options_of(compare, "columns NAME=COLUMN,...")
-@options_of(compare, "sample random|FILE", "predicted QRELS")
+@options_of(compare, "sample random|FILE", "predicted QRELS", "predicted_saw QRELS|none|unknown")
 @comparing.test
 @comparing.unequal
 @options_of(compare, "tags FILE", "slices TAG --slice")

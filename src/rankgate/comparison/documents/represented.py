@@ -37,16 +37,16 @@ def represented(result: Comparison) -> Grid:
         (
             row["metric"], f"{row['queries']:,} of {row['population']:,}",
             interval(row["people_low"], row["people_high"]), signed(row["people"]),
-            signed(row["model"]), number(row["correlation"], 2), number(row["slope"], 2),
-            f"{row['saving']:.0%}", whole(row["needed"]),
+            signed(row["model"]), number(row["correlation"], 2), number(row["agreement"], 2),
+            number(row["slope"], 2), f"{row['saving']:.0%}", whole(row["needed"]),
         )
         for row in table.iter_rows(named=True)
         if row["population"] is not None
     ]  # fmt: skip
     head = (
         "metric", "queries\npeople judged", f"{result.level:.0%} interval\nby people alone",
-        "delta by\npeople", "delta by\nthe model", "correlation", "slope",
-        "queries\nsaved", "people need\nfor this delta",
+        "delta by\npeople", "delta by\nthe model", "correlation",
+        "agreement\n(kappa)", "slope", "queries\nsaved", "people need\nfor this delta",
     )  # fmt: skip
     return Grid(head, tuple(rows))
 

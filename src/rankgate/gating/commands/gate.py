@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 )
 @options_of(self_check, "snapshots N")
 @options_of(gate, "columns NAME=COLUMN,...")
-@options_of(gate, "sample random|FILE", "predicted QRELS")
+@options_of(gate, "sample random|FILE", "predicted QRELS", "predicted_saw QRELS|none|unknown")
 @store_options.instead_of_files(
     qrels="judgments", baseline="baseline", candidate="run", noise="run"
 )

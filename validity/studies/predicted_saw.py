@@ -1,0 +1,255 @@
+"""Judgments of a model that saw people's: do checks find it, and do intervals hold without it?
+
+Queries of 20 documents with grades 0 to 3, ranked by two equal systems, or by a better candidate.
+People judge a tenth of the queries. A model that saw no label errs in all queries alike. One that
+saw labels repeats people's grades of these queries but for 5 %, and elsewhere raises what the
+candidate shows first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankgate.stats.agreement.kappa import cohen_values
+from rankgate.stats.interval import guarded_interval
+from rankgate.stats.represented import Population, chance_of_sample, represented
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+DOCUMENTS, DEPTH, GRADES = 20, 10, np.arange(4.0)
+SIZES = {400: (40, 300), 1000: (100, 100)}
+"""Queries of the model: those that people judge, and replications."""
+AGREEMENT, CHANCES = 0.9, {"unknown": 0.01, "none": 0.001, "file": 0.001}
+"""As of rankgate.evaluation.model_saw."""
+
+
+@dataclass(frozen=True)
+class World:
+    """Queries with people's grades (N, D), the candidate's ranks, and both systems' orders."""
+
+    grades: Floats
+    old: NDArray[np.int64]
+    new: NDArray[np.int64]
+    judged: Flags
+
+    @classmethod
+    def of(cls, queries: int, people: int, noise: float, rng: np.random.Generator) -> World:
+        """Draw one; noise is the candidate's, 2 is the baseline's."""
+        grades = rng.choice(4, (queries, DOCUMENTS), p=[0.55, 0.25, 0.15, 0.05]).astype(float)
+        old, new = (
+            np.argsort(-(grades + rng.normal(0, size, grades.shape)), axis=1)
+            for size in (2.0, noise)
+        )
+        judged = np.zeros(queries, np.bool_)
+        judged[rng.choice(queries, people, replace=False)] = True
+        return cls(grades, old, new, judged)
+
+    def delta(self, grades: Floats) -> Floats:
+        """(N,) differences in nDCG@10 by some grades."""
+        return _ndcg(grades, self.new) - _ndcg(grades, self.old)
+
+    @property
+    def first(self) -> Flags:
+        """(N, D) documents that the candidate shows in its first five ranks."""
+        flags = np.zeros(self.grades.shape, np.bool_)
+        np.put_along_axis(flags, self.new[:, :5], values=True, axis=1)
+        return flags
+
+
+def _ndcg(grades: Floats, order: NDArray[np.int64]) -> Floats:
+    discount = 1 / np.log2(np.arange(2, DEPTH + 2))
+    top = np.take_along_axis(grades, order[:, :DEPTH], axis=1) @ discount
+    best = -np.sort(-grades, axis=1)[:, :DEPTH] @ discount
+    return np.where(best > 0, top / np.maximum(best, 1e-9), 0.0)
+
+
+def _errs(world: World, rng: np.random.Generator, size: float = 0.8) -> Floats:
+    return np.clip(np.rint(world.grades + rng.normal(0.2, size, world.grades.shape)), 0, 3)
+
+
+def _raised(world: World, rng: np.random.Generator, share: float = 0.3) -> Floats:
+    """The same, a grade higher for some of what the candidate shows first."""
+    more = world.first & (rng.random(world.grades.shape) < share)
+    return np.clip(_errs(world, rng) + more, 0, 3)
+
+
+def _repeated(world: World, rng: np.random.Generator) -> Floats:
+    wrong = rng.random(world.grades.shape) < 0.05
+    return np.where(wrong, rng.integers(0, 4, world.grades.shape), world.grades)
+
+
+def _exchanged(world: World, rng: np.random.Generator) -> Floats:
+    """People's grades, 30 % of them exchanged among the documents of the query.
+
+    As many documents have each grade as by people; the higher ones go to what the candidate shows.
+    """
+    grades = world.grades.copy()
+    for i in range(len(grades)):
+        some = np.flatnonzero(rng.random(DOCUMENTS) < 0.3)
+        order = np.argsort(-(world.first[i, some] + rng.normal(0, 1.0, len(some))))
+        grades[i, some[order]] = -np.sort(-grades[i, some])
+    return grades
+
+
+def _half(world: World) -> Flags:
+    return world.judged & (np.cumsum(world.judged) % 2 == 0)
+
+
+def _mixed(saw: Flags, inside: Floats, outside: Floats) -> Floats:
+    return np.where(saw[:, None], inside, outside)
+
+
+MODELS: dict[str, tuple[bool, str, Callable[[World, np.random.Generator], Floats]]] = {
+    "fair": (True, "unknown", _errs),
+    "fair, stated": (True, "none", _errs),
+    "good": (True, "unknown", lambda w, rng: _errs(w, rng, 0.5)),
+    "raises what the candidate shows": (True, "unknown", _raised),
+    "saw all": (
+        False, "unknown", lambda w, rng: _mixed(w.judged, _repeated(w, rng), _raised(w, rng))),
+    "saw all, stated to have seen none": (
+        False, "none", lambda w, rng: _mixed(w.judged, _repeated(w, rng), _raised(w, rng))),
+    "saw half": (
+        False, "unknown", lambda w, rng: _mixed(_half(w), _repeated(w, rng), _raised(w, rng))),
+    "saw half, whose file is given": (
+        True, "file", lambda w, rng: _mixed(_half(w), _repeated(w, rng), _raised(w, rng))),
+    "saw all, elsewhere grades as often as people": (
+        False, "unknown", lambda w, rng: _mixed(w.judged, _repeated(w, rng), _exchanged(w, rng))),
+    "saw half, elsewhere grades as often as people": (
+        False, "unknown", lambda w, rng: _mixed(_half(w), _repeated(w, rng), _exchanged(w, rng))),
+}  # fmt: skip
+"""Whether an answer is right, what is stated of the model, and its grades."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Intervals of one model.
+
+    Attributes:
+        model: what it saw.
+        sound: whether its interval should be given.
+        people, queries: judged by people and by the model.
+        replications: samples of two equal systems, and as many with a better candidate.
+        excluded_before, excluded: share of all samples whose interval excludes the true difference
+            of equal systems, without and with the checks.
+        covered: share of the given intervals that hold it; NaN where none is given.
+        answered: share of samples whose interval is given.
+        power_before, power: share of samples of a better candidate whose interval excludes 0.
+    """
+
+    model: str
+    sound: bool
+    people: int
+    queries: int
+    replications: int
+    excluded_before: float
+    excluded: float
+    covered: float
+    answered: float
+    power_before: float
+    power: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether at most 5 % are excluded, within noise, and sound inputs are answered."""
+        noise = 3 * np.sqrt(0.05 * 0.95 / self.replications)
+        return bool(self.excluded <= 0.05 + noise and (self.answered >= 0.97 or not self.sound))
+
+
+def run(seed: int = 43) -> list[Cell]:
+    """Every model with each number of queries."""
+    return [
+        _cell(name, queries, people, replications, seed)
+        for name in MODELS
+        for queries, (people, replications) in SIZES.items()
+    ]
+
+
+def _cell(name: str, queries: int, people: int, replications: int, seed: int) -> Cell:
+    sound, stated, judge = MODELS[name]
+    rng = np.random.default_rng([seed, queries, *map(ord, name)])
+    equal, better = (
+        np.array([_looked_at(World.of(queries, people, noise, rng), judge, stated, rng)
+                  for _ in range(replications)])
+        for noise in (2.0, 1.75)
+    )  # fmt: skip
+    before, after, answered = (equal[:, j] for j in range(3))
+    covered = 1 - after.sum() / answered.sum() if answered.any() else float("nan")
+    return Cell(
+        name, sound, people, queries, replications, float(before.mean()), float(after.mean()),
+        float(covered), float(answered.mean()), float(better[:, 0].mean()),
+        float(better[:, 1].mean()),
+    )  # fmt: skip
+
+
+def _looked_at(
+    world: World, judge: Callable[[World, np.random.Generator], Floats], stated: str,
+    rng: np.random.Generator,
+) -> tuple[bool, bool, bool]:  # fmt: skip
+    """Whether the interval excludes 0 before and after the checks, and whether it is given."""
+    grades = judge(world, rng)
+    people, model = world.delta(world.grades), world.delta(grades)
+    before = _excludes(people[world.judged], model[world.judged], model)
+    left = ~_half(world) if stated == "file" else np.ones(len(model), np.bool_)
+    sample = world.judged & left
+    if _seen(world.grades[sample], grades[left], sample[left], stated):
+        return before, False, False
+    return before, _excludes(people[sample], model[sample], model[left]), True
+
+
+def _excludes(people: Floats, model: Floats, every: Floats) -> bool:
+    population = Population(every, np.ones(len(every)))
+    values = represented(people, predicted=model, population=population).values
+    ends = guarded_interval(values, 0.95)
+    return bool(ends.low[0] > 0 or ends.high[0] < 0)
+
+
+def _seen(people: Floats, model: Floats, sample: Flags, stated: str) -> bool:
+    """Whether the checks of rankgate.evaluation.model_saw refuse."""
+    table = np.zeros((1, 4, 4))
+    np.add.at(table[0], (people.astype(int).ravel(), model[sample].astype(int).ravel()), 1.0)
+    if stated == "unknown" and cohen_values(table, GRADES)[0] >= AGREEMENT:
+        return True
+    columns = (model.mean(axis=1), model.std(axis=1), (model == model.min()).mean(axis=1),
+               (model == model.max()).mean(axis=1))  # fmt: skip
+    return chance_of_sample(np.stack(columns, axis=1), sample) < CHANCES[stated]
+
+
+def section(cells: Sequence[Any]) -> str:
+    """Give the part of the page."""
+    from tables import marked, percent, table
+
+    rows = [
+        (c.model, f"{c.people} of {c.queries}", percent(c.excluded_before),
+         marked(c.excluded, c.holds), "–" if c.covered != c.covered else percent(c.covered),
+         percent(c.answered), f"{percent(c.power_before)} / {percent(c.power)}")
+        for c in cells
+    ]  # fmt: skip
+    sound = [c for c in cells if c.sound]
+    missed = [c for c in cells if not c.holds]
+    names = "; ".join(sorted({c.model for c in missed})) or "none"
+    return (
+        "## A model that saw people's judgments\n\nA model that was shown people's judgments, as "
+        "examples or in training, repeats them and is corrected by nothing where it did not see "
+        "them. Two equal systems; people judge a tenth of the queries; a model that saw labels "
+        "repeats them but for 5 %, and elsewhere raises what the candidate shows first. Excluded "
+        "is the share of all samples whose 95 % interval excludes 0, before and after the checks "
+        "of `--predicted-saw`: queries whose judgments the model saw are left out; its grades of "
+        "judged queries are compared with those of the others; and a kappa of .9 or more with "
+        "people is refused where it is not stated what the model saw. Given is the share of "
+        "samples that get an interval: sound models get "
+        f"{percent(min(c.answered for c in sound))} or more. Power is that of a better candidate, "
+        f"before and after. What does not hold: {names}. A model that saw a part of the labels, "
+        "and whose grades elsewhere are distributed as people's, is not found: only a true "
+        "statement of what it saw helps there.\n\n"
+        + table(("model", "people", "excluded before", "excluded", "covered", "given",
+                 "power"), rows)
+    )  # fmt: skip
