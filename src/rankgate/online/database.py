@@ -26,9 +26,11 @@ class Database:
         connection: DuckDB's own.
         folder: for temporary files; removed with the database.
         dialect: of its SQL, as Ibis calls it.
+        time_zone: of dates of times.
     """
 
     dialect = "duckdb"
+    time_zone = "UTC"
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: str) -> None:
         self.connection = connection
@@ -39,11 +41,22 @@ class Database:
         with _readable():
             self.connection.execute(sql, list(values))
 
+    def use_zone(self, time_zone: str) -> None:
+        """Let dates of times, and so days and weeks, be those of a time zone.
+
+        Raises:
+            InputError: no such time zone.
+        """
+        self.run(f"SET TimeZone = {quoted(time_zone)}")
+        self.time_zone = time_zone
+
     def rows(self, sql: str, values: Sequence[Any] = ()) -> pl.DataFrame:
-        """The rows of a query."""
+        """The rows of a query; times with a zone are in UTC."""
+        import polars.selectors as cs
+
         with _readable():
             table: pl.DataFrame = self.connection.sql(sql, params=list(values) or None).pl()
-        return table
+        return table.with_columns(cs.datetime(time_zone="*").dt.convert_time_zone("UTC"))
 
     def text(self, expression: Any) -> str:  # noqa: ANN401 - of Ibis
         """An expression of Ibis as SQL of this database."""

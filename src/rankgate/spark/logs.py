@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import polars as pl
 
 from rankgate.errors import InputError
 from rankgate.online.database import Database
-from rankgate.online.events.ingest import MANIFEST
+from rankgate.online.events.ingest import MANIFEST, ZONE
 from rankgate.online.events.table import COLUMNS
 from rankgate.online.indicators.tables import ibis
 from rankgate.spark.files import format_of, label_of, paths_of, read_files, refuse_unknown
@@ -38,14 +39,20 @@ class SparkDatabase(Database):
         self.spark = spark
         self._kept: list[DataFrame] = []
 
+    def use_zone(self, time_zone: str) -> None:
+        """Let dates of times, and so days and weeks, be those of a time zone."""
+        self.spark.conf.set("spark.sql.session.timeZone", time_zone)
+        self.time_zone = time_zone
+
     def run(self, sql: str, values: Sequence[Any] = ()) -> None:
         """Carry out a statement."""
         self.spark.sql(sql, [*values] or None)
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> pl.DataFrame:
         """The rows of a query, which come to the driver; times are in UTC without a zone."""
-        found = pl.DataFrame(pl.from_arrow(self.spark.sql(sql, [*values] or None).toArrow()))
-        return found.with_columns(pl.selectors.datetime().dt.replace_time_zone(None))
+        frame = pl.DataFrame(pl.from_arrow(self.spark.sql(sql, [*values] or None).toArrow()))
+        zoned = pl.selectors.datetime(time_zone="*").dt.convert_time_zone("UTC")
+        return frame.with_columns(zoned.dt.replace_time_zone(None))
 
     def text(self, expression: Any) -> str:  # noqa: ANN401 - of Ibis
         """An expression of Ibis as SQL of Spark."""
@@ -102,7 +109,17 @@ def open_events(
         for name, kind in COLUMNS.items()
     ]
     found.select(*columns).createOrReplaceTempView("events")
-    return SparkDatabase(active)
+    base = SparkDatabase(active)
+    base.use_zone(_zone(events))
+    return base
+
+
+def _zone(events: Any) -> str:  # noqa: ANN401 - as of open_events
+    """The time zone of a folder that was ingested; UTC for anything else."""
+    path = Path(events, MANIFEST) if isinstance(events, str | Path) else None
+    if path is None or not path.is_file():
+        return "UTC"
+    return str(json.loads(path.read_text(encoding="utf-8")).get(ZONE, "UTC"))
 
 
 def _read(spark: SparkSession, events: Any, from_: str | None) -> DataFrame:  # noqa: ANN401 - as there

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 MANIFEST = "events.json"
 """The file of the folder that says what was read, and how."""
 
+ZONE = "time_zone"
+"""Its key for the time zone of the mapping, whose days and weeks are those of the log."""
+
 _EXAMPLES = 5  # lines of each problem that are named
 
 
@@ -104,6 +107,7 @@ def ingested(
         "schema_version": 1,
         "privacy": privacy.to_dict(),
         "mapping": _hash_of(mapping),
+        ZONE: mapping.time_zone,
     }
     known = _manifest(folder, head)
     folder.mkdir(parents=True, exist_ok=True)
@@ -146,7 +150,8 @@ def _manifest(folder: Path, head: Mapping[str, Any]) -> dict[str, dict[str, Any]
 
 
 def _hash_of(mapping: LogMapping) -> str:
-    words = json.dumps([mapping.ubi, *map(str, vars(mapping).values())])
+    values = {name: value for name, value in vars(mapping).items() if name != "zone_declared"}
+    words = json.dumps([mapping.ubi, *map(str, values.values())])
     return hashlib.sha256(words.encode()).hexdigest()
 
 
@@ -176,7 +181,7 @@ def _read(
     found = {
         **_written(base, path, part),
         "ranks": ranks,
-        "problems": _problems(base, path),
+        "problems": _problems(base, path, mapping),
         "unmapped": count_unmapped(base),
         "states": "state" in mapping.columns,
     }
@@ -203,8 +208,8 @@ def _written(base: Database, path: Path, part: Path) -> dict[str, Any]:
     source = f"read_parquet({quoted(str(part))})"
     counted = base.rows(f"SELECT kind, count(*) AS events FROM {source} GROUP BY 1")
     period = base.rows(
-        "SELECT strftime(min(\"at\"), '%Y-%m-%dT%H:%M:%SZ') AS first, "
-        f"strftime(max(\"at\"), '%Y-%m-%dT%H:%M:%SZ') AS last FROM {source}"
+        "SELECT strftime(timezone('UTC', min(\"at\")), '%Y-%m-%dT%H:%M:%SZ') AS first, "
+        f"strftime(timezone('UTC', max(\"at\")), '%Y-%m-%dT%H:%M:%SZ') AS last FROM {source}"
     ).row(0, named=True)
     kinds = dict(sorted(counted.iter_rows()))
     return {"file": path.name, "part": part.name, "kinds": kinds, **period}
@@ -243,7 +248,7 @@ def _refuse_other_base(
             raise InputError(problem, source=str(path), code="mixed-rank-base")
 
 
-def _problems(base: Database, path: Path) -> list[dict[str, Any]]:
+def _problems(base: Database, path: Path, mapping: LogMapping) -> list[dict[str, Any]]:
     """What could not be read, with the first lines of each."""
     sums = ", ".join(
         f"count(*) FILTER (WHERE {sql}) AS n{place}, list_sort(min(source_line, {_EXAMPLES}) "
@@ -254,6 +259,8 @@ def _problems(base: Database, path: Path) -> list[dict[str, Any]]:
     found = []
     for place, (code, (_, words)) in enumerate(PROBLEMS.items()):
         count, lines = row[f"n{place}"], row[f"l{place}"]
+        if code == "time-without-zone" and mapping.zone_declared:
+            continue
         if code == "invalid-json" and count and _is_cut(base, path):
             count -= 1
             found.append(_problem("truncated-last-line", 1, "line is cut off at the end of the "

@@ -33,10 +33,11 @@ class LogMapping:
         kinds: by action, in lower case and with ``_`` for blanks and hyphens, the kind of event.
         flags: by kind a column that is true where the row is also an event of this kind.
         kind: of rows without an action; empty where every row has one.
-        time_zone: of times that do not name one.
+        time_zone: of times that do not name one, and of days and weeks.
         rank_base: the first rank of the log, 0 or 1; None to find out.
         format: ``jsonl``, ``csv`` or ``parquet``; empty: by the file's suffix.
         ubi: whether records without an action are queries of UBI.
+        zone_declared: true if the mapping names its time zone, so that times need not.
     """
 
     columns: Mapping[str, tuple[str, ...]]
@@ -47,6 +48,7 @@ class LogMapping:
     rank_base: int | None = None
     format: str = ""
     ubi: bool = False
+    zone_declared: bool = False
 
 
 _ATTRIBUTES = "event_attributes"
@@ -117,6 +119,7 @@ def read_mapping(path: str | Path) -> LogMapping:
     return LogMapping(
         read, {**(ACTIONS if columns else UBI_ACTIONS), **kinds}, flags, log.get("kind", ""),
         log.get("time_zone", "UTC"), log.get("rank_base"), log.get("format", ""), not columns,
+        "time_zone" in log,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.errors import InputError
 from rankgate.online.database import Database, named, quoted
-from rankgate.online.events.ingest import MANIFEST, files_of, ingested
+from rankgate.online.events.ingest import MANIFEST, ZONE, files_of, ingested
 from rankgate.online.events.mapping import UBI, LogMapping, read_mapping
 from rankgate.online.events.privacy import Privacy
 from rankgate.online.events.sources import is_event_table
@@ -27,6 +27,9 @@ def open_events(
 ) -> dict[str, Any]:
     """Make the view ``events``; return the manifest of what was read, empty where there is none.
 
+    Days and weeks are those of the mapping's time zone; of a folder without a mapping, of the zone
+    of the mapping that it was read with; else of UTC.
+
     Args:
         base: where the view is made.
         events: a folder of events, a table of events, or files of logs.
@@ -35,6 +38,17 @@ def open_events(
     Raises:
         InputError: files that cannot be read; a table without the columns of events.
     """
+    manifest = _opened(base, events, mapping)
+    log_mapping = mapping if isinstance(mapping, LogMapping) else _mapping(mapping)
+    zone = log_mapping.time_zone if mapping is not None else manifest.get(ZONE, "UTC")
+    base.use_zone(zone)
+    return {**manifest, ZONE: zone}
+
+
+def _opened(
+    base: Database, events: EventsLike, mapping: str | Path | LogMapping | None
+) -> dict[str, Any]:
+    """Make the view ``events``; see `open_events`."""
     if isinstance(events, str | Path) and (Path(events) / MANIFEST).is_file():
         return _folder(base, Path(events))
     if isinstance(events, str | Path):

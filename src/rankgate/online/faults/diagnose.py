@@ -95,8 +95,9 @@ def diagnosed(
         found.append(unmapped)
     counts = base.rows("SELECT kind, count(*) AS events FROM events GROUP BY 1 ORDER BY 1")
     times = base.rows(
-        "SELECT coalesce(strftime(min(\"at\"), '%Y-%m-%dT%H:%M:%SZ'), '') AS first, "
-        "coalesce(strftime(max(\"at\"), '%Y-%m-%dT%H:%M:%SZ'), '') AS last FROM events"
+        "SELECT coalesce(strftime(timezone('UTC', min(\"at\")), '%Y-%m-%dT%H:%M:%SZ'), '') "
+        "AS first, coalesce(strftime(timezone('UTC', max(\"at\")), '%Y-%m-%dT%H:%M:%SZ'), '') "
+        "AS last FROM events"
     ).row(0, named=True)
     found.sort(key=lambda each: (each.severity != "block", -each.share))
     return Diagnosis(

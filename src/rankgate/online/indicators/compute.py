@@ -150,6 +150,7 @@ def _head(base: Database) -> dict[str, Any]:
     return {
         **{name: f"{at:%Y-%m-%dT%H:%M:%SZ}" if at else "" for name, at in times.items()},
         "events": found["events"],
+        "time_zone": base.time_zone,
     }
 
 

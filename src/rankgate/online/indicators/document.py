@@ -39,6 +39,8 @@ def document(result: KpiTable) -> Document:
         (row["kpi"], shown(row["kpi"], row["value"]), f"{row['n']:,}", _title(row["kpi"]))
         for row in given.iter_rows(named=True)
     ]
+    if result.time_zone != "UTC":
+        period += f", days of {result.time_zone}"
     divided = [each for each in result.values["by"].unique(maintain_order=True) if each != "all"]
     blocks = [Table(f"by {each}", _divided(result, each)) for each in divided]
     charts = [Chart("rankgate.online.indicators.charts:days", result)] if _days(result) else []

@@ -33,6 +33,7 @@ class KpiTable(Result):
         first: the time of the first event.
         last: the time of the last event.
         events: how many there are.
+        time_zone: of days.
     """
 
     kind: ClassVar[str] = "kpi_table"
@@ -52,6 +53,7 @@ class KpiTable(Result):
     first: str
     last: str
     events: int
+    time_zone: str = "UTC"
 
     def __getitem__(self, name: str) -> float | None:
         """The value of a KPI over the whole log; None where it is undefined."""

@@ -62,8 +62,8 @@ class Satisfaction(Result):
     """KPIs of users over weeks.
 
     Attributes:
-        weeks: ``week`` (its Monday, UTC), ``kpi``, ``users``, ``value`` with its 95 % interval
-            ``low`` and ``high`` (users are units, delta method).
+        weeks: ``week`` (its Monday, in the log's time zone), ``kpi``, ``users``, ``value`` with
+            its 95 % interval ``low`` and ``high`` (users are units, delta method).
         cohorts: ``cohort`` (the week of a user's first event), ``age`` in weeks, ``users`` of the
             cohort, ``active``, ``retention`` = active / users; weeks after the end of the log, and
             its last one, are left out.
