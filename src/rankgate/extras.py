@@ -30,7 +30,6 @@ EXTRAS = {
     "duckdb": "online",
     "ibis": "online",
     "packaging": "online",  # Ibis imports it and does not require it
-    "tea_tasting": "online",
     "pyarrow_hotfix": "spark",
     "pyspark": "spark",
     "mcp": "mcp",

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from online import test_kpi
+from online import test_days, test_kpi
 from online.logs import written
 from rankgate import online
 from rankgate.errors import InputError
@@ -27,6 +27,18 @@ def test_the_daily_table_is_the_same(spark, tmp_path):  # noqa: F811
     there = kpi(str(tmp_path / "events"), names, spark=spark)
     assert_frame_equal(here.values, there.values, rel_tol=1e-12)
     assert (here.first, here.last, here.events) == (there.first, there.last, there.events)
+
+
+def test_days_are_those_of_the_zone_of_the_mapping(spark, tmp_path):  # noqa: F811
+    log = test_days.ubi(tmp_path / "log.jsonl", zone="Z")
+    path = test_days.mapping(tmp_path, "America/Los_Angeles")
+    online.ingest(log, tmp_path / "events", mapping=path)
+    here = online.kpi(tmp_path / "events", ["zero_result_rate"], checks=False)
+    there = kpi(str(tmp_path / "events"), ["zero_result_rate"], spark=spark)
+    assert_frame_equal(here.values, there.values)
+    assert here.time_zone == there.time_zone == "America/Los_Angeles"
+    assert (here.first, here.last) == (there.first, there.last)
+    assert there.values.filter(by="day")["slice"].to_list() == ["2026-03-28"]
 
 
 def test_a_table_of_something_else(spark, tmp_path):  # noqa: F811

@@ -1,8 +1,11 @@
 """Statistics of experiments against published values and closed forms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 from rankgate.stats.experiments.always_valid import (
     half_width,
@@ -22,6 +25,12 @@ from rankgate.stats.experiments.sample_ratio import (
     log_e_value,
     sample_ratio,
     sequential_sample_ratio,
+)
+from rankgate.stats.experiments.two_arms import (
+    MOST_SKEWED,
+    TwoMeans,
+    TwoShares,
+    skewness_of_difference,
 )
 
 FIFTHS = [0.2, 0.4, 0.6, 0.8, 1.0]
@@ -160,3 +169,99 @@ def test_too_few_values_for_a_quantile():
     assert np.isnan(quantile(np.arange(5.0), 0.95).se)
     assert np.isnan(quantile(np.empty(0), 0.95).value)
     assert quantile(np.array([3.0]), 0.5).value == 3.0
+
+
+def mean_arms(skewness=0.0):
+    return TwoMeans(10.0, 12.0, 1.5, 2.5, skewness)
+
+
+@pytest.mark.parametrize("skewness", [0.0, 0.2, -0.2, 0.45, -0.45])
+@pytest.mark.parametrize("reach", [1.0, 1.96, 2.5])
+def test_intervals_hold_what_the_test_does_not_reject(skewness, reach):
+    arms = mean_arms(skewness)
+    low, high = arms.ratios(reach)
+    assert arms.statistic(low) == pytest.approx(reach)
+    assert arms.statistic(high) == pytest.approx(-reach)
+    for end, sign in zip(arms.differences(reach), (1, -1), strict=True):
+        moved = replace(arms, treatment=arms.treatment - end)
+        assert moved.statistic() == pytest.approx(sign * reach)
+
+
+def test_one_test_of_difference_and_ratio():
+    """Both intervals leave out no difference just where z is beyond the quantile."""
+    random = np.random.default_rng(5)
+    for _ in range(300):
+        control, treatment = random.gamma(2, 1, 2)
+        errors = random.gamma(1, 0.2, 2)
+        arms = TwoMeans(control, treatment, *errors, skewness=random.uniform(-0.45, 0.45))
+        rejects = abs(arms.statistic()) > 1.96
+        for (low, high), null in ((arms.ratios(1.96), 1.0), (arms.differences(1.96), 0.0)):
+            assert (not low <= null <= high) == rejects
+
+
+def test_fieller():
+    """Of independent means it is SciPy's Welch test of treatment − ρ control, at its freedom."""
+    arms = mean_arms()
+    first, middle, last = 100 - 4 * 1.5, 120.0, 144 - 4 * 2.5
+    root = np.sqrt(middle**2 - first * last)
+    assert arms.ratios(2.0) == pytest.approx(((middle - root) / first, (middle + root) / first))
+    mirrored = TwoMeans(-10.0, -12.0, 1.5, 2.5, skewness=-0.2)
+    assert mirrored.ratios(2.0) == pytest.approx(mean_arms(0.2).ratios(2.0))
+
+
+def test_a_control_that_may_be_0_has_no_high_end():
+    unclear = TwoMeans(1.0, 3.0, 0.5, 0.1)
+    low, high = unclear.ratios(1.96)
+    assert low > 0
+    assert high == np.inf
+    assert unclear.statistic(low) == pytest.approx(1.96)
+    assert TwoMeans(1.0, 1.0, 1.0, 1.0).ratios(1.96) == (-np.inf, np.inf)
+    assert np.isnan(TwoMeans(0.0, 1.0, 1.0, 1.0).ratios(1.96)).all()
+
+
+@pytest.mark.parametrize(
+    ("successes", "units"), [((10, 15), (500, 480)), ((90, 99), (100, 100)), ((2, 1), (900, 100))]
+)
+def test_score_tests_of_shares(successes, units):
+    """Ratios as statsmodels has them; differences by shares of a search for the likeliest ones."""
+    arms = TwoShares(successes, units)
+    pooled = sum(successes) / sum(units)
+    error = np.sqrt(pooled * (1 - pooled) * (1 / units[0] + 1 / units[1]))
+    assert arms.statistic() == pytest.approx((arms.treatment - arms.control) / error)
+    truth = confint_proportions_2indep(
+        successes[1], units[1], successes[0], units[0], compare="ratio", method="score",
+        correction=False,
+    )  # fmt: skip
+    z = stats.norm.ppf(0.975)
+    assert arms.ratios(z) == pytest.approx(truth, rel=1e-6)
+    for end, sign in zip(arms.differences(z), (1, -1), strict=True):
+        low, high = max(0.0, -end), min(1.0, 1.0 - end)
+        shares = np.linspace(low, high, 2_000_001)[1:-1]
+        likelihood = sum(
+            count * np.log(share) + (n - count) * np.log1p(-share)
+            for count, n, share in zip(successes, units, (shares, shares + end), strict=True)
+        )
+        share = shares[np.argmax(likelihood)]
+        error = np.sqrt(share * (1 - share) / units[0]
+                        + (share + end) * (1 - share - end) / units[1])  # fmt: skip
+        difference = arms.treatment - arms.control - end
+        assert difference / error == pytest.approx(sign * z, abs=1e-3)
+
+
+def test_shares_without_success():
+    few = TwoShares((0, 3), (50, 60))
+    assert np.isnan(few.ratios(1.96)).all()
+    low, high = few.differences(1.96)
+    assert low < 0.05 < high
+    assert TwoShares((3, 0), (60, 50)).ratios(1.96)[0] == 0.0
+    assert TwoShares((0, 0), (50, 60)).statistic() == 0.0
+
+
+def test_skewness_of_a_difference():
+    """Of two means of exponential values: (2/m² − 2/n²) / (1/m + 1/n)^1.5."""
+    expected = 2 * (1 / 400**2 - 1 / 800**2) / (1 / 400 + 1 / 800) ** 1.5
+    assert skewness_of_difference(1.0, 2.0, (800, 400)) == pytest.approx(expected)
+    assert skewness_of_difference(1.0, 2.0, (400, 800)) == pytest.approx(-expected)
+    assert skewness_of_difference(1.0, 9.0, (500, 500)) == 0.0
+    assert skewness_of_difference(0.0, 0.0, (800, 400)) == 0.0
+    assert skewness_of_difference(1.0, 90.0, (900, 10)) == MOST_SKEWED

@@ -43,7 +43,7 @@ class KpiEvidence:
 
     def effect(self, measure: Measure, alpha: float) -> Effect:
         """The difference with an interval whose ends each hold at every look with 1 − alpha."""
-        method = Method(1 - 2 * alpha, "log", self.tuned_to)
+        method = Method(1 - 2 * alpha, "fieller", self.tuned_to)
         return estimate(self.units, measure, self.control, self.treatment, method)
 
     def problem(self, measure: Measure) -> str:

@@ -66,9 +66,14 @@ def decided(rule: Rule, evidence: KpiEvidence, bound: float, *, relative: bool) 
     if not np.isfinite(found.low):
         return Outcome("inconclusive", f"{measure.name} has too few values for an interval",
                        "wait for more users", margin=abs(bound))  # fmt: skip
-    shown = (f"{each:+.2%}" if relative else f"{each:+.4g}"
-             for each in (found.gain, found.low, found.high))  # fmt: skip
-    gain, low, high = shown
+    lower = measure.better == "down"
+    difference, low, high = (
+        (-found.gain, -found.high, -found.low) if lower else (found.gain, found.low, found.high)
+    )
+    shown, first, last = (f"{value:+.2%}" if relative else f"{value:+.4g}"
+                          for value in (difference, low, high))  # fmt: skip
+    interval = f"[{first}, {last}] ({1 - 2 * evidence.alpha:.2%} interval)".replace("inf%", "∞")
+    less = ", less is better" if lower else ""
     control, treatment = (
         figure(each, "", measure.name) for each in (found.effect.control, found.effect.treatment)
     )
@@ -84,8 +89,9 @@ def decided(rule: Rule, evidence: KpiEvidence, bound: float, *, relative: bool) 
     after = {"pass": "", "fail": "stop the ramp", "inconclusive": "wait for more users"}
     return Outcome(
         found.status,
-        f"{measure.name} {control} → {treatment}: gain {gain} [{low}, {high}]; "
+        f"{measure.name} {control} → {treatment}: {shown} {interval}{less}; "
         f"{words[found.status]}",
-        after[found.status], n=found.effect.n, delta=found.gain, low=found.low, high=found.high,
+        after[found.status], n=found.effect.n, delta=difference,
+        low=low if np.isfinite(low) else None, high=high if np.isfinite(high) else None,
         margin=abs(bound), mde=found.mde if np.isfinite(found.mde) else None,
     )  # fmt: skip

@@ -96,12 +96,12 @@ def decided(
     extra = sorted(set(units.counts) - set(planned))
     margins = {rule["kpi"]: rule["relative"] for rule in chosen
                if rule.kind == "kpi_noninferiority" and rule["relative"] is not None}  # fmt: skip
-    method = Method(1 - alpha, "log", about["tuned_to"])
+    method = Method(1 - alpha, "fieller", about["tuned_to"])
     design = Design(control, (treatment,), measures, method, margins, power=policy["power"],
                     why=why)  # fmt: skip
     settings = {"level": 1 - alpha, "power": policy["power"], "correction": "holm",
-                "sequential": True, "tuned_to": about["tuned_to"], "prior": design.prior,
-                "cuped": about["cuped"], "source": units.source}  # fmt: skip
+                "sequential": True, "relative": method.relative, "tuned_to": about["tuned_to"],
+                "prior": design.prior, "cuped": about["cuped"], "source": units.source}  # fmt: skip
     among = units if not extra else units.among(_one_of(planned))
     found = analysed(among, planned, design, about["unit"], settings, crossed=about["crossed"])
     invalid = "; ".join(each.text for each in found.blocking)

@@ -52,7 +52,7 @@ def watch(
         InputError: a policy or a log that cannot be read; a policy without an experiment, or
             without rules on KPIs.
         UsageError: no events; a day that is none.
-        MissingExtraError: DuckDB, Ibis or tea-tasting is not installed.
+        MissingExtraError: DuckDB or Ibis is not installed.
     """
     rules = policy if isinstance(policy, Policy) else read(policy)
     about = rules.experiment

@@ -23,6 +23,7 @@ from rankgate.online.experiments.analysis import (
     segments_of,
 )
 from rankgate.online.experiments.checks import checked, ratio_of
+from rankgate.online.experiments.effect import Relative
 from rankgate.online.experiments.estimate import Method
 from rankgate.online.experiments.experiment import (
     AGAINST_ITSELF,
@@ -32,7 +33,6 @@ from rankgate.online.experiments.experiment import (
     VARIANTS,
     Experiment,
 )
-from rankgate.online.experiments.means import Relative
 from rankgate.online.experiments.measure import Measure, of_column, of_kpi
 from rankgate.online.experiments.unit_events import COLUMNS, from_events, kpi_tables
 from rankgate.online.experiments.unit_table import from_table
@@ -69,7 +69,7 @@ def ab(
     sequential: bool = False,
     tuned_to: Count = TUNED_TO,
     bootstrap: Annotated[int, Range(0)] = 0,
-    relative: Relative = "log",
+    relative: Relative = "fieller",
     level: Annotated[float, Range(0.5, 0.9999)] = 0.95,
     power: Share = 0.8,
     correction: Correction = "holm",
@@ -106,8 +106,9 @@ def ab(
         winsorise: the quantile at which large values of units are cut off, as in 0.999.
         sequential: give intervals and p-values that hold at every look.
         tuned_to: the units at which these intervals are narrowest.
-        bootstrap: resamples of units for intervals by the bootstrap; 0: no bootstrap.
-        relative: how intervals of relative differences are made: log or delta.
+        bootstrap: resamples of units for standard errors by the bootstrap; 0: no bootstrap.
+        relative: how intervals of relative differences are made: fieller, by the test of p; log,
+            as tea-tasting does; delta, as GrowthBook does. Guardrails take fieller.
         level: of intervals.
         power: of detectable differences.
         correction: of p-values of all metrics that are no guardrails.
@@ -124,7 +125,7 @@ def ab(
     Raises:
         InputError: data that cannot be read; no such column; no event with an arm.
         UsageError: no metric, no such KPI or arm; options that do not fit together.
-        MissingExtraError: DuckDB, Ibis or tea-tasting is not installed.
+        MissingExtraError: DuckDB or Ibis is not installed.
     """
     names = list(dict.fromkeys([*metrics, *(guardrails or {})]))
     if not names:
@@ -134,6 +135,7 @@ def ab(
         raise UsageError("CUPED of a table needs its column; say --covariate METRIC=COLUMN.",
                          code="conflicting-options")  # fmt: skip
     why: Mapping[str, str] = {}
+    zone = ""
     if variant:
         measures = tuple(of_column(name, tuple(down)) for name in names)
         units = from_table(
@@ -144,6 +146,7 @@ def ab(
         measures = tuple(of_kpi(name) for name in names)
         read = _Reading(unit or "user", period, mapping, cuped, tuple(segments), tuple(success))
         units, why = read.units(data, measures, memory, bots=without_bots, despite=despite)
+        zone = read.time_zone
     planned, control = arms_of(units, split, control)
     design = Design(
         control, tuple(name for name in planned if name != control), measures,
@@ -154,7 +157,7 @@ def ab(
         "level": level, "power": power, "correction": correction, "relative": relative,
         "winsorise": winsorise, "sequential": sequential, "tuned_to": tuned_to,
         "bootstrap": bootstrap, "cuped": cuped or bool(covariates), "prior": prior, "seed": seed,
-        "source": units.source,
+        "source": units.source, **({"time_zone": zone} if zone else {}),
     }  # fmt: skip
     return analysed(units, planned, design, unit or ("row" if variant else "user"), settings,
                     crossed=crossed, despite=despite)  # fmt: skip
@@ -177,6 +180,7 @@ class _Reading:
             raise UsageError(problem, code="unknown-unit")
         self.unit, self.period, self.mapping = unit, period, mapping
         self.cuped, self.segments, self.success = cuped, segments, success
+        self.time_zone = ""
 
     def units(
         self,
@@ -190,6 +194,7 @@ class _Reading:
         """The units, and by measure the faults of the log that forbid it."""
         with database(memory) as base:
             manifest = open_events(base, data, self.mapping)
+            self.time_zone = base.time_zone
             if bots:
                 exclude(base, bots=True, duplicates=False)
             found = diagnosed(base, manifest)

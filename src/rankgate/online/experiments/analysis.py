@@ -20,6 +20,7 @@ from rankgate.online.experiments.experiment import (
 from rankgate.online.experiments.finding import ExperimentFinding
 from rankgate.stats.corrections import Correction, correct
 from rankgate.stats.experiments.posterior import posterior
+from rankgate.stats.experiments.two_arms import MOST_SKEWED
 
 if TYPE_CHECKING:
     from rankgate.online.experiments.effect import Effect
@@ -32,6 +33,7 @@ TUNED_TO = 10_000
 _DAYS = 90  # at most; a longer experiment shows the last ones
 _FEW = 100  # units of an arm in a segment
 _ALARM = 0.01
+_FEW_VALUES = 10  # units of an arm with a value other than 0, where arms are unequal
 
 
 @dataclass(frozen=True)
@@ -91,19 +93,23 @@ def _row(units: Units, measure: Measure, arm: str, design: Design) -> dict[str, 
     row |= {"n_control": counts.get(design.control, 0), "n": counts.get(arm, 0)}
     if min(row["n_control"], row["n"]) < 2:
         return {**row, "why": "an arm has fewer than two units with a value"}
-    found = estimate(units, measure, design.control, arm, design.method)
+    method = design.method if margin is None else guarding(design.method)
+    effect = estimate(units, measure, design.control, arm, method)
     row |= {
-        name: _known(getattr(found, name))
+        name: _known(getattr(effect, name))
         for name in ("control", "treatment", "delta", "low", "high", "relative", "relative_low",
                      "relative_high", "method", "explained")
     }  # fmt: skip
-    row |= {"p_raw": _known(found.p_value), "kind": _kind(measure, found.method)}
-    if not np.isfinite(found.se):
+    row |= {
+        "p_raw": _known(effect.p_value), "kind": _kind(measure, effect.method),
+        "level": method.level,
+    }  # fmt: skip
+    if not np.isfinite(effect.se):
         return {**row, "why": "there are too few values for an interval"}
-    row["mde"] = found.mde(1 - design.method.level, design.power)
-    row |= _view(found, measure, design.prior)
+    row["mde"] = effect.mde(1 - design.method.level, design.power)
+    row |= _view(effect, measure, design.prior)
     if margin is not None:
-        row["status"] = guarded(units, measure, arm, design, margin)
+        row["status"] = guarded(effect, measure, margin)
     return row
 
 
@@ -124,20 +130,23 @@ def _view(found: Effect, measure: Measure, prior: float) -> dict[str, Any]:
     return {"chance_better": after.better, "expected_loss": after.loss}
 
 
-def guarded(units: Units, measure: Measure, arm: str, design: Design, margin: float) -> str:
-    """Whether a loss of more than the margin is excluded, one-sided at 1 − level.
+def guarding(method: Method) -> Method:
+    """The method of guardrails: each end of their interval holds alone with the level.
 
-    Pass where the bound of the relative difference lies above −margin, fail where that from the
-    other side lies below it; both for the direction in which the measure is better.
+    At a level of 95 % their interval is two-sided at 90 %, by the test whose p is shown.
     """
-    alpha = 1 - design.method.level
-    wide = replace(design.method, level=1 - 2 * alpha)
-    found = estimate(units, measure, design.control, arm, wide)
-    worst, best = found.relative_low, found.relative_high
+    return replace(method, level=2 * method.level - 1, relative="fieller")
+
+
+def guarded(effect: Effect, measure: Measure, margin: float) -> str:
+    """Pass where a loss of more than the margin is excluded, fail where such a loss is shown.
+
+    Pass where the low end of the relative difference lies above −margin, fail where the high end
+    lies below it; both for the direction in which the measure is better.
+    """
+    worst, best = effect.relative_low, effect.relative_high
     if measure.better == "down":
-        worst, best = -found.relative_high, -found.relative_low
-    if not (np.isfinite(worst) and np.isfinite(best)):
-        return "inconclusive"
+        worst, best = -effect.relative_high, -effect.relative_low
     return "pass" if worst > -margin else "fail" if best < -margin else "inconclusive"
 
 
@@ -255,6 +264,7 @@ def doubts(units: Units, design: Design) -> Iterable[ExperimentFinding]:
         for arm in design.treatments:
             if measure.quantile is None:
                 yield from _one_unit(units, measure, arm, design)
+                yield from _skewed(units, measure, arm, design)
             yield from _fading(units, measure, arm, design)
 
 
@@ -276,6 +286,29 @@ def _one_unit(
         f"instead of {whole.delta:+.4g}; cut off large values with --winsorise 0.999"
     )
     yield ExperimentFinding("one-unit", "warn", text, measure.name)
+
+
+def _skewed(
+    units: Units, measure: Measure, arm: str, design: Design
+) -> Iterable[ExperimentFinding]:
+    """Arms of unequal size, and so few units with a value that the correction falls short."""
+    if design.method.resamples:
+        return
+    plain = replace(design.method, tuned_to=None)
+    skewness = estimate(units, measure, design.control, arm, plain).arms.skewness
+    if abs(skewness) < MOST_SKEWED:
+        return
+    rows = units.of(measure, design.method.cap).filter(pl.col("value") != 0)
+    counts = dict(rows["variant"].value_counts().iter_rows())
+    few, arm_of_few = min((counts.get(name, 0), name) for name in (design.control, arm))
+    if few >= _FEW_VALUES:
+        return
+    text = (
+        f"{measure.name}: only {few} units of the arm {arm_of_few} have a value other than 0, and "
+        f"the arms are unequal; an error of 5 % may be 14 % for {arm}: wait for {_FEW_VALUES} such "
+        "units, or give the arms equal shares"
+    )
+    yield ExperimentFinding("few-values", "warn", text, measure.name)
 
 
 def _fading(

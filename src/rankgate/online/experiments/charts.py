@@ -24,7 +24,7 @@ _LINES = 8
 
 def intervals(result: Experiment) -> Picture:
     """The relative difference of each metric with its interval."""
-    known = result.metrics.filter(pl.col("relative_low").is_not_null())
+    known = result.metrics.drop_nulls(["relative_low", "relative_high"])
     if known.is_empty():
         raise UsageError("no metric has an interval.", code="nothing-to-draw")
     several = known["variant"].n_unique() > 1

@@ -25,6 +25,8 @@ def document(result: Experiment) -> Document:
     names = result.variants["variant"].to_list()
     others = ", ".join(name for name in names if name != result.control)
     period = f", {result.period[0]} to {result.period[1]}" if result.period[0] else ""
+    if (zone := result.settings.get("time_zone", "UTC")) != "UTC":
+        period += f", days of {zone}"
     blocked = bool(result.blocking)
     charts = []
     if not result.metrics.is_empty():
@@ -98,12 +100,24 @@ def _metrics(result: Experiment) -> Grid:
         rows.append((
             name, figure(row["control"], row["kind"], row["metric"]),
             figure(row["treatment"], row["kind"], row["metric"]),
-            share(row["relative"]), shares(row["relative_low"], row["relative_high"]),
+            share(row["relative"]), _interval(row, result),
             _small(row["p_raw"]), _small(row["p_value"]), _mde(row), row["status"],
         ))  # fmt: skip
     head = ("metric", "control", "treatment", "relative", f"{_level(result)} interval", "p",
             f"p\n({result.settings['correction']})", "detectable", "status")  # fmt: skip
     return Grid(head, tuple(rows), frozenset({0, 8}))
+
+
+def _interval(row: Mapping[str, Any], result: Experiment) -> str:
+    """The relative interval; one end where the other is infinite; the level if it is another."""
+    low, high = row["relative_low"], row["relative_high"]
+    text = shares(low, high)
+    if low is not None and high is None:
+        text = f"> {share(low)}"
+    elif high is not None and low is None:
+        text = f"< {share(high)}"
+    own = row["level"]
+    return text if own is None or own == result.settings["level"] else f"{text} ({own:.0%})"
 
 
 def _small(p: float | None) -> str:
@@ -125,7 +139,15 @@ def _level(result: Experiment) -> str:
 
 def _method(result: Experiment) -> str:
     methods = result.metrics["method"].drop_nulls().unique(maintain_order=True).to_list()
-    words = f"Intervals of relative differences: {'; '.join(methods)}."
+    words = f"p and intervals: {'; '.join(methods)}."
+    if (by := result.settings.get("relative", "log")) != "fieller":
+        words += f" Relative intervals ({by}) are not of the test that p is of."
+    measured = result.metrics.drop_nulls("relative")
+    if measured["relative_low"].null_count() or measured["relative_high"].null_count():
+        words += (
+            " Where a relative interval has one end or none, the control is not clearly different "
+            "from 0, and no interval with two ends keeps its level."
+        )
     correction = result.metrics["correction"].drop_nulls()
     words += f" p of metrics that are no guardrails: {correction[0]}." if len(correction) else ""
     explained = result.metrics.drop_nulls("explained")

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from rankgate.frozen import dataclass
-from rankgate.online.experiments.effect import Effect, always_valid, simple
-from rankgate.online.experiments.means import Relative, compared
+from rankgate.online.experiments.effect import Effect, Relative, always_valid, simple
+from rankgate.online.experiments.means import compared, covariate_of, shape_of
 from rankgate.online.experiments.moments import moments
 from rankgate.online.experiments.resampling import bootstrapped
 from rankgate.stats.experiments.quantiles import QuantileEstimate, quantile
@@ -34,7 +34,7 @@ class Method:
     """
 
     level: float = 0.95
-    relative: Relative = "log"
+    relative: Relative = "fieller"
     tuned_to: int | None = None
     cap: float | None = None
     resamples: int = 0
@@ -56,16 +56,19 @@ def estimate(
     rows = _means(units.of(measure, method.cap))
     arms = [rows.filter(pl.col("variant") == name) for name in (control, treatment)]
     if method.resamples:
-        found = bootstrapped(arms, measure, method.resamples, method.level, method.seed)
+        found = bootstrapped(arms, measure, method.resamples, method.level, method.seed,
+                             method.relative)  # fmt: skip
     elif measure.quantile is not None:
         own, other = (_quantile(each, measure.quantile) for each in arms)
         found = simple(
             own.value, other.value, (own.se, other.se), (own.clusters, other.clusters),
-            method.level, "order-statistics",
+            method.level, "order-statistics", method.relative,
         )  # fmt: skip
     else:
-        first, second = (moments(each) for each in arms)
-        found = compared(first, second, method.level, method.relative)
+        sums = (moments(arms[0]), moments(arms[1]))
+        slope, center = covariate_of(moments(rows)) if "before" in rows.columns else (None, 0.0)
+        found = compared(*sums, method.level, method.relative, slope=slope, center=center,
+                         shape=shape_of(arms, sums, slope))  # fmt: skip
     if method.tuned_to is None or not np.isfinite(found.se):
         return found
     return always_valid(found, method.level, method.tuned_to)

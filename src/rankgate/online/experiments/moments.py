@@ -33,35 +33,56 @@ class Moments:
     binary: bool = False
 
     @property
-    def var(self) -> Mapping[str, float]:
-        """The variance of each column."""
-        return {a: value for (a, b), value in self.cov.items() if a == b}
-
-    @property
-    def cross(self) -> Mapping[tuple[str, str], float]:
-        """The covariances of two different columns."""
-        return {pair: value for pair, value in self.cov.items() if pair[0] != pair[1]}
-
-    @property
     def ratio(self) -> float:
         """The sum of values over that of denominators; the mean where there are none."""
         below = self.mean.get("per", 1.0)
         return self.mean["value"] / below if below else np.nan
 
     @property
+    def earlier(self) -> float:
+        """The same from before the experiment; 0 without a covariate."""
+        if "before" not in self.mean:
+            return 0.0
+        below = self.mean.get("before_per", 1.0)
+        return self.mean["before"] / below if below else np.nan
+
+    @property
+    def gradients(self) -> tuple[dict[str, float], dict[str, float]]:
+        """The factors of columns whose sum is a unit's share in `ratio`, and in `earlier`.
+
+        (x − R y) / mean of y, by the delta method (Deng, Knoblich and Lu, KDD 2018).
+        """
+        shares: list[dict[str, float]] = []
+        for above, below, ratio in (
+            ("value", "per", self.ratio), ("before", "before_per", self.earlier),
+        ):  # fmt: skip
+            if above not in self.mean:
+                shares.append({})
+            elif below not in self.mean:
+                shares.append({above: 1.0})
+            else:
+                scale = 1 / self.mean[below] if self.mean[below] else np.nan
+                shares.append({above: scale, below: -ratio * scale})
+        return shares[0], shares[1]
+
+    def covariance(self, one: Mapping[str, float], other: Mapping[str, float]) -> float:
+        """The covariance, among units, of two sums of columns with factors."""
+        return sum(
+            first * second * self.cov[min(a, b), max(a, b)]
+            for a, first in one.items()
+            for b, second in other.items()
+        )
+
+    @property
     def se(self) -> float:
-        """The standard error of `ratio`, by the delta method (Deng, Knoblich and Lu, KDD 2018).
+        """The standard error of `ratio`, by the delta method.
 
         √((s_x² − 2 R s_xy + R² s_y²) / n) / mean of y
         """
         if self.n < 2:
             return np.nan
-        variance = self.cov["value", "value"]
-        if "per" in self.mean:
-            r, below = self.ratio, self.mean["per"]
-            variance += -2 * r * self.cov["per", "value"] + r**2 * self.cov["per", "per"]
-            variance /= below**2
-        return float(np.sqrt(max(variance, 0.0) / self.n))
+        value, _ = self.gradients
+        return float(np.sqrt(max(self.covariance(value, value), 0.0) / self.n))
 
 
 def moments(units: pl.DataFrame) -> Moments:

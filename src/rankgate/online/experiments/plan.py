@@ -239,19 +239,10 @@ def _explained(halves: Units, measure: Measure) -> float | None:
     sums = moments(halves.of(measure))
     if sums.n < 3 or "before" not in sums.mean:
         return None
-    r = sums.ratio
-    below = sums.mean.get("before_per", 0.0)
-    earlier = sums.mean["before"] / below if below else 0.0
-
-    def cov(a: str, b: str) -> float:
-        return float(sums.cov[min(a, b), max(a, b)])
-
-    own = cov("value", "value") - 2 * r * cov("value", "per") + r**2 * cov("per", "per")
-    other = (cov("before", "before") - 2 * earlier * cov("before", "before_per")
-             + earlier**2 * cov("before_per", "before_per"))  # fmt: skip
-    both = (cov("value", "before") - earlier * cov("value", "before_per")
-            - r * cov("per", "before") + r * earlier * cov("per", "before_per"))  # fmt: skip
-    return float(both**2 / (own * other)) if own > 0 and other > 0 else None
+    value, earlier = sums.gradients
+    own, other = sums.covariance(value, value), sums.covariance(earlier, earlier)
+    both = sums.covariance(value, earlier)
+    return both**2 / (own * other) if own > 0 and other > 0 else None
 
 
 def _kpi(measure: Measure, curve: _Curve | None, why: dict[str, str]) -> tuple[Any, ...]:

@@ -1,14 +1,13 @@
-"""Resample units: intervals by the bootstrap, and tests of an arm against itself."""
+"""Resample units: standard errors by the bootstrap."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.online.experiments.effect import Effect, simple
+from rankgate.online.experiments.effect import Effect, Relative, simple
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,12 +21,18 @@ _CELLS = 20_000_000  # weights at one time
 
 
 def bootstrapped(
-    arms: Sequence[pl.DataFrame], measure: Measure, resamples: int, level: float, seed: int
+    arms: Sequence[pl.DataFrame],
+    measure: Measure,
+    resamples: int,
+    level: float,
+    seed: int,
+    relative: Relative = "fieller",
 ) -> Effect:
-    """Compare two arms by the percentile bootstrap over units.
+    """Compare two arms by normal theory, with standard errors by the bootstrap over units.
 
     Each unit's weight in a resample is drawn from Poisson(1); all values of a unit have the weight
-    of the unit.
+    of the unit. Percentiles of resamples are not taken: of few values they leave out the truth more
+    than twice as often as they say.
 
     Args:
         arms: of the control and the treatment ``unit``, ``value`` and, of ratios, ``per``.
@@ -35,28 +40,21 @@ def bootstrapped(
         resamples: how many.
         level: of intervals.
         seed: of the weights.
+        relative: how the relative interval is made.
     """
     random = np.random.default_rng(seed)
-    drawn, values, counts = [], [], []
+    errors, values, counts = [], [], []
     for rows in arms:
-        _, place = np.unique(rows["unit"].to_numpy(), return_inverse=True)
-        counts.append(int(place.max()) + 1 if len(place) else 0)
+        _, unit = np.unique(rows["unit"].to_numpy(), return_inverse=True)
+        counts.append(int(unit.max()) + 1 if len(unit) else 0)
         value = rows["value"].to_numpy()
         per = rows["per"].to_numpy() if "per" in rows.columns else np.ones(len(value))
-        statistic = _Statistic(value, per, place, measure.quantile)
-        values.append(statistic(np.ones((1, counts[-1])))[0] if counts[-1] else np.nan)
-        drawn.append(_draws(statistic, counts[-1], resamples, random))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        difference, relative = drawn[1] - drawn[0], drawn[1] / drawn[0] - 1
-    errors = (float(drawn[0].std(ddof=1)), float(drawn[1].std(ddof=1)))
-    found = simple(values[0], values[1], errors, (counts[0], counts[1]), level, "bootstrap")
-    ends = ((1 - level) / 2, (1 + level) / 2)
-    low, high = np.quantile(difference, ends)
-    relative_low, relative_high = np.nanquantile(relative, ends)
-    return replace(
-        found, low=float(low), high=float(high), relative_low=float(relative_low),
-        relative_high=float(relative_high),
-    )  # fmt: skip
+        statistic = _Statistic(value, per, unit, measure.quantile)
+        values.append(float(statistic(np.ones((1, counts[-1])))[0]) if counts[-1] else np.nan)
+        errors.append(float(_draws(statistic, counts[-1], resamples, random).std(ddof=1)))
+    control, treatment = errors
+    return simple(values[0], values[1], (control, treatment), (counts[0], counts[1]), level,
+                  "bootstrap", relative)  # fmt: skip
 
 
 class _Statistic:
