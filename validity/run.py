@@ -70,6 +70,9 @@ What does not hold, in short:
 - Correlations of offline and online, corrected for errors of measurement: below a reliability of .2
   one history in five has an interval, and up to 12 % of those are wrong:
   [agreement](#corrected-correlations-of-offline-and-online).
+- Guardrails of experiments fail in up to 13 % instead of 5 % at their margin where arms are unequal
+  and fewer than 10 units of one have a value above 0; `ab` warns there. Elsewhere errors were at
+  most 7.3 %: [few or skewed values](#experiments-with-few-or-skewed-values).
 - Alarms about raters miss many who follow the document now and then:
   [raters](#alarms-about-raters).
 - Weighted queries: an interval of few samples with heavy weights covers less often than it says,

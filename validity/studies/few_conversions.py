@@ -1,4 +1,4 @@
-"""A/B tests of few or skewed values: p, relative intervals and guardrails of one test.
+"""Experiments with few or skewed values: p, relative intervals and guardrails of one test.
 
 Both arms have the same distribution, and a guardrail is at its margin: the treatment loses exactly
 the 10 % that it may. Before, p was of Welch's test, or of the pooled z-test of shares, and relative
@@ -68,14 +68,15 @@ class Cell:
     power_before: float
     two_ends: float
 
-    def limit(self, target: float = ALPHA) -> float:
-        """What two standard errors above the target is."""
-        return target + 2 * float(np.sqrt(target * (1 - target) / self.runs))
-
     @property
     def holds(self) -> bool:
         """True if every error is at most 5 %, within two standard errors."""
-        return max(self.p, self.relative, self.passes, self.fails) <= self.limit()
+        return max(self.p, self.relative, self.passes, self.fails) <= _limit(self.runs)
+
+
+def _limit(runs: int) -> float:
+    """Two standard errors above 5 %."""
+    return ALPHA + 2 * float(np.sqrt(ALPHA * (1 - ALPHA) / runs))
 
 
 def _buyers(share: float, spread: float = 1.0, price: float = 3.0) -> Draw:
@@ -246,13 +247,13 @@ def section(cells: Sequence[Any]) -> str:
     """Give the part of the page: errors now, and before in brackets."""
     from tables import marked, percent, table
 
-    def both(cell: Cell, name: str) -> str:
-        share, before = getattr(cell, name), getattr(cell, f"{name}_before")
-        return f"{marked(share, share <= cell.limit())} ({percent(before)})"
+    def both(runs: int, share: float, before: float) -> str:
+        return f"{marked(share, share <= _limit(runs))} ({percent(before)})"
 
     rows = [
         (c.values, f"{c.units[0]:,} / {c.units[1]:,}",
-         *(both(c, name) for name in ("p", "relative", "passes", "fails")),
+         both(c.runs, c.p, c.p_before), both(c.runs, c.relative, c.relative_before),
+         both(c.runs, c.passes, c.passes_before), both(c.runs, c.fails, c.fails_before),
          f"{percent(c.power)} ({percent(c.power_before)})", percent(c.two_ends))
         for c in cells
     ]  # fmt: skip
@@ -273,4 +274,4 @@ def section(cells: Sequence[Any]) -> str:
     )
     head = ("values", "units", "p < 5 %", "relative interval without 0", "guardrail passes",
             "guardrail fails", "power", "two finite ends")  # fmt: skip
-    return f"## A/B tests of few or skewed values\n\n{words}\n\n{table(head, rows)}"
+    return f"## Experiments with few or skewed values\n\n{words}\n\n{table(head, rows)}"

@@ -305,7 +305,7 @@ def _skewed(
         return
     text = (
         f"{measure.name}: only {few} units of the arm {arm_of_few} have a value other than 0, and "
-        f"the arms are unequal; an error of 5 % may be 14 % for {arm}: wait for {_FEW_VALUES} such "
+        f"the arms are unequal; an error of 5 % may be 13 % for {arm}: wait for {_FEW_VALUES} such "
         "units, or give the arms equal shares"
     )
     yield ExperimentFinding("few-values", "warn", text, measure.name)
