@@ -97,14 +97,15 @@ def random_clicks(lists, method, rate, seed=1, length=3):
     """Mean credit of the second less that of the first, and its error, under random clicks."""
     shown = [interleave(lists, str(at), method=method, length=length) for at in range(DRAWS)]
     depth = max(len(each.docs) for each in shown)
-    clicks = np.random.default_rng(seed).random((DRAWS, depth)) < rate
+    rates = rate if np.isscalar(rate) else rate[:depth]  # balanced lists end where one ends
+    clicks = np.random.default_rng(seed).random((DRAWS, depth)) < rates
     clicks &= np.array([[slot < len(each.docs) for slot in range(depth)] for each in shown])
     credit = credits_of(shown, clicks)
     delta = credit[:, 1] - credit[:, 0]
     return delta.mean(), delta.std() / math.sqrt(DRAWS)
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name != "balanced"])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     "lists",
     [(ABC, BCA), (list("abcde"), list("fghij")), (list("ab"), list("bcdefg")), (ABC, ABC)],
@@ -118,16 +119,47 @@ def test_a_user_who_clicks_at_random_prefers_nobody(method, lists):
         assert abs(mean) <= 4 * error + 1e-12
 
 
-def test_the_bias_of_balanced_interleaving_is_as_stated():
-    # a b c against b c a: one random click; by hand, b is preferred in two of three
-    wins = Counter()
-    for at in range(DRAWS):
-        made = interleave([ABC, BCA], str(at), method="balanced", length=3)
-        one, other = METHODS["balanced"].score(made, [at % 3])
-        wins[(other > one) - (one > other)] += 1
-    decisive = wins[1] + wins[-1]
-    assert wins[1] / decisive == pytest.approx(2 / 3, abs=0.03)
+def test_random_clicks_do_not_prefer_a_list_that_is_moved_up():
+    """By hand, counts of a random click prefer b c a to a b c in two of three."""
+    shown = [interleave([ABC, BCA], str(at), method="balanced", length=3) for at in range(600)]
+    clicked = [[at % 3] for at in range(600)]
+    counts = [METHODS["balanced"].score(*row) for row in zip(shown, clicked, strict=True)]
+    wins = Counter((other > one) - (one > other) for one, other in counts)
+    assert wins[1] / (wins[1] + wins[-1]) == pytest.approx(2 / 3, abs=0.06)
+    result = online.preference(
+        [(row, [slots[0] + 1]) for row, slots in zip(shown, clicked, strict=True)]
+    )
+    pair = result.pairs.row(0, named=True)
+    assert pair["preferred"] is None
+    assert pair["low"] < 0 < pair["high"]
     assert "at random" in METHODS["balanced"].bias
+
+
+def test_a_balanced_request_that_is_alone_says_nothing():
+    shown = [interleave([ABC, BCA], str(at), method="balanced", length=3, query=f"q{at}")
+             for at in range(40)]  # fmt: skip
+    result = online.preference([(row, [1]) for row in shown])
+    pair = result.pairs.row(0, named=True)
+    assert (pair["ties"], pair["credit"], pair["preferred"]) == (40, 0, None)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_preference_interval_and_verdict_are_of_one_test(method):
+    """Clicks at random on lists of which one is moved up, and on what the second ranks higher."""
+    random = np.random.default_rng(8)
+    lists = list("abcdef"), list("bcdefa")
+    for lean in np.linspace(0, 0.6, 7):
+        for _ in range(6):
+            shown = [interleave(lists, str(random.integers(10**9)), method=method, length=6)
+                     for _ in range(60)]  # fmt: skip
+            clicks = [[row.docs.index("b") + 1] if random.random() < lean
+                      else [int(random.integers(len(row.docs))) + 1] for row in shown]  # fmt: skip
+            result = online.preference([*zip(shown, clicks, strict=True)])
+            pair = result.pairs.row(0, named=True)
+            outside = pair["low"] > 0 or pair["high"] < 0
+            assert outside == (pair["preferred"] is not None) or result.verdict
+            if result.test == "t":
+                assert pair["preference"] == pair["credit"]
 
 
 def test_a_better_list_is_preferred_by_every_method():

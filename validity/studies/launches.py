@@ -16,7 +16,7 @@ import numpy as np
 
 from rankgate.gating.evidence import Terms
 from rankgate.gating.intervals import statuses
-from rankgate.online.interleaving.pair_test import preference_interval
+from rankgate.online.interleaving.pair_test import wins_preference
 from rankgate.online.off_policy.bandit_log import BanditLog
 from rankgate.online.off_policy.estimator import Settings
 from rankgate.online.off_policy.estimators.weighting import SNIPS
@@ -245,9 +245,9 @@ def _interleaving(
 ) -> Bools:
     """Wins and losses of lists whose clicks prefer an engine."""
     chances = [DECIDED / 2 - gain, 1 - DECIDED, DECIDED / 2 + gain]
-    counts = random.multinomial(LISTS, chances, worlds).astype(float)
-    ends = [preference_interval(each, 1 - 2 * alpha, random) for each in counts]
-    return np.array(ends)[:, 0] > bound
+    counts = random.multinomial(LISTS, chances, worlds)
+    lows = [wins_preference(*row, 1 - 2 * alpha)[1] for row in counts.tolist()]
+    return np.array(lows) > bound
 
 
 def section(cells: Sequence[Any]) -> str:

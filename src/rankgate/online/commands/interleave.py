@@ -63,7 +63,7 @@ def lists(runs: tuple[str, ...], target: str | None, form: str, **chosen: Any) -
 @command.command("score")
 @click.argument("assignments", type=click.Path(), metavar="LISTS.jsonl")
 @click.argument("events", type=click.Path(), nargs=-1, metavar="[EVENTS]...")
-@options_of(preference, "mapping", "unit", "level", "seed")
+@options_of(preference, "mapping", "unit", "level")
 @options.form(*FORMS)
 @options.output
 @click.pass_context

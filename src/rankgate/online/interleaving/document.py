@@ -24,7 +24,7 @@ def document(result: Preference) -> Document:
         f"{result.units:,} {result.unit}s have a click. The systems rank {result.competitive:.1%} "
         f"of the shown documents differently. Lists are mixed by {result.method}.",
         Table("wins", _wins(result)),
-        Table("credit of a click", _credits(result)),
+        *([Table("credit of a click", _credits(result))] if result.test == "sign" else []),
         *([Chart("rankgate.online.interleaving.charts:preferences", result)]
           if len(result.pairs) else []),
         Table("slots and clicks by system", _slots(result)),
@@ -46,9 +46,14 @@ def _method(result: Preference) -> str:
             "mean credits are)"
         )
     )
+    holm = ", p corrected by Holm" if len(result.pairs) > 1 else ""
+    estimate = (
+        "(wins of the second + ties / 2) / all - 50 %"
+        if signs
+        else f"the credit of the second less that of the first, a {result.unit} with a click"
+    )
     return (
-        "Preference is (wins of the second + ties / 2) / all - 50 %, its interval is by the "
-        f"bootstrap; p is {what}{why}{', corrected by Holm' if len(result.pairs) > 1 else ''}. "
+        f"Preference is {estimate}; its interval and p are {what}{why}{holm}. "
         f"Needed are {result.unit}s with a {'winner' if signs else 'click'} for a power of 80 % at "
         "this effect."
     )
@@ -70,8 +75,8 @@ def _title(result: Preference) -> str:
 def _wins(result: Preference) -> Grid:
     rows = tuple(
         (printable(row["one"]), printable(row["other"]), f"{row['wins_one']:,}",
-         f"{row['wins_other']:,}", f"{row['ties']:,}", _signed(row["preference"]),
-         _interval(row["low"], row["high"]), _p(row["p_value"]),
+         f"{row['wins_other']:,}", f"{row['ties']:,}", _signed(row["preference"], result),
+         _interval(row["low"], row["high"], result), _p(row["p_value"]),
          _NONE if row["needed"] is None else f"{row['needed']:,}", row["preferred"] or _NONE)
         for row in result.pairs.iter_rows(named=True)
     )  # fmt: skip
@@ -103,12 +108,17 @@ def _slots(result: Preference) -> Grid:
     return Grid(("slot", *map(printable, result.systems)), rows)
 
 
-def _signed(value: float | None) -> str:
-    return _NONE if value is None else f"{value:+.1%}"
+def _signed(value: float | None, result: Preference) -> str:
+    """A preference of wins in per cent, one of credits as it is."""
+    if value is None:
+        return _NONE
+    return f"{value:+.1%}" if result.test == "sign" else f"{value:+.4f}"
 
 
-def _interval(low: float | None, high: float | None) -> str:
-    return _NONE if low is None or high is None else f"{low:+.1%} to {high:+.1%}"
+def _interval(low: float | None, high: float | None, result: Preference) -> str:
+    if low is None or high is None:
+        return _NONE
+    return f"{_signed(low, result)} to {_signed(high, result)}"
 
 
 def _p(value: float | None) -> str:

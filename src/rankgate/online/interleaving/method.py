@@ -29,6 +29,8 @@ class Interleaving(Declared):
         test: the test that keeps its level: the sign test, where a user who clicks at random gives
             either system more credit equally often; Student's t, where only the mean credits are
             equal.
+        centred: whether credits are taken less the mean of the same clicked slots in all requests
+            of the query, as random clicks would otherwise prefer a system.
         teams: whether each slot is drawn for one system, so that their shares can be checked.
     """
 
@@ -38,6 +40,7 @@ class Interleaving(Declared):
     formula: str = field(default="", kw_only=True)
     bias: str = field(default="", kw_only=True)
     test: Literal["sign", "t"] = field(default="sign", kw_only=True)
+    centred: bool = field(default=False, kw_only=True)
     teams: bool = field(default=True, kw_only=True)
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal
 
 from rankgate.frozen import dataclass
 from rankgate.stats.interval import t_interval
 from rankgate.stats.paired import sign, student
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-
-RESAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -26,8 +23,8 @@ class PairTest:
     Attributes:
         wins_one, wins_other, ties: units.
         preference: (wins_other + ties / 2) / all - 1/2 (Chapelle, Joachims, Radlinski and Yue,
-            TOIS 2012); NaN without units.
-        low, high: its interval, by the bootstrap over units.
+            TOIS 2012); with the t-test the mean difference of credits; NaN without units.
+        low, high: its interval, which leaves out 0 just where the test's p is below 1 - level.
         p_sign: exact binomial, ties left out.
         credit: the mean difference.
         spread: the standard deviation of the differences.
@@ -48,19 +45,16 @@ class PairTest:
     p_t: float
 
 
-def pair_test(delta: Floats, level: float, random: np.random.Generator) -> PairTest:
+def pair_test(delta: Floats, level: float, test: Literal["sign", "t"]) -> PairTest:
     """Test the differences of credits of one system and another.
 
     Args:
         delta: (n,) credit of the other less that of the one, a number for each unit with a click.
         level: of intervals.
-        random: of the bootstrap.
+        test: the one that keeps its level, whose estimate is the preference.
     """
     wins, losses = int((delta > 0).sum()), int((delta < 0).sum())
     ties = len(delta) - wins - losses
-    counts = np.array([losses, ties, wins], dtype=np.float64)
-    low, high = preference_interval(counts, level, random)
-    value = float(preferences(counts)) if len(delta) else math.nan
     column = delta[:, None]
     mean, spread, low_t, high_t, p_t = (math.nan,) * 5
     if len(delta):
@@ -69,24 +63,32 @@ def pair_test(delta: Floats, level: float, random: np.random.Generator) -> PairT
         spread = float(delta.std(ddof=1)) if len(delta) > 1 else math.nan
         p_t = float(student(column).p_value[0])
     p_sign = float(sign(column).p_value[0])
+    if test == "t":
+        value, low, high = mean, low_t, high_t
+    else:
+        value, low, high = wins_preference(losses, ties, wins, level)
     return PairTest(losses, wins, ties, value, low, high, p_sign, mean, spread, low_t, high_t, p_t)
 
 
-def preferences(counts: Floats) -> Floats:
-    """(wins + ties / 2) / all - 1/2 of counts (…, 3) of losses, ties and wins."""
-    return np.asarray((counts[..., 2] + counts[..., 1] / 2) / counts.sum(axis=-1) - 0.5)
+def wins_preference(losses: int, ties: int, wins: int, level: float) -> tuple[float, float, float]:
+    """(wins + ties / 2) / all - 1/2, with the interval of the exact sign test.
 
+    It is (decisive / all) (share - 1/2) of the share of wins among decisive units, whose interval
+    is that of Clopper and Pearson (Biometrika 26, 1934).
+    """
+    from scipy.stats import beta
 
-def preference_interval(
-    counts: Floats, level: float, random: np.random.Generator, resamples: int = RESAMPLES
-) -> tuple[float, float]:
-    """Percentile interval of the preference; units are drawn anew, each with its outcome."""
-    total = int(counts.sum())
-    if total < 2:
-        return math.nan, math.nan
-    drawn = random.multinomial(total, counts / total, size=resamples).astype(np.float64)
-    low, high = np.quantile(preferences(drawn), [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    total, decisive = losses + ties + wins, losses + wins
+    if not total:
+        return math.nan, math.nan, math.nan
+    value = (wins + ties / 2) / total - 0.5
+    if not decisive:
+        return value, math.nan, math.nan
+    tail = (1 - level) / 2
+    low = float(beta.ppf(tail, wins, losses + 1)) if wins else 0.0
+    high = float(beta.ppf(1 - tail, wins + 1, losses)) if losses else 1.0
+    scale = decisive / total
+    return value, scale * (low - 0.5), scale * (high - 0.5)
 
 
 def needed_units(win_rate: float, level: float = 0.95, power: float = 0.8) -> int | None:

@@ -50,17 +50,18 @@ class Preference(Result):
         clicks: on slots.
         competitive: the share of shown slots whose document the systems rank differently.
         pairs: ``one``, ``other``; ``wins_one``, ``wins_other``, ``ties`` of units with a click;
-            ``preference`` (wins of other + ties / 2) / all - 1/2 with ``low``, ``high``
-            (bootstrap); ``p_sign`` of wins; ``credit``: mean difference of credits, other less
-            one, with ``credit_low``, ``credit_high`` (Student's t) and ``p_t``; ``p_value``:
-            p of the method's test, by Holm's correction where there are several pairs;
+            ``preference``, what the method's test is of, with ``low``, ``high``: of the sign test
+            (wins of other + ties / 2) / all - 1/2 (Clopper and Pearson), of the t-test the mean
+            difference of credits; ``p_sign`` of wins; ``credit``: mean difference of credits,
+            other less one, with ``credit_low``, ``credit_high`` (Student's t) and ``p_t``;
+            ``p_value``: p of the method's test, by Holm's correction where there are several pairs;
             ``needed``: units for a power of 80 % at this effect, with a winner for the sign
             test; ``preferred``, null where none is.
         slots: ``slot``, ``system``, ``shown`` for it, ``clicks``; for methods with teams.
         p_teams: of the test that the systems have had equal shares of each slot; None without
             teams.
         level: of the intervals and tests.
-        seed: of the bootstrap.
+        seed: of the bootstrap of earlier versions; 0.
         test: sign or t, the one that keeps its level for the method.
         bias: what the method is known to get wrong.
     """
@@ -86,7 +87,7 @@ class Preference(Result):
     slots: pl.DataFrame
     p_teams: float | None
     level: float
-    seed: int
+    seed: int = 0
     test: str = "sign"
     bias: str = ""
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from rankgate.declare import Range
 from rankgate.online.interleaving.catalogue import METHODS
+from rankgate.online.interleaving.credits import credits_of_requests
 from rankgate.online.interleaving.logged import (
     AssignmentsLike,
     Request,
@@ -45,7 +46,6 @@ def preference(
     mapping: str | Path | LogMapping | None = None,
     unit: Unit = "request",
     level: Annotated[float, Range(0.5, 0.9999)] = 0.95,
-    seed: Annotated[int, Range(0)] = 0,
 ) -> Preference:
     """Say which system users prefer, from clicks on interleaved lists.
 
@@ -58,7 +58,6 @@ def preference(
         unit: whose clicks are one observation; the unit must be independent of others, so that
             users are safest where they come back.
         level: of intervals and tests.
-        seed: of the bootstrap.
 
     Raises:
         InputError: a log that cannot be read, or that mixes experiments.
@@ -69,10 +68,9 @@ def preference(
         requests = with_events(requests, events, mapping, unit)
     first = requests[0].assignment
     method = METHODS.named(first.method)
-    credits_of = _credits(requests, method)
-    random = np.random.default_rng(seed)
+    credits_of = _credits(requests)
     places = list(combinations(range(len(first.systems)), 2))
-    found = [pair_test(credits_of[:, b] - credits_of[:, a], level, random) for a, b in places]
+    found = [pair_test(credits_of[:, b] - credits_of[:, a], level, method.test) for a, b in places]
     slots = _slots(requests) if method.teams else pl.DataFrame(schema=SLOTS)
     p_teams = _p_teams(slots, first.systems) if method.teams else None
     balanced = p_teams is None or p_teams >= Preference.UNBALANCED
@@ -89,19 +87,19 @@ def preference(
         slots,
         p_teams,
         level,
-        seed,
-        method.test,
-        method.bias,
+        test=method.test,
+        bias=method.bias,
     )
 
 
-def _credits(requests: Sequence[Request], method: Interleaving) -> NDArray[np.float64]:
+def _credits(requests: Sequence[Request]) -> NDArray[np.float64]:
     """(n, systems) the credit of each system in each unit with a click."""
     units: dict[str, NDArray[np.float64]] = {}
-    for each in requests:
+    rows = credits_of_requests([each.assignment for each in requests],
+                               [sorted(each.clicked) for each in requests])  # fmt: skip
+    for each, credit in zip(requests, rows, strict=True):
         if each.clicked:
-            got = np.array(method.score(each.assignment, each.clicked))
-            units[each.unit] = units[each.unit] + got if each.unit in units else got
+            units[each.unit] = units[each.unit] + credit if each.unit in units else credit
     width = len(requests[0].assignment.systems)
     return np.array(list(units.values()), dtype=np.float64).reshape(-1, width)
 

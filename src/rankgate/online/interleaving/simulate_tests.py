@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from rankgate.declare import Count, Range
 from rankgate.errors import InputError, UsageError
 from rankgate.online.interleaving.assignment import Assignment
 from rankgate.online.interleaving.catalogue import METHODS
+from rankgate.online.interleaving.credits import credits_of_requests
 from rankgate.online.interleaving.interleave import interleave
 from rankgate.online.interleaving.sensitivity import TESTS, Sensitivity
 from rankgate.online.interleaving.simulated import clicks_on, worth_of
@@ -118,17 +120,11 @@ def ranked(run: Run, ranks: int) -> dict[str, list[str]]:
 
 def credits_of(shown: Sequence[Assignment], clicks: Bools) -> Floats:
     """(N, systems) the credit that each system has for each list."""
-    score = METHODS.named(shown[0].method).score
     rows, slots = np.nonzero(clicks)
     starts = np.searchsorted(rows, np.arange(len(shown) + 1)).tolist()
     places = slots.tolist()
-    none = (0.0,) * len(shown[0].systems)
-    return np.array(
-        [
-            score(each, places[begin:end]) if begin < end else none
-            for each, begin, end in zip(shown, starts, starts[1:], strict=False)
-        ]
-    )
+    clicked = [places[begin:end] for begin, end in pairwise(starts)]
+    return credits_of_requests(shown, clicked)
 
 
 def _ab(

@@ -51,12 +51,16 @@ METHOD = Interleaving(
     "balanced",
     title="Balanced, for two systems",
     formula="the system whose turn it is adds its next rank; clicks are counted in the top k of "
-    "both lists, k being the better rank of the lowest click; the list ends where one ends",
+    "both lists, k being the better rank of the lowest click, less the mean count of the same "
+    "slots in all requests of the query; the list ends where one ends",
     source="Joachims 2003",
-    bias="a user who clicks at random prefers one system where its list is the other's moved up: "
-    "with a b c against b c a the second wins two of three single clicks on either list",
+    bias="counts of clicks at random prefer one system where its list is the other's moved up, so "
+    "that only differences between requests of the same query count: a query with one request "
+    "says nothing",
     most=2,
     draw=draw,
     score=score,
+    test="t",
+    centred=True,
     teams=False,
 )
