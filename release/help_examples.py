@@ -53,6 +53,7 @@ ENDINGS = {
 """Examples that end with another exit code, and why."""
 
 FEWER = {
+    "agree ratings.csv old.run new.run": "agree ratings.csv old.run new.run --draws 20",
     "--snapshots 10": "--snapshots 3",
     "interleave sensitivity": "interleave sensitivity --searches 500",
 }

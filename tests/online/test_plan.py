@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from functools import partial
 
 import polars as pl
 import pytest
@@ -63,7 +64,9 @@ def test_the_kpi_that_moves_first_comes_first():
     assert "latency_p50 moves first" in str(planned)
 
 
-def test_interleaving_next_to_the_ab_test_of_the_same_systems():
+def test_interleaving_next_to_the_ab_test_of_the_same_systems(monkeypatch):
+    sensitivity = partial(online.sensitivity, searches=2000)
+    monkeypatch.setattr("rankgate.online.interleaving.simulate_tests.sensitivity", sensitivity)
     qrels = {f"q{n}": {"a": 2, "b": 1, "c": 0} for n in range(5)}
     old = {query: {"c": 3.0, "a": 2.0, "b": 1.0} for query in qrels}
     new = {query: {"a": 3.0, "c": 2.0, "b": 1.0} for query in qrels}
@@ -71,7 +74,7 @@ def test_interleaving_next_to_the_ab_test_of_the_same_systems():
     planned = online.plan(data, ["search_ctr"], interleave=(qrels, old, new)).interleaving
     searches = data.filter(kind="search")
     each = len(searches) / searches["user"].n_unique()
-    known = online.sensitivity(qrels, [old, new]).tests.drop_nulls("needed")
+    known = sensitivity(qrels, [old, new]).tests.drop_nulls("needed")
     needed = dict(known.select("test", "needed").iter_rows())
     found = planned.drop_nulls("searches")
     assert dict(found.select("test", "searches").iter_rows()) == needed
