@@ -1,6 +1,7 @@
 # The one list of commands. Every target sets up .venv itself.
 PYTHON ?= python3
 BIN := .venv/bin
+EDITABLE = $(BIN)/python -m pip install -q --no-build-isolation -e
 # more workers than cores, as tests wait for servers, browsers and processes a fifth of their time
 CORES := -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)') --dist worksteal
 export PIP_CONSTRAINT := constraints.txt
@@ -64,7 +65,7 @@ build/engines/opensearch/.ready: tests/engines/opensearch/pom.xml
 	touch $@
 
 spark: .venv/.dev      ## PySpark into .venv, for the tests that run Spark; they need Java 17
-	$(BIN)/python -m pip install -q -e '.[spark]'
+	$(EDITABLE) '.[spark]'
 
 tensors:               ## tests of matrices with torch and JAX, in an environment of their own
 	$(PYTHON) -m venv build/tensors
@@ -160,16 +161,20 @@ clean:                 ## remove what the targets made
 	$(PYTHON) -m venv .venv
 	touch $@
 
-.venv/.demo: .venv/.python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install -q --no-compile -e '.[serve]'  # the demo imports a fifth of it
+.venv/.build: .venv/.python  # what builds rankgate: pip would install it anew each time
+	$(BIN)/python -m pip install -q --no-compile hatchling editables
 	touch $@
 
-.venv/.run: .venv/.python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install -q -e '.[serve,online]'
+.venv/.demo: .venv/.python pyproject.toml constraints.txt | .venv/.build
+	$(EDITABLE) '.[serve]' --no-compile  # the demo imports a fifth of it
+	touch $@
+
+.venv/.run: .venv/.python pyproject.toml constraints.txt | .venv/.build
+	$(EDITABLE) '.[serve,online]'
 	touch .venv/.demo $@
 
 .venv/.dev: .venv/.run
-	$(BIN)/python -m pip install -q -e '.[dev]'
+	$(EDITABLE) '.[dev]'
 	-$(BIN)/python -m pip install -q --no-deps axe-playwright-python  # for its axe-core
 	-$(BIN)/python -m compileall -qq -j 0 .venv/lib/python*/site-packages  # left out for the demo
 	touch $@

@@ -53,9 +53,9 @@ def written(place, rows, places, scale=1):
     return place
 
 
-def test_a_thousand_true_tables_are_possible(tmp_path):
+def test_hundreds_of_true_tables_are_possible(tmp_path):
     random = np.random.default_rng(3)
-    for number in range(1000):
+    for number in range(300):  # 10,000 are in validity/studies/published_tables.py
         n = int(random.choice([1, 2, 3, 5, 10, 30, 43, 50, 100, 450]))
         skill = random.uniform(0.02, 0.98)
         rows = []
