@@ -56,6 +56,45 @@ def test_the_truth_is_within_the_interval():
     assert naive == 0  # clicks as they were logged are of other lists
 
 
+def test_intervals_reach_over_models_that_may_be_as_good():
+    searches = logged(400, 3)
+    found = online.replay(BEST, searches, k=4, resamples=4)
+    assert len(found.models) > 1  # 80 searches do not tell which model is right
+    assert found.models[0] == found.model
+    ends = [
+        measured(online.replay(BEST, searches, k=4, resamples=4, model=model))
+        for model in found.models
+    ]
+    row = measured(found)
+    assert row["candidate"] == ends[0]["candidate"]
+    assert row["low"] == min(each["low"] for each in ends)
+    assert row["delta_high"] == max(each["delta_high"] for each in ends)
+    assert online.replay(BEST, searches, k=4, resamples=2, model="dbn").models == ("dbn",)
+
+
+def test_sessions_are_resampled():
+    # every session has the same search ten times: a tenth of the searches is known
+    random = np.random.default_rng(2)
+    rows = [
+        (session * 10 + search, session, "q1", doc, rank, bool(hit))
+        for session in range(60)
+        for hits in [random.random(3) < [0.5, 0.3, 0.2]]
+        for search in range(10)
+        for rank, (doc, hit) in enumerate(
+            zip("abc" if session % 2 else "bca", hits, strict=True), 1
+        )
+    ]
+    schema = ["search", "session", "query_id", "doc_id", "rank", "clicked"]
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    run = {"q1": {"a": 3, "b": 2, "c": 1}}
+    widths = []
+    for log in (table, table.drop("session")):
+        packed = PackedSearches.of(log)
+        row = measured(online.replay(run, packed, k=3, resamples=40, model="pbm_harvest"))
+        widths.append(row["high"] - row["low"])
+    assert widths[0] > 1.5 * widths[1]
+
+
 def test_the_logged_lists_are_worth_what_was_clicked():
     searches = logged(4000)
     found = online.replay(BEST, searches, k=4, resamples=10)

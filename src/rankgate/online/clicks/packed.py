@@ -109,13 +109,16 @@ class PackedSearches:
 
     def resampled(self, random: np.random.Generator) -> PackedSearches:
         """A Poisson bootstrap sample of the sessions; of the searches where these are unknown."""
-        if self.row is None or self.unit is None:
-            weight = random.poisson(self.weight).astype(np.float64)
-        else:
-            drawn = random.poisson(1.0, int(self.unit.max()) + 1).astype(np.float64)
-            weight = sums(self.row, drawn[self.unit], len(self.weight))
+        weight = self.resampled_weight(random)
         drawn_searches = PackedSearches(self.pairs, self.pair, self.shown, self.clicked, weight)
         return drawn_searches.rows(weight > 0)
+
+    def resampled_weight(self, random: np.random.Generator) -> NDArray[np.float64]:
+        """(N,) the weights of the searches in such a sample; 0 of those that are not in it."""
+        if self.row is None or self.unit is None:
+            return random.poisson(self.weight).astype(np.float64)
+        drawn = random.poisson(1.0, int(self.unit.max()) + 1).astype(np.float64)
+        return sums(self.row, drawn[self.unit], len(self.weight))
 
     def rows(self, chosen: NDArray[np.bool_]) -> PackedSearches:
         """Some of the searches, with the same numbers of pairs."""

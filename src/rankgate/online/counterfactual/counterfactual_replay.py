@@ -63,9 +63,11 @@ class CounterfactualReplay(Result):
             ``logged``, ``delta``.
         examination_given: whether the examination of ranks was given, not estimated.
         level: of the intervals.
-        resamples: of the bootstrap over searches.
+        resamples: of the bootstrap over sessions.
         seed: of the bootstrap.
         faults: codes of what the log doctor found that spoils clicks or ranks.
+        models: over which intervals reach: ``model``, and those that may predict clicks on other
+            searches as well; empty in results of older versions.
     """
 
     kind: ClassVar[str] = "counterfactual_replay"
@@ -94,6 +96,7 @@ class CounterfactualReplay(Result):
     resamples: int
     seed: int
     faults: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:

@@ -108,10 +108,17 @@ def _end(result: CounterfactualReplay) -> str:
         if result.examination_given
         else f"Lists are valued by the click model {result.model}: {MODELS[result.model].formula}."
     )
+    others = ", ".join(result.models[1:])
+    reach = (
+        f" They reach over those of {others} too, which may predict clicks on other searches as "
+        "well."
+        if others
+        else ""
+    )
     return (
         f"{how} Documents that were never shown earn nothing (candidate), or as much as the "
         "query's best if it were looked at (at most). Ranks are looked at as documents shown at "
-        f"several of them tell. Intervals are {result.level:.0%}, by the bootstrap over searches, "
-        "for which the model is fitted anew. A candidate that learned from these clicks looks "
-        "better here than it is: replay it on later ones."
+        f"several of them tell. Intervals are {result.level:.0%}, by the bootstrap over sessions, "
+        f"for which the model is fitted anew.{reach} A candidate that learned from these clicks "
+        "looks better here than it is: replay it on later ones."
     )

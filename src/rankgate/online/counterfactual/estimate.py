@@ -9,6 +9,7 @@ import numpy as np
 
 from rankgate.frozen import dataclass
 from rankgate.online.clicks.catalogue import MODELS
+from rankgate.online.clicks.estimates import bounded
 from rankgate.online.clicks.harvest import position_bias
 from rankgate.online.clicks.model import Settings
 from rankgate.online.clicks.packed import PackedSearches, sums
@@ -176,18 +177,26 @@ def resampled(
     resamples: int,
     random: np.random.Generator,
 ) -> tuple[Floats, Floats, Floats]:
-    """(B, 3) candidate, its most, and the log, from searches drawn anew (Poisson bootstrap).
+    """(B, 3) candidate, its most, and the log, of resamples (Poisson bootstrap).
 
-    The click model is fitted anew each time, so that the error of its parameters is in the
-    intervals.
+    Sessions are resampled, or searches where sessions are unknown. The click model is fitted to
+    each resample, so that the error of its parameters is in the intervals.
     """
     found = []
     for _ in range(resamples):
-        drawn = replace(searches, weight=random.poisson(searches.weight).astype(np.float64))
+        drawn = replace(searches, weight=searches.resampled_weight(random))
         each = estimate(drawn, candidate, k, model, curve)
         found.append((each.candidate, each.most, each.logged))
     one, most, logged = (np.array(part) for part in zip(*found, strict=True))
     return one, most, logged
+
+
+def log_likelihoods(model: str, train: PackedSearches, test: PackedSearches) -> Floats:
+    """(N,) the log-probability of the clicks of each search by a model of other searches."""
+    parameters = MODELS[model].fit(train, Settings(prior=0.5))
+    chance = bounded(MODELS[model].conditional(parameters, test))
+    logs = np.log(np.where(test.clicked, chance, 1 - chance))
+    return np.asarray((logs * test.shown).sum(axis=1))
 
 
 def misfit(searches: PackedSearches, found: Estimated) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,6 @@ from rankgate.declare import Count, Range
 from rankgate.errors import InputError, UsageError
 from rankgate.online.clicks.catalogue import MODELS
 from rankgate.online.clicks.click_counts import packed
-from rankgate.online.clicks.model import Settings, fitness
 from rankgate.online.clicks.packed import RANKS, PackedSearches
 from rankgate.online.counterfactual.counterfactual_replay import (
     CHECKS,
@@ -29,6 +29,7 @@ from rankgate.online.counterfactual.estimate import (
     Candidate,
     Estimated,
     estimate,
+    log_likelihoods,
     misfit,
     resampled,
 )
@@ -80,11 +81,12 @@ def replay(
         mapping: a TOML file that says which column of a log holds what.
         k: how many ranks of the candidate's lists count.
         model: the click model: pbm_harvest, dbn, ubm or another of rankgate online judgments; auto
-            takes of these three the one that predicts clicks on other searches best.
+            takes of these three the one that predicts clicks on other searches best, and intervals
+            reach over those of the three that may predict as well.
         examination: how often each rank is looked at, relative to the first, where it is known,
             in the position-based model; else it is estimated.
         min_support: the share of the candidate's top k that must have been shown.
-        resamples: of the bootstrap over searches.
+        resamples: of the bootstrap over sessions.
         level: of the intervals.
         seed: of the bootstrap.
 
@@ -96,18 +98,24 @@ def replay(
     searches, faults = _searches(events, mapping)
     name, lists = _candidate_lists(read_run(run, "candidate"), k)
     candidate, queries = _candidate(lists, searches, k)
-    chosen = _model(searches, model, curve, seed)
-    found = estimate(searches, candidate, k, chosen, curve)
+    models = _models(searches, model, curve, seed)
+    found = estimate(searches, candidate, k, models[0], curve)
     support = _support(candidate, found.traffic)
     checks = _checks(searches, candidate, found, support, min_support, k)
     refused = any(row["outcome"] == "blocks" for row in checks)
-    random = np.random.default_rng(seed)
     measures = [] if refused else _measures(
-        found, resampled(searches, candidate, k, chosen, curve, resamples, random), level
+        found,
+        [
+            resampled(
+                searches, candidate, k, name, curve, resamples, np.random.default_rng(seed)
+            )
+            for name in models
+        ],
+        level,
     )  # fmt: skip
     return CounterfactualReplay(
         name,
-        chosen,
+        models[0],
         k,
         round(float(found.traffic.sum())),
         len(queries),
@@ -121,22 +129,40 @@ def replay(
         resamples,
         seed,
         faults,
+        models,
     )
 
 
-def _model(searches: PackedSearches, name: str, curve: Floats | None, seed: int) -> str:
-    """The model that was asked for, or the best of some on held-out searches."""
+def _models(
+    searches: PackedSearches, name: str, curve: Floats | None, seed: int
+) -> tuple[str, ...]:
+    """The named model; or the best of some on held-out searches, and those that may be as good.
+
+    A model may be as good if its mean log-likelihood of a held-out search is less than two
+    standard errors of the difference below that of the best.
+    """
     if curve is not None:
-        return POSITION_BASED
+        return (POSITION_BASED,)
     if name != "auto":
-        return MODELS.named(name).name
+        return (MODELS.named(name).name,)
     train, test = searches.split(_HELD_OUT, seed)
     if not (train.searches and test.searches):
-        return POSITION_BASED
-    settings = Settings(prior=0.5)
-    found = {each: MODELS[each].fit(train, settings) for each in COMPARED}
-    likely = {each: fitness(MODELS[each], found[each], test) for each in COMPARED}
-    return max(COMPARED, key=lambda each: likely[each].log_likelihood)
+        return (POSITION_BASED,)
+    likelihoods = {model: log_likelihoods(model, train, test) for model in COMPARED}
+    best = max(COMPARED, key=lambda model: float(likelihoods[model] @ test.weight))
+    near = [
+        model
+        for model in COMPARED
+        if model != best and _may_be_equal(likelihoods[best] - likelihoods[model], test.weight)
+    ]
+    return (best, *near)
+
+
+def _may_be_equal(difference: Floats, weight: Floats) -> bool:
+    """True if a mean difference is below two standard errors."""
+    total = float(weight.sum())
+    mean = float(difference @ weight) / total
+    return mean <= 2 * math.sqrt(float((difference - mean) ** 2 @ weight)) / total
 
 
 def _curve(examination: Sequence[float]) -> Floats | None:
@@ -257,20 +283,29 @@ def _row(check: str, value: float, limit: float, outcome: str, words: str) -> di
 
 
 def _measures(
-    found: Estimated, drawn: tuple[Floats, Floats, Floats], level: float
+    found: Estimated, draws: Sequence[tuple[Floats, Floats, Floats]], level: float
 ) -> list[dict[str, Any]]:
-    """Values with percentile intervals; the difference is of the same resamples."""
-    one, most, logged = drawn
-    ends = [(1 - level) / 2, (1 + level) / 2]
+    """Values of the best model; intervals from the lowest to the highest of all models.
+
+    Ends are percentiles of resamples; the difference is of the same resamples.
+    """
+    tails = [(1 - level) / 2, (1 + level) / 2]
     rows = []
     for at, name in enumerate(NAMES):
-        low, high = np.quantile(one[:, at], ends)
-        less, more = np.quantile(one[:, at] - logged[:, at], ends)
+        ends, changes, most = (
+            np.array([np.quantile(values, tails) for values in by_model])
+            for by_model in (
+                [one[:, at] for one, _, _ in draws],
+                [one[:, at] - logged[:, at] for one, _, logged in draws],
+                [most[:, at] - logged[:, at] for _, most, logged in draws],
+            )
+        )
         rows.append(
             {"measure": name, "logged": found.logged[at], "candidate": found.candidate[at],
-             "low": low, "high": high, "delta": found.candidate[at] - found.logged[at],
-             "delta_low": less, "delta_high": more, "most": found.most[at],
-             "most_high": np.quantile(most[:, at] - logged[:, at], ends[1])}
+             "low": ends[:, 0].min(), "high": ends[:, 1].max(),
+             "delta": found.candidate[at] - found.logged[at],
+             "delta_low": changes[:, 0].min(), "delta_high": changes[:, 1].max(),
+             "most": found.most[at], "most_high": most[:, 1].max()}
         )  # fmt: skip
     return rows
 
