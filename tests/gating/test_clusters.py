@@ -172,3 +172,28 @@ def test_a_models_judgments_of_copies_are_those_of_one():
     assert estimate(5).variance == pytest.approx(estimate(1).variance)
     assert estimate(5).mean == pytest.approx(estimate(1).mean)
     assert len(estimate(5).values) == 40
+
+
+def test_compare_with_a_model_counts_clusters():
+    rng = np.random.default_rng(8)
+    docs = [f"d{i}" for i in range(6)]
+    grades = rng.integers(0, 4, (60, 6))
+    noise = [rng.normal(0, scale, (60, 6)) for scale in (2.0, 1.5, 0.7)]
+    people = rng.permutation(60)[:30]
+
+    def inputs(copies):
+        def table(values, rows=range(60)):
+            return {f"{row}.{copy}": dict(zip(docs, values[row].tolist(), strict=True))
+                    for row in rows for copy in range(copies)}  # fmt: skip
+
+        model = np.clip(np.round(grades + noise[2]), 0, 3).astype(int)
+        runs = [table(grades + each) for each in noise[:2]]
+        ids = [f"{row}.{copy}" for row in range(60) for copy in range(copies)]
+        tags = pl.DataFrame({"query_id": ids, "cluster": [i.partition(".")[0] for i in ids]})
+        return compare(table(grades, people), *runs, ["nDCG@5"], predicted=table(model),
+                       sample="random", tags=tags).only  # fmt: skip
+
+    one, copies = inputs(1), inputs(4)
+    names = ["n", "delta", "low", "high", "wins"]
+    assert copies.metrics.select(names).row(0) == pytest.approx(one.metrics.select(names).row(0))
+    assert copies.represented["queries"][0] == 30

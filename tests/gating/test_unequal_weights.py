@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate import compare, gate
+from rankgate import compare, evaluate, gate
 
 
 def _scores(n=40, seed=1, loss=0.0):
@@ -77,3 +77,14 @@ def test_queries_drawn_by_traffic_with_a_certain_head_are_decided():
     weights = np.r_[0.61, np.full(39, 0.01)]  # the first has 61 % of the traffic
     sample = _sample(weights, query_inclusion=np.r_[1.0, np.full(39, 0.1)])
     assert _gate(_scores(loss=0.2), sample).rules[0].outcome.status == "fail"
+
+
+def test_eval_has_no_interval_and_says_why():
+    ids = _ids(40)
+    run = {query: {"a": 2.0, "b": 1.0} for query in ids}
+    qrels = {query: {"a": row % 2, "b": 1} for row, query in enumerate(ids)}
+    result = evaluate(qrels, {"run": run}, ["P@1"], sample=_one(0.61))
+    assert result.weighted.select("low", "high").row(0) == (None, None)
+    (notice,) = (each for each in result.notices if each.code == "few-effective-queries")
+    assert "of equal weight, or their heaviest ones may be missing" in notice.text
+    assert notice.text.partition(":")[0] in str(result)

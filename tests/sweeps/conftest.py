@@ -3,6 +3,7 @@
 import random
 import sqlite3
 from contextlib import closing
+from itertools import combinations
 
 import pytest
 
@@ -29,7 +30,8 @@ def shop(tmp_path):
             rows = [(f"d{i}", titles[i], bodies[i]) for i in range(80)]
             shop.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)  # noqa: S608
     chance = random.Random(3)
-    queries = {f"q{i}": " ".join(chance.sample(WORDS, 2)) for i in range(24)}
+    pairs = chance.sample(list(combinations(WORDS, 2)), 24)  # no copies
+    queries = {f"q{i}": " ".join(pair) for i, pair in enumerate(pairs)}
     (tmp_path / "queries.tsv").write_text("".join(f"{q}\t{t}\n" for q, t in queries.items()))
     grades = [
         f"{query} 0 d{i} {sum(word in titles[i].split() for word in text.split())}\n"

@@ -153,7 +153,7 @@ class Design:
             total = self.sample.population if slice_ is None else None  # that of all queries
             certain = None if total is not None else self.sample.certain(queries)
             if units is not None:
-                values, weights = _together(values, weights, units)
+                values, weights = units.weighted(values, weights)
                 strata, certain = _of_first(strata, units), _of_first(certain, units)
             return represented(values, weights, strata, total=total, certain=certain)
         table = self._modelled(metric, slice_)
@@ -163,11 +163,11 @@ class Design:
         known = every[[place[query] for query in queries]]
         sizes = self.sample.sizes(names)
         if units is not None:
-            known = _together(known, weights, units)[0]
-            values, weights = _together(values, weights, units)
+            known = units.weighted(known, weights)[0]
+            values, weights = units.weighted(values, weights)
             strata = _of_first(strata, units)
             all_units = Units.of(names, self.clusters)
-            every, sizes = _together(every, sizes, all_units)
+            every, sizes = all_units.weighted(every, sizes)
         return represented(values, weights, strata, known, Population(every, sizes))
 
     def _units(self, queries: Sequence[str]) -> Units | None:
@@ -180,7 +180,7 @@ class Design:
         weights, strata = self.sample.weights(queries, part=slice_ is not None)
         certain, n = self.sample.certain(queries), len(queries)
         if (units := self._units(queries)) is not None:
-            weights = _together(np.zeros(n), weights, units)[1]
+            weights = units.weighted(np.zeros(n), weights)[1]
             strata, certain = _of_first(strata, units), _of_first(certain, units)
             n = len(weights)
         if weights is None:
@@ -193,7 +193,7 @@ class Design:
         """The weight of each query, or of each cluster."""
         weights = self.sample.weights(queries, part=slice_ is not None)[0]
         units = self._units(queries)
-        return weights if units is None else _together(np.zeros(len(queries)), weights, units)[1]
+        return weights if units is None else units.weighted(np.zeros(len(queries)), weights)[1]
 
     def rows(self, queries: Sequence[str]) -> NDArray[np.int64]:
         """The places of the queries that stand for their clusters: of all without any."""
@@ -228,7 +228,7 @@ class Design:
         self, values: PairedValues, test: Test, slice_: tuple[str, str] | None = None
     ) -> Figures:
         """The figures of the population; wins and losses are those of the sample."""
-        raw = figures(values, test)
+        raw = figures(values.in_units(self.clusters), test)
         adjusted, base = self.adjusted(values, slice_), raw.baseline.copy()
         own = figures(adjusted, test)
         undecided: dict[int, str] = {}
@@ -239,7 +239,7 @@ class Design:
             j = column.number
             first = values.baseline[column.rows, j]
             base[j] = self.estimate(column.queries, first, column.metric, _first, slice_).mean
-        nan = np.where(raw.n < LEAST, np.nan, 1.0) if self.predicted is not None else 1.0
+        nan = np.where(own.n < LEAST, np.nan, 1.0) if self.predicted is not None else 1.0
         for j in undecided:
             nan = nan * np.where(np.arange(len(raw.n)) == j, np.nan, 1.0)
         words = tuple(
@@ -248,7 +248,7 @@ class Design:
             else (undecided[j],)
             if j in undecided
             else each
-            for j, (n, each) in enumerate(zip(raw.n, own.warnings, strict=True))
+            for j, (n, each) in enumerate(zip(own.n, own.warnings, strict=True))
         )
         needed = own.needed
         if self.predicted is not None:
@@ -360,7 +360,8 @@ class Design:
             delta = (pl.col("candidate") - pl.col("baseline")).alias("delta")
             every = self.predicted.filter(pl.col("metric") == metric).select("query_id", delta)
             both = people.join(every, on="query_id")
-            reach = conformal_reach((both["own"] - both["delta"]).to_numpy(), level)
+            one_each = both[self.rows(both["query_id"].to_list())]
+            reach = conformal_reach((one_each["own"] - one_each["delta"]).to_numpy(), level)
             ends = [pl.lit(None, dtype=pl.Float64)] * 2
             if np.isfinite(reach):
                 ends = [pl.col("delta") - reach, pl.col("delta") + reach]
@@ -398,13 +399,6 @@ def _columns(values: PairedValues) -> Iterator[_Column]:
         if len(rows):
             queries = [values.query_ids[row] for row in rows]
             yield _Column(number, metric, rows, queries, delta[rows, number])
-
-
-def _together(values: Floats, weights: Floats | None, units: Units) -> tuple[Floats, Floats]:
-    """(C,) means of clusters by the weights of their queries, and the sums of these."""
-    v = np.ones(len(values)) if weights is None else weights
-    totals = units.sums(v)
-    return units.sums(v * values) / totals, totals
 
 
 def _of_first(values: NDArray[Any] | None, units: Units) -> NDArray[Any] | None:

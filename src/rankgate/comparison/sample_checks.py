@@ -9,9 +9,12 @@ import polars as pl
 
 from rankgate.comparison.design import undrawn_slices
 from rankgate.errors import InputError, UsageError
+from rankgate.stats.clusters import Units
 from rankgate.stats.represented import chance_of_sample, effective_size, represented
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rankgate.comparison.design import Design
     from rankgate.comparison.values import PairedValues
     from rankgate.evaluation.sample import Sample
@@ -45,9 +48,9 @@ def refuse_unfit(people: PairedValues, design: Design) -> None:
         )
     if sample.table is None:
         _refuse_undrawn(people, predicted)
-        _refuse_chosen(people, predicted)
+        _refuse_chosen(people, predicted, design.clusters)
     else:
-        _refuse_unlike(people, predicted, sample)
+        _refuse_unlike(people, predicted, sample, design.clusters)
     if design.saw is not None:
         design.saw.refuse_different()
 
@@ -57,7 +60,9 @@ _FAR = 5.0  # standard errors; weighted means of few queries are not normal
 _FEW = 20
 
 
-def _refuse_unlike(people: PairedValues, predicted: pl.DataFrame, sample: Sample) -> None:
+def _refuse_unlike(
+    people: PairedValues, predicted: pl.DataFrame, sample: Sample, clusters: Mapping[str, str]
+) -> None:
     """Compare the model's mean of all queries with what the sample and its weights say of it.
 
     Raises:
@@ -72,12 +77,18 @@ def _refuse_unlike(people: PairedValues, predicted: pl.DataFrame, sample: Sample
         share = sample.sizes(table["query_id"].to_list())
         share = share / share.sum()
         weights, strata = sample.weights(queries)
+        units, own_weights = Units.of(queries, clusters), weights
+        if clusters:
+            weights = units.weighted(np.zeros(len(queries)), own_weights)[1]
+            strata = None if strata is None else strata[units.first]
         size = len(queries) if weights is None else effective_size(weights)
         for name, value in (
             ("difference of the systems", pl.col("candidate") - pl.col("baseline")),
             ("value of the baseline", pl.col("baseline")),
         ):
             known, every = (each.select(value).to_series().to_numpy() for each in (mine, table))
+            if clusters:
+                known = units.weighted(known, own_weights)[0]
             found = represented(known, weights, strata)
             truth = float(share @ every)
             # a sample of rare differences may show none, and no spread
@@ -120,7 +131,9 @@ def _refuse_undrawn(people: PairedValues, predicted: pl.DataFrame) -> None:
             )
 
 
-def _refuse_chosen(people: PairedValues, predicted: pl.DataFrame) -> None:
+def _refuse_chosen(
+    people: PairedValues, predicted: pl.DataFrame, clusters: Mapping[str, str]
+) -> None:
     """Compare the model's values of the queries that people judged with those of the others.
 
     Raises:
@@ -136,7 +149,11 @@ def _refuse_chosen(people: PairedValues, predicted: pl.DataFrame) -> None:
             ("share of judged documents", table["judged_candidate"].to_numpy()),
         ):  # fmt: skip
             known = ~np.isnan(values)
-            p = chance_of_sample(values[known], mine[known])
+            own_values, own_rows = values[known], mine[known]
+            if clusters:
+                units = Units.of(table["query_id"].filter(pl.Series(known)).to_list(), clusters)
+                own_values, own_rows = units.means(own_values), units.means(own_rows * 1.0) > 0
+            p = chance_of_sample(own_values, own_rows)
             if p < _CHANCE / tests:
                 raise UsageError(
                     f"the queries that people judged are no random sample: by the model the mean "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
@@ -92,7 +92,22 @@ class Evaluation(Result):
                     "otherwise; sort the file by score if the order means nothing"
                 )
                 found.append(Notice("order-against-scores", text, run.run))
-        return tuple(found)
+        return (*found, *self._undecided())
+
+    def _undecided(self) -> Iterator[Notice]:
+        """The metrics whose weighted means have no interval."""
+        if self.weighted is None:
+            return
+        some = self.weighted.filter(pl.col("low").is_null() & (pl.col("queries") > 1))
+        for run, metric, queries, effective in some.select(
+            "run", "metric", "queries", "effective"
+        ).iter_rows():
+            text = (
+                f"{run}: {metric} has no interval: {queries} queries of these weights tell as much "
+                f"as {effective:.1f} of equal weight, or their heaviest ones may be missing; draw "
+                "queries by traffic (rankgate pool --query-sampling pps)"
+            )
+            yield Notice("few-effective-queries", text, run)
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """Plain values for JSON: undefined is None, numbers keep full precision."""

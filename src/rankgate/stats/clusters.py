@@ -76,6 +76,12 @@ class Units:
         shape = (-1, *(1,) * (table.ndim - 1))
         return np.asarray(self.sums(table) / self.sizes.reshape(shape), np.float64)
 
+    def weighted(self, values: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
+        """(C,) means of clusters by the weights of their queries, and the sums of these."""
+        v = np.ones(len(values)) if weights is None else weights
+        totals = self.sums(v)
+        return self.sums(v * values) / totals, totals
+
     def values(self, table: Floats) -> Floats:
         """(C, …) values whose mean is that of all queries, and whose s/√C is its standard error.
 

@@ -12,7 +12,7 @@ from rankgate.present.document import Document, PlainRows, Table, Warnings
 from rankgate.present.document import document as made
 from rankgate.present.figures import number
 from rankgate.present.grid import Grid
-from rankgate.present.numbers import column, decimal
+from rankgate.present.numbers import UNDEFINED, column, decimal
 
 if TYPE_CHECKING:
     from rankgate.data import Scores
@@ -102,7 +102,8 @@ def intervals(table: pl.DataFrame) -> Grid:
     """One row a run and metric: the mean over the population, and its interval."""
     rows = [
         (row["run"], row["metric"], str(row["queries"]), number(row["effective"], 1),
-         decimal(row["mean"]), f"[{decimal(row['low'])}, {decimal(row['high'])}]")
+         decimal(row["mean"]),
+         UNDEFINED if row["low"] is None else f"[{decimal(row['low'])}, {decimal(row['high'])}]")
         for row in table.iter_rows(named=True)
     ]  # fmt: skip
     level = f"{table['level'][0]:.0%} interval"
