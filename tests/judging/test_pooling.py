@@ -61,6 +61,20 @@ def test_left_out_by_hand():
     assert (first["rank"], second["rank_without"]) == (1, 2)
 
 
+@pytest.mark.parametrize("convention", ["trec", "pytrec_eval"])
+def test_queries_that_lose_all_judgments_count_on_both_sides(convention):
+    """Each query has one relevant document; the first run alone has that of every fourth."""
+    qrels = {f"q{i}": {"r": 1} for i in range(40)}
+    first = {query: {"r": 2.0, "x": 1.0} for query in qrels}
+    second = {query: {"x": 2.0, "r": 1.0} if i % 4 else {"x": 1.0} for i, query in enumerate(qrels)}
+    result = reusability(qrels, [first, second], ["RR", "nDCG@5"], convention, depth=2)
+    for row in result.table.filter(pl.col("run") == "run1").iter_rows(named=True):
+        assert (row["unique_relevant"], row["value"]) == (10, 1.0)
+        assert (row["without"], row["loss"]) == pytest.approx((30 / 40, 10 / 40))
+    (notice,) = result.notices
+    assert (notice.code, notice.subject) == ("emptied-queries", "run1")
+
+
 @pytest.fixture(scope="module")
 def files(shared):
     place = shared / "trec-covid-r1"

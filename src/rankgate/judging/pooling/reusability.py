@@ -27,10 +27,12 @@ from rankgate.stats.ranks.order import tau
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run
     from rankgate.data.inputs import QrelsLike
+    from rankgate.data.scores import Scores
     from rankgate.metrics.declare import Metric
     from rankgate.scoring import Convention
 
 _TWO = 2
+_NO_DOCUMENT = "\x00"  # an id that no run has
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,10 @@ def reusability(
     are scored again (Zobel, SIGIR 1998, doi:10.1145/290941.291014). The losses estimate what a new
     system that was never pooled may lose by these judgments.
 
+    Both means are over the same queries. A query that loses all its judgments stays, as one
+    without a relevant document; where the convention leaves such queries out, both means do. A
+    notice says how many queries lose all their relevant documents.
+
     Args:
         qrels: judgments, as ``evaluate`` takes them.
         runs: the runs that were pooled, two or more.
@@ -116,33 +122,40 @@ def reusability(
     if len(systems) < _TWO:
         raise UsageError("leaving one run out needs two runs or more.", code="missing-input")
     own = _only(ranked(systems, depth, rules), judged)
-    before, cautions = _means(judged, systems, chosen, rules)
-    rows = []
+    before = _scored(judged, systems, chosen, rules)
+    rows, emptied = [], []
     for run in systems:
         if on_progress:
             on_progress(run.name)
         unique = own.filter(pl.col("system") == run.name)
-        left = replace(judged, table=judged.table.join(unique, on=PAIR, how="anti"))
-        after = _means(left, systems, chosen, rules)[0] if len(unique) else before
+        left = _without(judged, unique)
+        after = _scored(left, systems, chosen, rules) if len(unique) else before
         relevant = int((unique["grade"] >= rel).sum())
-        rows += [
-            {
-                "run": run.name,
-                "metric": label,
-                "unique": len(unique),
-                "unique_relevant": relevant,
-                "value": before[label][run.name],
-                "without": after[label][run.name],
-                "loss": before[label][run.name] - after[label][run.name],
-                "rank": _rank(before[label], run.name),
-                "rank_without": _rank(after[label], run.name),
-                "tau": _tau(before[label], after[label]),
-            }
-            for label, _ in chosen
-        ]
+        emptied += _emptied(run.name, judged, left, rel)
+        for label, _ in chosen:
+            values, without = _means_of_same_queries(before, after, label)
+            rows.append(
+                {
+                    "run": run.name,
+                    "metric": label,
+                    "unique": len(unique),
+                    "unique_relevant": relevant,
+                    "value": values[run.name],
+                    "without": without[run.name],
+                    "loss": values[run.name] - without[run.name],
+                    "rank": _rank(values, run.name),
+                    "rank_without": _rank(without, run.name),
+                    "tau": _tau(values, without),
+                }
+            )
     table = pl.DataFrame(rows, schema=Reusability.SCHEMAS["table"])
-    notices = [notice for run in systems for notice in run_notices(run.name, cautions[run.name])]
-    return Reusability(judged.name, rules.to_dict(), depth, table, _summary(table), tuple(notices))
+    cautions = [
+        notice
+        for run in systems
+        for notice in run_notices(run.name, before[run.name].counts.cautions)
+    ]
+    notices = (*cautions, *emptied)
+    return Reusability(judged.name, rules.to_dict(), depth, table, _summary(table), notices)
 
 
 def _only(ranks: pl.DataFrame, judged: Qrels) -> pl.DataFrame:
@@ -151,17 +164,56 @@ def _only(ranks: pl.DataFrame, judged: Qrels) -> pl.DataFrame:
     return alone.join(judged.table, on=PAIR).filter(pl.col("grade") >= 0)
 
 
-def _means(
+def _without(judged: Qrels, unique: pl.DataFrame) -> Qrels:
+    """The judgments without some; a query that would have none has one of no document."""
+    left = judged.table.join(unique, on=PAIR, how="anti")
+    lost = judged.table.join(left, on="query_id", how="anti")
+    empty = lost.unique("query_id", maintain_order=True).with_columns(
+        pl.lit(_NO_DOCUMENT, left.schema["doc_id"]).alias("doc_id"),
+        pl.lit(0, left.schema["grade"]).alias("grade"),
+    )
+    return replace(judged, table=pl.concat([left, empty]))
+
+
+def _emptied(name: str, judged: Qrels, left: Qrels, rel: float) -> list[Notice]:
+    """That queries lose all their relevant documents with a run's own."""
+    relevant = pl.col("grade") >= rel
+    count = judged.table.filter(relevant)["query_id"].n_unique()
+    lost = count - left.table.filter(relevant)["query_id"].n_unique()
+    if not lost:
+        return []
+    text = (
+        f"{name}: {lost} of {count} queries have no relevant document left without those that only "
+        "this run brought. The convention says what such a query's value is; where it leaves it "
+        "out, it is left out of both means, and the loss is understated."
+    )
+    return [Notice("emptied-queries", text, name)]
+
+
+def _scored(
     judged: Qrels, systems: Sequence[Run], chosen: list[tuple[str, Metric]], rules: Convention
-) -> tuple[dict[str, dict[str, float]], dict[str, Mapping[str, str]]]:
-    """The means by metric and run, and the cautions by run."""
+) -> dict[str, Scores]:
+    """The values of all metrics, by run."""
     index = JudgmentIndex.of(judged)
-    scored = {run.name: score(index, run, chosen, rules) for run in systems}
-    means = {
-        label: {name: float(scores.means[label]) for name, scores in scored.items()}
-        for label, _ in chosen
-    }
-    return means, {name: scores.counts.cautions for name, scores in scored.items()}
+    return {run.name: score(index, run, chosen, rules) for run in systems}
+
+
+def _means_of_same_queries(
+    before: Mapping[str, Scores], after: Mapping[str, Scores], label: str
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Means by run with all judgments and without some, over queries that both have a value of."""
+    values, without = {}, {}
+    for name, scores in before.items():
+        others = after[name]
+        values[name], without[name] = float(scores.means[label]), float(others.means[label])
+        if label not in scores.values:
+            continue
+        pair = np.array([scores.values[label], others.values[label]])
+        defined = ~np.isnan(pair)
+        if (defined[0] != defined[1]).any():
+            both = pair[:, defined.all(axis=0)]
+            values[name], without[name] = both.mean(axis=1).tolist()
+    return values, without
 
 
 def _rank(values: Mapping[str, float], name: str) -> int:
