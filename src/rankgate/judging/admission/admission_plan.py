@@ -36,6 +36,9 @@ class AdmissionPlan(Result):
         cost: of the pairs to judge; None without a price.
         minutes: that people need; None where not known for one pair.
         seed: of the draw.
+        wider: the chance that the interval of the sample is wider than asked, as the deviations are
+            those of the pilot; None without one.
+        reached_high: the half-width that it stays below in 95 % of cases; None without a pilot.
     """
 
     kind: ClassVar[str] = "admission_plan"
@@ -62,6 +65,8 @@ class AdmissionPlan(Result):
     cost: float | None
     minutes: float | None
     seed: int
+    wider: float | None = None
+    reached_high: float | None = None
 
     def _table(self) -> pl.DataFrame:
         return self.strata

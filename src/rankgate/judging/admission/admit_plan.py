@@ -36,6 +36,7 @@ FEWEST = 10
 """Pairs of the pilot that a stratum needs; with fewer its variance is the largest possible."""
 
 _QUANTILE = 1.959963984540054
+_DRAWS, _HIGH = 100, 0.95
 _GUESSES = np.linspace(0.0, 0.9, 10)  # shares of equal grades where there is no pilot
 
 
@@ -88,7 +89,12 @@ def admit_plan(
     a pilot the largest over judges from 0 to 90 % equal grades.
 
     The pilot counts: it is taken as drawn at random from each stratum, and only what is
-    missing is to be judged.
+    missing is to be judged. Of each stratum at least 10 pairs are judged, or all it has, so that
+    no variance is assumed at the end.
+
+    S_g of the pilot is an estimate, and so is that of the sample: the chance that the sample's
+    interval is wider than asked is that of 100 draws, in which people's grades in a stratum are
+    Dirichlet by the pilot and one pair more, and the missing pairs multinomial.
 
     Args:
         judge: its grades of all pairs.
@@ -122,7 +128,9 @@ def admit_plan(
         problem = f"{figure} is undefined, as all grades are the same; choose another figure."
         raise UsageError(problem, code="undefined-value")
     error = width / _QUANTILE
-    counts = neyman_allocation(strata.sizes, deviations[figure], error, strata.pilot)
+    drawn = np.maximum(strata.pilot, np.minimum(strata.sizes, FEWEST))
+    counts = neyman_allocation(strata.sizes, deviations[figure], error, drawn)
+    widths = None if both is None else _possible_widths(strata, figure, counts, seed)
     table = _strata_table(strata, deviations[figure], counts)
     sample = _drawn(pool, both, table, seed)
     return AdmissionPlan(
@@ -137,7 +145,28 @@ def admit_plan(
         cost=None if price is None else price * len(sample),
         minutes=None if minutes is None else minutes * len(sample),
         seed=seed,
+        wider=None if widths is None else float((widths > width).mean()),
+        reached_high=None if widths is None else float(np.quantile(widths, _HIGH)),
     )
+
+
+def _possible_widths(strata: _Strata, figure: AgreementFigure, counts: Counts, seed: int) -> Floats:
+    """Half-widths that the sample may give, by people's grades as the pilot lets expect them."""
+    rng = np.random.default_rng([seed, _DRAWS])
+    missing = np.maximum(counts - strata.pilot, 0)
+    if not missing.any():
+        error = stratified_error(strata.sizes, _deviations(strata, figure), counts)
+        return np.array([_QUANTILE * error])
+    widths = np.zeros(_DRAWS)
+    for draw in range(_DRAWS):
+        tallies = strata.tallies.copy()
+        for stratum, pairs in enumerate(missing):
+            shares = rng.dirichlet(strata.tallies[:, stratum] + 1 / len(strata.grades))
+            tallies[:, stratum] += rng.multinomial(pairs, shares)
+        judged = _Strata(strata.grades, strata.places, strata.sizes, tallies)
+        error = stratified_error(strata.sizes, _deviations(judged, figure), counts)
+        widths[draw] = _QUANTILE * error
+    return widths
 
 
 def _pool(judge: Qrels, scale: Scale | None) -> pl.DataFrame:
@@ -177,7 +206,7 @@ def _deviations(strata: _Strata, figure: AgreementFigure) -> Floats:
     smoothed = (strata.tallies + 1 / size) / (pilot + 1)
     equal = np.zeros_like(smoothed)
     equal[strata.places, np.arange(len(strata.places))] = 1.0
-    few = pilot < FEWEST
+    few = pilot < np.minimum(strata.sizes, FEWEST)
     agreed = float((strata.tallies * equal).sum() / max(pilot.sum(), 1))
     found = np.zeros(len(strata.places))
     for guess in _GUESSES if few.all() else [agreed]:
@@ -199,7 +228,7 @@ def _strata_table(strata: _Strata, deviations: Floats, counts: Counts) -> pl.Dat
             "pool": strata.sizes,
             "pilot": strata.pilot,
             "deviation": deviations,
-            "assumed": strata.pilot < FEWEST,
+            "assumed": strata.pilot < np.minimum(strata.sizes, FEWEST),
             "pairs": counts,
             "to_judge": counts - strata.pilot,
             "inclusion": counts / strata.sizes,

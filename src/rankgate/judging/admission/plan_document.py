@@ -40,6 +40,11 @@ def summary(result: AdmissionPlan) -> str:
         f"{name}: {pairs}; {_NAMES[result.figure]} {'will then be' if count else 'is'} known to "
         f"±{result.reached:.4f} (±{result.width:g} asked)"
     )
+    if count and result.wider is not None and result.reached_high is not None:
+        words += (
+            f"; wider than asked in {result.wider:.0%} of cases, in 95% at most "
+            f"±{result.reached_high:.4f}"
+        )
     if result.cost is not None:
         words += f"; cost {result.cost:,.2f}"
     if result.minutes is not None:
