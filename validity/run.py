@@ -80,6 +80,11 @@ What does not hold, in short:
   [unequal weights](#queries-of-unequal-weights). Draw queries by traffic.
 - Copies of queries count as one only where a column `cluster` or their texts say that they are
   copies: [copies of queries](#copies-of-queries).
+- `--predicted` holds only with a model that saw none of people's judgments of these queries; checks
+  find one that repeats them, not one that saw a part and grades the others as often as people:
+  [what a model saw](#a-model-that-saw-peoples-judgments).
+- `total-error` takes raters' biases as independent: where they correlate by .3 or .6 it covers .92
+  or .87, and names the interval for .3: [outside of the models](#outside-of-the-studied-models).
 - All of it takes queries as drawn independently from those that matter. A set that was chosen by
   hand, or to which hard queries are added, is no such sample.
 """

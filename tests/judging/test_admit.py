@@ -91,7 +91,10 @@ def test_what_was_not_answered_counts_against_the_judge(people):
     # a pool says what it was asked about, and then only that counts
     kept = [(f"q{i:02}", f"d{j:02}") for i, j in zip(*np.nonzero(drawn == people), strict=True)]
     pool = pl.DataFrame(kept, schema=["query_id", "doc_id"], orient="row")
-    assert ends(admit(made(people), judge, asked=pool))["answered"] == "pass"
+    partly = admit(made(people), judge, asked=pool)
+    assert ends(partly)["answered"] == "pass"
+    assert any("who named them" in notice.text for notice in partly.notices)
+    assert not any("who named them" in notice.text for notice in result.notices)
 
 
 def test_a_grade_of_the_judge_outside_the_scale_is_no_answer(people):

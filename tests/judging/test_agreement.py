@@ -210,6 +210,20 @@ def test_a_reversed_and_a_random_rater_among_four():
     assert kinds(ratings_of(rows.tolist())) == [("random", "C")]
 
 
+@pytest.mark.parametrize(("queries", "pairs"), [(3, 60), (8, 80)])
+def test_a_reversed_rater_is_found_with_few_queries_and_a_random_one_is_not_called_reversed(
+    queries, pairs
+):
+    rng, found = np.random.default_rng(14), {"reversed": 0, "random": 0}
+    for _ in range(5):
+        for bad in found:
+            rows = clear(rng, pairs, 3)
+            rows[:, 0] = 3 - rows[:, 0] if bad == "reversed" else rng.permutation(rows[:, 0])
+            found[bad] += ("reversed", "A") in kinds(ratings_of(rows.tolist(), queries=queries))
+    assert found["reversed"] == 5
+    assert found["random"] <= 1  # of 5, with a chance of 1.7 % each
+
+
 def test_a_rater_who_agrees_with_nobody_half_as_well():
     rng = np.random.default_rng(10)
     rows = clear(rng, 600, noise=0.4)

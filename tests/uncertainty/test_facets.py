@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from rankgate.stats.crossed import crossed
-from rankgate.stats.facets import facets
+from rankgate.stats.facets import facets, leaning_ends
+from rankgate.stats.interval import guarded_interval
 
 RNG = np.random.default_rng(8)
 
@@ -52,3 +53,23 @@ def test_more_levels_of_the_facet_that_varies_lower_the_error():
 def test_one_level_is_no_facet():
     with pytest.raises(ValueError, match="2 levels"):
         facets(np.ones((5, 1)))
+
+
+def test_without_repetition_the_leaning_ends_are_the_guarded_ones():
+    losses = np.where(np.arange(60) % 15 == 0, -0.7, 0.0) + RNG.normal(0, 0.05, 60)
+    values = np.repeat(losses[:, None], 3, axis=1)
+    guarded, found = guarded_interval(losses), facets(values)
+    assert leaning_ends(values, found) == pytest.approx((guarded.low[0], guarded.high[0]))
+    assert leaning_ends(values, found)[0] < found.ends()[0]
+
+
+def test_what_biases_have_in_common_adds_to_the_variance():
+    """Of R biases of variance 1 that correlate by ρ, the mean has the variance (1 + (R − 1)ρ)/R."""
+    raters, rho, rng = 5, 0.4, np.random.default_rng(3)
+    shown, more = [], []
+    for _ in range(400):
+        biases = rho**0.5 * rng.normal() + (1 - rho) ** 0.5 * rng.normal(size=raters)
+        found = facets(np.repeat(biases[None], 4, axis=0))
+        shown.append(found.error**2)
+        more.append(found.correlated([1], rho))
+    assert np.mean(shown) + np.mean(more) == pytest.approx((1 + 4 * rho) / 5, rel=0.1)

@@ -7,6 +7,7 @@ import pytest
 
 from rankgate import compare, total_error
 from rankgate.data.repeated import Repeated
+from rankgate.stats.interval import guarded_interval
 from rankgate.uncertainty.total import TotalError
 from support.wording import raises
 
@@ -46,8 +47,18 @@ def test_the_interval_of_queries_alone_is_that_of_their_mean_over_repetitions():
 
 def test_what_adds_nothing_leaves_the_interval_as_it_is():
     result = total_error([ANN, ANN], OLD[0], NEW[0], ["P@5"]).metrics.row(0, named=True)
-    single = compare(ANN, OLD[0], NEW[0], ["P@5"]).metrics.row(0, named=True)
-    assert (result["low"], result["high"]) == pytest.approx((single["low"], single["high"]))
+    single = compare(ANN, OLD[0], NEW[0], ["P@5"]).queries["delta"].to_numpy()
+    guarded = guarded_interval(single)
+    assert (result["low"], result["high"]) == pytest.approx((guarded.low[0], guarded.high[0]))
+
+
+def test_the_interval_for_correlated_biases_is_named():
+    result = total_error([ANN, BOB, EVE], OLD[0], NEW[0], ["P@5"])
+    texts = [each.text for each in result.notices if each.code == "correlated-biases"]
+    if not texts:  # raters add next to nothing here
+        assert result.sources.filter(source="judgments")["share"].sum() < 0.05
+    again = TotalError.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert again.notices == result.notices
 
 
 def test_sources_add_up_and_say_what_to_add_first():

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.frozen import dataclass
+from rankgate.stats.interval import guarded_interval, t_interval
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -64,6 +67,25 @@ class Facets:
         reach *= total**0.5
         return self.mean - reach, self.mean + reach
 
+    def correlated(self, facets: Sequence[int], correlation: float) -> float:
+        """The variance that facets add where the effects of their levels correlate.
+
+        What levels have in common does not differ among them, and no analysis of variance sees it.
+        Of R levels whose effects have the variance σ² and correlate by ρ, the differences show
+        σ²(1 − ρ), and their mean has the variance σ²(1 + (R − 1)ρ)/R.
+
+        Args:
+            facets: their numbers.
+            correlation: ρ, at least 0 and below 1.
+        """
+        more = 0.0
+        for effect, share in zip(self.effects, self.shares, strict=True):
+            sizes = [self.sizes[axis] for axis in effect if axis in facets]
+            if sizes:
+                times = (1 + (min(sizes) - 1) * correlation) / (1 - correlation)
+                more += float(share) * (times - 1)
+        return more
+
     def error_with(self, facet: int, levels: int) -> float:
         """The standard error if a facet had so many levels."""
         factor = [self.sizes[facet] / levels if facet in effect else 1.0 for effect in self.effects]
@@ -102,6 +124,34 @@ def facets(values: Floats) -> Facets:
     ])  # fmt: skip
     shares = np.maximum(theta, 0.0) / values.size
     return Facets(float(values.mean()), values.shape, effects, shares)
+
+
+def leaning_ends(
+    values: Floats, components: Facets, level: float = 0.95, other: float = 0.0
+) -> tuple[float, float]:
+    """The ends of `Facets.ends`, moved outwards where the queries' means are skewed.
+
+    Few large losses make the distribution of the mean lean. What `guarded_interval` adds to
+    Student's interval of the queries' means is added here, as variances add:
+    d² = d(total)² + d(guarded)² − d(Student)², for the distance d of each end from the mean.
+
+    Args:
+        values: (n₁, …, n_K), the queries first.
+        components: of these values.
+        level: of the interval.
+        other: a further variance, known exactly.
+    """
+    low, high = components.ends(level, other)
+    means = values.reshape(len(values), -1).mean(axis=1)
+    plain, guarded = t_interval(means, level), guarded_interval(means, level)
+    middle = components.mean
+    ends = []
+    for end, student, hall in (
+        (low, plain.low[0], guarded.low[0]), (high, plain.high[0], guarded.high[0]),
+    ):  # fmt: skip
+        more = max(float((hall - middle) ** 2 - (student - middle) ** 2), 0.0)
+        ends.append(float(np.sqrt((end - middle) ** 2 + more)))
+    return middle - ends[0], middle + ends[1]
 
 
 def _mean_square(values: Floats, effect: Effect) -> float:

@@ -193,6 +193,9 @@ def _notices(result: Sweep) -> list[Notice]:
     return [*found, *_cautions(result)]
 
 
+_RARE_QUERIES = 100  # below them, losses of .7 in 5 % of the queries are often missed
+
+
 def _cautions(result: Sweep) -> list[Notice]:
     """What the choice rests on."""
     found = []
@@ -214,6 +217,15 @@ def _cautions(result: Sweep) -> list[Notice]:
                 "few-queries",
                 f"{result.queries} queries are few: intervals are wide, and skewed values may "
                 "make them too short",
+            )
+        )
+    if result.choice is not None and result.queries < _RARE_QUERIES:
+        found.append(
+            Notice(
+                "rare-losses",
+                f"losses that fewer than about {3 / result.queries:.0%} of the queries have may be "
+                f"missing among these {result.queries}: where all points lose much in few queries, "
+                "intervals of the gain cover less often than they state",
             )
         )
     if result.left_out:

@@ -18,6 +18,7 @@ from rankgate.metrics.names import DEFAULT_METRICS
 from rankgate.present.frames import frame
 from rankgate.present.result import Notice, run_notices
 from rankgate.stats.facets import facets as components
+from rankgate.stats.facets import leaning_ends
 from rankgate.stats.interval import t_interval
 from rankgate.uncertainty.total import METRICS, NEXT, SOURCES, TotalError
 from rankgate.unjudged.drawn_values import drawn_values
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 QUERIES, SNAPSHOTS, HOLES = "queries", "snapshots", "unjudged documents"
 DRAWS = 100
 """Sets of grades of unjudged documents; the variance of their means is known to 14 %."""
+
+CORRELATED = 0.3
+"""The correlation of biases for which a wider interval is named."""
+_SLIGHT = 0.05  # of the variance; less widens an interval by less than 3 %
 
 
 def total_error(
@@ -174,6 +179,7 @@ def _result(cells: Sequence[_Cell], sizes: Mapping[str, int], level: float) -> T
     labels = first.base.metrics
     rows: dict[str, list[dict[str, object]]] = {"metrics": [], "sources": [], "next": []}
     left_out, used = 0, 0
+    notices: list[Notice] = []
     every = sorted(set().union(*(cell.queries for cell in cells)))
     for column, label in enumerate(labels):
         queries, values = _values(cells, column)
@@ -184,7 +190,13 @@ def _result(cells: Sequence[_Cell], sizes: Mapping[str, int], level: float) -> T
         cube = (values[1] - values[0]).reshape(len(queries), *sizes.values())
         found = components(cube)
         holes = float(np.mean([cell.spread(label, queries) for cell in cells]))
-        low, high = found.ends(level, holes)
+        low, high = leaning_ends(cube, found, level, holes)
+        raters = [axis for axis, name in enumerate(sizes, 1) if name != SNAPSHOTS]
+        shared = found.correlated(raters, CORRELATED)
+        if shared > _SLIGHT * (found.error**2 + holes):
+            wide = leaning_ends(cube, found, level, holes + shared)
+            notices.append(_correlated(label, ", ".join(list(sizes)[axis - 1] for axis in raters),
+                                       wide))  # fmt: skip
         naive = t_interval(cube.reshape(len(queries), -1).mean(axis=1), level)
         reach = float(naive.high[0] - naive.low[0]) / 2
         means = values.mean(axis=(1, 2))
@@ -202,8 +214,18 @@ def _result(cells: Sequence[_Cell], sizes: Mapping[str, int], level: float) -> T
     return TotalError(
         first.base.name, first.other.name, first.base.convention, {QUERIES: used, **sizes},
         frame(rows["metrics"], METRICS), frame(rows["sources"], SOURCES),
-        frame(rows["next"], NEXT), level, left_out, lacking, _notices(cells),
+        frame(rows["next"], NEXT), level, left_out, lacking, (*_notices(cells), *notices),
     )  # fmt: skip
+
+
+def _correlated(label: str, names: str, ends: tuple[float, float]) -> Notice:
+    """What a common bias of raters, judges or prompts would make of an interval."""
+    text = (
+        f"{label}: {names}: their biases are taken as independent; what they have in common does "
+        f"not show. If it makes them correlate by {CORRELATED}, the interval is "
+        f"[{ends[0]:+.4f}, {ends[1]:+.4f}]"
+    )
+    return Notice("correlated-biases", text, label)
 
 
 def _notices(cells: Sequence[_Cell]) -> tuple[Notice, ...]:

@@ -16,7 +16,7 @@ from rankgate.judging.admission.admission import JudgeAdmission
 from rankgate.judging.admission.attacked import attacks_on
 from rankgate.judging.admission.bias import bias_of
 from rankgate.judging.admission.demands import AGREEMENT, Demands, demanded, impartial, withstood
-from rankgate.judging.admission.judged_pairs import judged_pairs, ratings_of
+from rankgate.judging.admission.judged_pairs import judged_pairs, named_pairs, ratings_of
 from rankgate.judging.admission.lineage import FAMILIES, Lineage, family_bias
 from rankgate.judging.admission.order import TOP, systems_of
 from rankgate.judging.admission.repeated_grades import grade_components
@@ -75,7 +75,10 @@ def admit(
         metrics: under which it is.
         convention: by which they are scored.
         demands: what the judge must show.
-        asked: the pool that the judge was asked about; without it, every pair that people graded.
+        asked: the pool that the judge was asked about, drawn before it answered, such as that of
+            admit-plan; without it, every pair that people graded. Where it leaves out pairs that
+            people graded, the result says how many: a judge whose pairs were named after it
+            answered is measured where it is right.
         attacked: ratings by the judge of the same pairs under attack, as rate --attack writes.
         lineage: which model family the judge, the systems and the writers of queries and documents
             come from: a TOML file with [families], or {family: [members]}; members are judge,
@@ -102,7 +105,8 @@ def admit(
     say = on_progress or (lambda _: None)
     ours, theirs = read_qrels(people), read_qrels(judge)
     graded_on = scale_of(scale) if scale else ours.scale
-    both, answers = judged_pairs(ours, theirs, graded_on, None if asked is None else pool_of(asked))
+    pool = None if asked is None else pool_of(asked)
+    both, answers = judged_pairs(ours, theirs, graded_on, pool)
     say("agreement")
     found = agreements(rated_pairs(ratings_of(both), graded_on), samples=resamples, seed=seed)
     systems = systems_of(both, runs, metrics, convention, say, top)
@@ -129,7 +133,12 @@ def admit(
         convention=systems.convention,
         resamples=resamples,
         seed=seed,
-        cautions=(*systems.cautions, *(each.what for each in stray(found)), *cautions),
+        cautions=(
+            *systems.cautions,
+            *(alarm.what for alarm in stray(found)),
+            *cautions,
+            *named_pairs(ours, answers),
+        ),
         attacks=attacks,
         families=families,
         components=grade_components(repeated),

@@ -94,6 +94,20 @@ def judged_pairs(
     return both, AnsweredShare(len(every), len(both), outside, silent, grades.sort("grade"))
 
 
+def named_pairs(people: Qrels, answers: AnsweredShare) -> list[str]:
+    """A caution where the judge was asked about a part of the pairs that people graded."""
+    every = people.table.filter(pl.col("grade") >= 0).height
+    if answers.asked >= every:
+        return []
+    text = (
+        f"the judge was asked about {answers.asked:,} of the {every:,} pairs that people graded, "
+        "by --asked; rankgate does not know who named them. If they were named after the judge "
+        "answered, it is measured only where it is right: draw them before (rankgate admit-plan, "
+        "or pool), or leave --asked out"
+    )
+    return [text]
+
+
 def ratings_of(both: pl.DataFrame) -> Ratings:
     """The pairs that both graded, as ratings of two raters."""
     return Ratings(

@@ -36,6 +36,7 @@ number does with so few systems."""
 _LEVEL, _POWER = 0.95, 0.8
 _PARAMETERS = 3  # two means and a slope
 _FEWEST = 2
+_UNDETERMINED = 5  # degrees of freedom of systems, up to which no noise is taken from their spread
 
 
 @dataclass(frozen=True)
@@ -168,12 +169,14 @@ def family_bias(
 
     x and y the deviations of p and j from the mean of their group, with the variance
 
-        V = max(R − c, 0)/(S − 3) · (1/S_own + 1/S_others)
+        V = max(R − ac, 0)/(S − 3) · (1/S_own + 1/S_others)
             + R/(S − 3) · (p_own − p_others)²/Σx² + s²/T,   R = Σ(y − bx)²
 
     of S systems, as each judge sees some better than others, of the slope, and of T queries with s²
     the variance of the advantage over queries; c, the sum over systems of the variance of y − bx
-    over queries by T, is what so few queries add to R by chance. Degrees of freedom by Welch and
+    over queries by T, is what so few queries add to R by chance. Few systems do not determine R so
+    well that c could be taken from it, and intervals covered .91 with 8 systems (docs/validity.md):
+    a = max(0, 1 − 5/(S − 3)), so that below 9 systems nothing is. Degrees of freedom by Welch and
     Satterthwaite, from the variances with c. Fewer than four systems have no interval.
 
     Args:
@@ -214,7 +217,8 @@ def _advantage(
     noise = float(_within(judge - slope * people, own).var(axis=0, ddof=1).sum()) / queries
     spread = 1 / own.sum() + 1 / (~own).sum()
     of_slope = squares / free * (apart**2 / square if square > 0 else 0.0)
-    of_systems = max(squares - noise, 0.0) / free * spread + of_slope
+    taken = noise * max(0.0, 1 - _UNDETERMINED / free)
+    of_systems = max(squares - taken, 0.0) / free * spread + of_slope
     of_queries = float(each.var(ddof=1)) / queries
     seen = squares / free * spread + of_slope  # with the noise of queries, as it was estimated
     below = seen**2 / free + of_queries**2 / (queries - 1)

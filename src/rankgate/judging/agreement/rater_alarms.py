@@ -37,16 +37,18 @@ def rater_alarms(pairs: RatedPairs) -> list[Alarm]:
 def against_others(checks: Sequence[RaterCheck]) -> list[Alarm]:
     """Reversed, random and against-all; among two raters the pair is named, as neither is known.
 
-    Reversed: the interval of kappa lies below 0. Random: it holds 0, and the rater agrees less
+    Reversed: kappa is below 0, further than that of random grades (a permutation test, exact for
+    few queries too). Random: it holds 0, and the rater agrees less
     than half as well with the others as they do with each other. Against all: only the latter.
     """
     seen = [check for check in checks if check.overlap >= ENOUGH]
+    level = FALSE_ALARMS / max(len(checks), 1)
     if len(checks) == _PAIR:
-        return _of_two([check.rater for check in checks], seen)
+        return _of_two([check.rater for check in checks], seen, level)
     alarms = []
     for check in seen:
         apart = check.behind < 0
-        if check.kappa.high < 0:
+        if check.kappa.value < 0 and check.reversal <= level:
             kind, words = "reversed", "opposite grades: was the scale read the wrong way round?"
         elif apart and check.kappa.low <= 0:
             kind, words = "random", "no agreement with the others beyond chance."
@@ -69,13 +71,13 @@ def against_others(checks: Sequence[RaterCheck]) -> list[Alarm]:
     return alarms
 
 
-def _of_two(names: list[str], seen: Sequence[RaterCheck]) -> list[Alarm]:
+def _of_two(names: list[str], seen: Sequence[RaterCheck], level: float) -> list[Alarm]:
     if not seen:
         return []
     check, both = seen[0], ", ".join(names)
     kappa = check.kappa
     figures = f"{names[0]} and {names[1]} agree with kappa {_interval(check)}"
-    if kappa.high < 0:
+    if kappa.value < 0 and check.reversal <= level:
         words = "opposite grades; one of them read the scale the wrong way round."
         return [Alarm("reversed", both, f"{figures}: {words}")]
     if kappa.low <= 0 and kappa.high < _LITTLE:

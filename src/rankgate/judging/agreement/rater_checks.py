@@ -9,6 +9,7 @@ import numpy as np
 from rankgate.frozen import dataclass
 from rankgate.stats.agreement.intervals import jackknife
 from rankgate.stats.agreement.kappa import cohen_values
+from rankgate.stats.agreement.ratings import weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +34,8 @@ class RaterCheck:
         others: the same among the others, without the rater; NaN where they share no pair.
         behind: an upper bound of ``kappa − others/2``; below 0 the rater agrees less than half as
             well with the others as they do with each other.
+        reversal: chance that a rater of random grades is as far below chance as this one; 1 where
+            kappa is not below 0.
     """
 
     rater: str
@@ -41,6 +44,7 @@ class RaterCheck:
     kappa: Agreement
     others: float
     behind: float
+    reversal: float = 1.0
 
 
 def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCheck, ...]:
@@ -74,7 +78,12 @@ def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCh
         against = np.zeros_like(everyone)
         np.add.at(against, clusters[mine], table)
         kappas = _kappas(against, everyone, pairs.sheet.grades, wanted)
-        checks.append(RaterCheck(rater, int(mine.sum()), len(np.unique(clusters[mine])), *kappas))
+        queries, reversal = len(np.unique(clusters[mine])), 1.0
+        if kappas[0].value < 0:
+            others = (counts[mine] - result) * once[mine, None]
+            near = others @ weights(pairs.sheet.grades, "linear")
+            reversal = _reversal(near, own[mine], pairs.queries[both][mine], 1 - wanted)
+        checks.append(RaterCheck(rater, int(mine.sum()), queries, *kappas, reversal))
     return tuple(checks)
 
 
@@ -92,6 +101,36 @@ def _kappas(
         gap = jackknife(kappa - rest / 2, _spread(left, here, kappa) - rest_left / 2, level)
         behind = gap.high
     return jackknife(kappa, left, level), rest, behind
+
+
+def _reversal(near: Floats, own: NDArray[np.int64], queries: NDArray[np.int64],
+              level: float) -> float:  # fmt: skip
+    """The share of permutations within queries that agree with the others as little, or less.
+
+    Grades of a rater who gives them at random are as likely in any order within a query, so that
+    the chance is exact for any number of queries; a permutation keeps how often each grade is used,
+    and with it what chance agrees on. (Edgington and Onghena 2007, chapter 3.)
+
+    Args:
+        near: (n, K) the agreement of each grade with those of the others, for each pair.
+        own: (n,) the rater's grades, by number.
+        queries: (n,) the query of each pair.
+        level: that the chance is compared with: fewer than 20 permutations beyond it say little.
+    """
+    n = len(own)
+    order = np.argsort(queries, kind="stable")
+    near, own, queries = near[order], own[order], queries[order]
+    agreed = float(near[np.arange(n), own].sum())
+    rng, times = np.random.default_rng(0), int(max(_PERMUTATIONS, np.ceil(20 / level)))
+    lower, step = 0, max(1, _CELLS // n)
+    for begin in range(0, times, step):
+        keys = queries + rng.random((min(step, times - begin), n))  # sorts within queries
+        mixed = own[np.argsort(keys, axis=1)]
+        lower += int((near[np.arange(n), mixed].sum(axis=1) <= agreed + 1e-9).sum())
+    return (lower + 1) / (times + 1)
+
+
+_PERMUTATIONS, _CELLS = 999, 1 << 20
 
 
 def _spread(left: Floats, here: NDArray[np.bool_], value: float) -> Floats:
