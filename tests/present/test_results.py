@@ -202,7 +202,7 @@ def made(folder, ratings):
         ),
         "history": lambda: rankgate.history("nDCG@10", recorded(folder).place),
         "kpi_table": lambda: online.kpi(user_log(folder)),
-        "click_judgments": lambda: online.judgments(user_log(folder), min_examined=1),
+        "click_judgments": lambda: online.judgments(user_log(folder), min_examined=1, held_out=0),
         "ramp_verdict": lambda: online.watch(
             parsed(
                 '[experiment]\ncontrol = "old"\ntreatment = "new"\n[[rules]]\nid = "<script>"\n'

@@ -71,8 +71,14 @@ def test_counts_are_those_of_duckdb(spark, events, chosen):  # noqa: F811
 
 
 def test_counts_give_the_judgments_of_the_log(spark, events, tmp_path):  # noqa: F811
-    chosen = {"models": ("dctr", "sdbn", "pbm"), "min_examined": 1, "resamples": 0}
+    chosen = {
+        "models": ("dctr", "sdbn", "pbm"),
+        "min_examined": 1,
+        "resamples": 0,
+        "held_out": 0,
+    }  # fmt: skip - twelve searches are too few for the condition
     here = online.judgments(str(events), **chosen)
+    assert len(here.judged)
     counted = click_counts(str(events), spark=spark)
     counted.write.parquet(str(tmp_path / "counts"))
     for given in (counted.toArrow(), tmp_path / "counts"):
@@ -83,7 +89,7 @@ def test_counts_give_the_judgments_of_the_log(spark, events, tmp_path):  # noqa:
 
 def test_the_command_has_a_backend(spark, events, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setattr(spark, "stop", lambda: None)  # the session of all tests
-    words = ["--model", "dctr", "--min-examined", "1", "--format", "json"]
+    words = ["--model", "dctr", "--min-examined", "1", "--held-out", "0", "--format", "json"]
     command = ["online", "judgments", str(events), *words]
     own = [*command, "--backend", "spark", "-o", str(tmp_path / "q.csv")]
     here, there = (CliRunner().invoke(program, each) for each in (command, own))

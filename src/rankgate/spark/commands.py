@@ -154,9 +154,12 @@ def _judgments(spark: SparkSession, given: Mapping[str, Any]) -> None:
     with translated(str(events)):
         table = counted.toArrow()
     found = judgments(table, **{name: each for name, each in given.items() if name not in own})
-    if target:
+    if target and not found.status:
         found.write(target, given["to"])
     print_result(found, given["form"])
+    import click
+
+    click.get_current_context().exit(found.status)
 
 
 _VERBS: dict[str, Callable[[SparkSession, Mapping[str, Any]], None]] = {

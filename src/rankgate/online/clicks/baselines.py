@@ -36,20 +36,20 @@ def counts(searches: PackedSearches) -> tuple[Floats, Floats]:
 
 def _fit_all(searches: PackedSearches, settings: Settings) -> Estimates:
     clicks, shown = counts(searches)
-    rate = share(clicks.sum(), shown.sum(), settings.prior)
+    rate = share(clicks.sum(), shown.sum(), settings.prior_of(0.0))
     return Estimates(np.full(len(shown), float(rate)), shown)
 
 
 def _fit_rank(searches: PackedSearches, settings: Settings) -> Estimates:
     _, shown = counts(searches)
-    curve = ctr_by_rank(searches, settings.prior)
+    curve = ctr_by_rank(searches, settings.prior_of(0.0))
     mean = searches.by_pair(searches.weights * np.nan_to_num(curve)) / np.maximum(shown, 1e-12)
     return Estimates(mean, shown, shared={"ctr": curve})
 
 
 def _fit_document(searches: PackedSearches, settings: Settings) -> Estimates:
     clicks, shown = counts(searches)
-    return Estimates(share(clicks, shown, settings.prior), shown)
+    return Estimates(share(clicks, shown, settings.prior_of(0.0)), shown)
 
 
 def of_pairs(found: Estimates, searches: PackedSearches) -> Floats:
@@ -96,7 +96,7 @@ def coec_opensearch(searches: PackedSearches) -> Floats:
 def _fit_coec(searches: PackedSearches, settings: Settings) -> Estimates:
     """COEC times the mean rate, so that it reads as a rate at the average rank."""
     clicks, shown = counts(searches)
-    ratio = coec(searches, settings.prior or SHRINK)
+    ratio = coec(searches, settings.prior_of(SHRINK))
     curve = ctr_by_rank(searches)
     return Estimates(
         np.minimum(ratio * float(clicks.sum() / shown.sum()), 1.0), shown,
@@ -148,5 +148,6 @@ MODELS = (
         fit=_fit_coec,
         conditional=_coec_chance,
         marginal=_coec_chance,
+        prior=SHRINK,
     ),
 )

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+_PRIOR = 1.0  # a click and a non-click, as in PyClick
+
 
 def _fit_dcm(searches: PackedSearches, settings: Settings) -> Estimates:
     """EM over looks; counting last clicks alone takes lists that end for users that stop."""
-    prior = settings.prior or 1.0
+    prior = settings.prior_of(_PRIOR)
     clicks = searches.by_pair(searches.weights * searches.clicked)
     attractive, onward = np.full(len(searches.pairs), 0.3), np.full(searches.depth, 0.5)
     examined = clicks
@@ -37,7 +39,7 @@ def _fit_dcm(searches: PackedSearches, settings: Settings) -> Estimates:
     for _ in range(settings.iterations):
         was = attractive, onward
         examined, moved = searches.summed(expected)
-        attractive = share(clicks, examined, prior)
+        attractive = np.nan_to_num(share(clicks, examined, prior))
         onward = share(moved, after, 1e-6)
         change = max(np.abs(attractive - was[0]).max(), np.abs(onward - was[1]).max())
         if float(change) < settings.tolerance:
@@ -57,7 +59,7 @@ def _dcm(found: Estimates, searches: PackedSearches) -> Chain:
 
 def _fit_dbn(searches: PackedSearches, settings: Settings) -> Estimates:
     """EM over looks and satisfaction."""
-    prior = settings.prior or 1.0
+    prior = settings.prior_of(_PRIOR)
     pairs = len(searches.pairs)
     clicks = searches.by_pair(searches.weights * searches.clicked)
     attractive, satisfied, onward = np.full(pairs, 0.3), np.full(pairs, 0.5), 0.9
@@ -80,8 +82,8 @@ def _fit_dbn(searches: PackedSearches, settings: Settings) -> Estimates:
     for _ in range(settings.iterations):
         was = attractive, satisfied, onward
         examined, pleased, (moved, free) = searches.summed(expected)
-        attractive = share(clicks, examined, prior)
-        satisfied = share(pleased, clicks, prior)
+        attractive = np.nan_to_num(share(clicks, examined, prior))
+        satisfied = np.nan_to_num(share(pleased, clicks, prior))
         onward = min(max(float(moved / max(free, 1e-12)), 1e-3), 1 - 1e-6)
         change = max(np.abs(attractive - was[0]).max(), np.abs(satisfied - was[1]).max())
         if max(float(change), abs(onward - was[2])) < settings.tolerance:
@@ -103,7 +105,7 @@ def _dbn(found: Estimates, searches: PackedSearches) -> Chain:
 
 def _fit_ccm(searches: PackedSearches, settings: Settings) -> Estimates:
     """EM over looks and, after each click, whether the document was relevant."""
-    prior = settings.prior or 1.0
+    prior = settings.prior_of(_PRIOR)
     clicks = searches.by_pair(searches.weights * searches.clicked)
     known = searches.by_pair(searches.weights * searches.clicked * searches.follows)
     attractive = np.full(len(searches.pairs), 0.3)
@@ -132,7 +134,7 @@ def _fit_ccm(searches: PackedSearches, settings: Settings) -> Estimates:
     for _ in range(settings.iterations):
         was = attractive, alpha
         examined, good, sums = searches.summed(expected)
-        attractive = share(clicks + good, examined + known, prior)
+        attractive = np.nan_to_num(share(clicks + good, examined + known, prior))
         alpha = np.clip((sums[::2] + 1e-6) / (sums[1::2] + 2e-6), 1e-6, 1 - 1e-6)
         change = max(np.abs(attractive - was[0]).max(), np.abs(alpha - was[1]).max())
         if float(change) < settings.tolerance:
@@ -154,15 +156,18 @@ MODELS = (
         "dcm", _dcm, _fit_dcm, "Dependent click model",
         "P(click | look) = a; after no click the next rank is looked at, after a click at rank r "
         "with probability l(r)", "Guo and others 2009",
+        _PRIOR,
     ),
     of_chain(
         "dbn", _dbn, _fit_dbn, "Dynamic Bayesian network",
         "P(click | look) = a; a click satisfies with s and ends the search; else the next rank is "
         "looked at with g; relevance = a s", "Chapelle and Zhang 2009",
+        _PRIOR,
     ),
     of_chain(
         "ccm", _ccm, _fit_ccm, "Click chain model",
         "P(click | look) = a; the next rank is looked at with a1 after no click, with "
         "a2 (1 - a) + a3 a after a click", "Guo and others 2009",
+        _PRIOR,
     ),
 )  # fmt: skip

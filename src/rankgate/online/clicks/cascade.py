@@ -35,7 +35,7 @@ def _fit_cascade(searches: PackedSearches, settings: Settings) -> Estimates:
     looked = _examined(searches, first, settings.no_click or "all_examined")
     clicks = searches.by_pair(looked * searches.clicked)
     examined = searches.by_pair(looked)
-    return Estimates(share(clicks, examined, settings.prior), examined)
+    return Estimates(share(clicks, examined, settings.prior_of(0.0)), examined)
 
 
 def _fit_sdbn(searches: PackedSearches, settings: Settings) -> Estimates:
@@ -44,8 +44,8 @@ def _fit_sdbn(searches: PackedSearches, settings: Settings) -> Estimates:
     examined = searches.by_pair(looked)
     final = searches.by_pair(looked * (np.arange(searches.depth) == searches.last[:, None]))
     return Estimates(
-        share(clicks, examined, settings.prior), examined,
-        share(final, clicks, settings.prior), clicks,
+        share(clicks, examined, settings.prior_of(0.0)), examined,
+        share(final, clicks, settings.prior_of(0.0)), clicks,
     )  # fmt: skip
 
 
@@ -70,6 +70,7 @@ def of_chain(
     title: str,
     formula: str,
     source: str,
+    prior: float = 0.0,
 ) -> ClickModel:
     """A model whose predictions are those of a chain."""
     return ClickModel(
@@ -80,6 +81,7 @@ def of_chain(
         fit=fit,
         conditional=lambda found, searches: chain(found, searches).conditional(searches),
         marginal=lambda found, searches: chain(found, searches).marginal(),
+        prior=prior,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -70,6 +71,9 @@ class ClickJudgments(Result):
         made_by: the rule that makes grades, with its parameters.
         agreement: with judgments of people: ``pairs``, ``spearman``, ``kendall``; empty without.
         faults: codes of what the log doctor found that spoils judgments.
+        refused: by model why no judgments are made of it: the log cannot tell its ranks and
+            documents apart, or it predicts held-out clicks no better than ranks alone. Where the
+            model itself is among them there are no judgments.
     """
 
     kind: ClassVar[str] = "click_judgments"
@@ -95,14 +99,23 @@ class ClickJudgments(Result):
     made_by: Mapping[str, Any]
     agreement: Mapping[str, float | None]
     faults: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def status(self) -> int:
+        """The exit code: 3 where the log cannot teach the model, else 0."""
+        return 3 if self.model in self.refused else 0
 
     @cached_property
     def qrels(self) -> Qrels:
         """The judgments, for everything that takes judgments.
 
         Raises:
-            InputError: no pair has enough evidence.
+            InputError: no pair has enough evidence, or the log cannot teach the model.
         """
+        if self.status:
+            problem = f"no judgments by {self.model}: {self.refused[self.model]}."
+            raise InputError(problem, code="no-judgments")
         if self.judged.is_empty():
             problem = (
                 f"no pair was looked at {self.made_by['min_examined']:g} times; collect more, or "
@@ -146,13 +159,17 @@ class ClickJudgments(Result):
                     "held-out clicks best: there are too few clicks to tell documents apart",
                 )
             )
+        for reason in dict.fromkeys(self.refused.values()):
+            names = [name for name, why in self.refused.items() if why == reason]
+            found.append(Notice("refused-model", f"no judgments by {', '.join(names)}: {reason}"))
         left = self.pairs - len(self.judged)
-        if left:
+        if left and not self.status:
             found.append(
                 Notice(
                     "too-little-evidence",
                     f"{left:,} of {self.pairs:,} pairs were looked at less than "
-                    f"{self.made_by['min_examined']:g} times and have no judgment",
+                    f"{self.made_by['min_examined']:g} times, or at ranks that the model cannot "
+                    "compare, and have no judgment",
                 )
             )
         return tuple(found)

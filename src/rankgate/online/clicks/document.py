@@ -23,9 +23,14 @@ def document(result: ClickJudgments) -> Document:
     blocks = [Table("judgments with the most evidence", _judgments(result))]
     if len(result.curves):
         blocks.append(Table("shared parameters", _curves(result)))
-    return made(
+    title = (
         f"{count:,} judgments of {result.judged['query_id'].n_unique():,} queries from "
-        f"{result.searches:,} searches, by {result.model}",
+        f"{result.searches:,} searches, by {result.model}"
+    )
+    if result.status:
+        title = f"No judgments: {result.searches:,} searches cannot teach {result.model}"
+    return made(
+        title,
         Table("models on held-out searches", _models(result)),
         *([Chart("rankgate.online.clicks.charts:models", result)] if len(result.models) else []),
         *([Chart("rankgate.online.clicks.charts:curves", result)] if _long(result) else []),

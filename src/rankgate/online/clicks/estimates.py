@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +32,13 @@ class Estimates:
             none.
         clicks: (P,) the clicks behind satisfaction.
         shared: parameters that all pairs share, by name.
+        low: (P,) the lower limit of a 95 % interval of the relevance, where the model gives one.
+        high: (P,) the upper limit.
+        identified: (P,) whether clicks tell the attractiveness of the pair apart from its ranks;
+            None: of all.
+        linked: (C,) the same of the cells of the first shared parameter; None: of all.
+        refusal: why no judgments can be made of the model from this log, and which data would do;
+            empty where they can.
     """
 
     attractiveness: Floats
@@ -39,6 +46,11 @@ class Estimates:
     satisfaction: Floats | None = None
     clicks: Floats | None = None
     shared: Mapping[str, Floats] = field(default_factory=dict)
+    low: Floats | None = None
+    high: Floats | None = None
+    identified: NDArray[np.bool_] | None = None
+    linked: NDArray[np.bool_] | None = None
+    refusal: str = ""
 
     @property
     def relevance(self) -> Floats:
@@ -47,6 +59,18 @@ class Estimates:
             return self.attractiveness
         return np.asarray(self.attractiveness * np.nan_to_num(self.satisfaction))
 
+    def smoothed(self) -> Estimates:
+        """The same with one look at an average pair added, to predict clicks.
+
+        A pair without a click in 20 looks would make a later click impossible, and one such click
+        would outweigh all that is predicted well.
+        """
+        satisfaction = self.satisfaction
+        if satisfaction is not None and self.clicks is not None:
+            satisfaction = _smoothed(self.filled(satisfaction), self.clicks)
+        attractiveness = _smoothed(self.filled(self.attractiveness), self.examined)
+        return replace(self, attractiveness=attractiveness, satisfaction=satisfaction)
+
     def filled(self, values: Floats) -> Floats:
         """Values with the mean, weighted by evidence, for pairs that were not seen."""
         known = np.isfinite(values)
@@ -54,6 +78,11 @@ class Estimates:
             return np.full(len(values), _UNKNOWN)
         mean = float(np.average(values[known], weights=self.examined[known] + 1e-9))
         return np.where(known, values, mean)
+
+
+def _smoothed(values: Floats, looks: Floats) -> Floats:
+    mean = float(np.average(values, weights=looks + 1e-9))
+    return np.asarray((values * looks + mean) / (looks + 1))
 
 
 def share(part: Floats, whole: Floats, prior: float = 0.0) -> Floats:

@@ -6,22 +6,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.online.clicks.baselines import counts, of_pairs
+from rankgate.online.clicks.baselines import of_pairs
 from rankgate.online.clicks.estimates import Estimates, bounded, share
 from rankgate.online.clicks.harvest import position_bias
 from rankgate.online.clicks.model import ClickModel, Settings
-from rankgate.online.clicks.packed import sums
+from rankgate.online.clicks.products import (
+    HIGHEST,
+    CellCounts,
+    Links,
+    fit_product,
+    interval,
+    linked_cells,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from rankgate.online.clicks.packed import PackedSearches
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
-    CellsOf = Callable[[PackedSearches], Ints]
+
+_PRIOR = 0.0  # plain maximum likelihood
 
 
 def _rank_cells(searches: PackedSearches) -> Ints:
@@ -37,77 +43,74 @@ def _distance_cells(searches: PackedSearches) -> Ints:
     return np.arange(searches.depth) * (searches.depth + 1) + before
 
 
-def _em(searches: PackedSearches, settings: Settings, cells_of: CellsOf, size: int) -> Estimates:
-    """Maximise the likelihood of P(click) = attractiveness * examination by EM."""
-    prior = settings.prior or 1.0
-    clicks, shown = counts(searches)
-    cells = {id(block): np.ascontiguousarray(cells_of(block)) for block in searches.blocks}
-
-    def counted(block: PackedSearches) -> tuple[Floats, ...]:
-        at, weights = cells[id(block)], block.weights
-        return sums(at, weights, size), sums(at, weights * block.clicked, size)
-
-    def expected(block: PackedSearches) -> tuple[Floats, ...]:
-        at = cells[id(block)]
-        a, e = attractive[block.pair], looked[at]
-        missed = block.weights * ~block.clicked / np.maximum(1 - a * e, 1e-12)
-        return block.by_pair(missed * a * (1 - e)), sums(at, missed * e * (1 - a), size)
-
-    looks, seen = searches.summed(counted)
-    attractive, looked = np.full(len(shown), 0.3), np.full(size, 0.5)
-    for _ in range(settings.iterations):
-        was = attractive, looked
-        hidden, passed = searches.summed(expected)
-        attractive = share(clicks + hidden, shown, prior)
-        looked = np.where(looks > 0, share(seen + passed, looks, prior), np.nan)
-        looked = np.nan_to_num(looked / max(float(np.nanmax(looked)), 1e-12), nan=0.5)
-        if max(_change(attractive, was[0]), _change(looked, was[1])) < settings.tolerance:
-            break
-
-    def examined(block: PackedSearches) -> tuple[Floats, ...]:
-        a, e = attractive[block.pair], looked[cells[id(block)]]
-        rest = e * (1 - a) / np.maximum(1 - a * e, 1e-12)
-        return (block.by_pair(block.weights * np.where(block.clicked, 1.0, rest)),)
-
-    (evidence,) = searches.summed(examined)
-    known = np.where(looks > 0, looked, np.nan)
-    return Estimates(np.where(shown > 0, attractive, np.nan), evidence, shared={"looks": known})
-
-
-def _change(new: Floats, old: Floats) -> float:
-    return float(np.abs(new - old).max())
-
-
 def _fit_pbm(searches: PackedSearches, settings: Settings) -> Estimates:
-    found = _em(searches, settings, _rank_cells, searches.depth)
-    return _named(found, found.shared["looks"])
+    counted = CellCounts.of(searches, _rank_cells, searches.depth)
+    fit = fit_product(counted, settings.prior_of(_PRIOR))
+    return _estimates(counted, fit.attractiveness, fit.examination, searches.depth)
 
 
-def _named(found: Estimates, curve: Floats) -> Estimates:
-    return Estimates(found.attractiveness, found.examined, shared={"examination": curve})
+def _fit_ubm(searches: PackedSearches, settings: Settings) -> Estimates:
+    counted = CellCounts.of(searches, _distance_cells, searches.depth * (searches.depth + 1))
+    fit = fit_product(counted, settings.prior_of(_PRIOR))
+    return _estimates(counted, fit.attractiveness, fit.examination, searches.depth)
 
 
 def _fit_harvest(searches: PackedSearches, settings: Settings) -> Estimates:
     """Attractiveness with the position bias that lists in several orders show."""
+    counted = CellCounts.of(searches, _rank_cells, searches.depth)
     curve = position_bias(searches)
-    clicks, shown = counts(searches)
-    seen = searches.by_pair(searches.weights * np.nan_to_num(curve))
-    prior = settings.prior
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rate = np.minimum((clicks + prior) / (seen + 2 * prior), 1.0)
-    found = np.where(shown > 0, rate, np.nan)
-    return Estimates(found, np.maximum(seen, clicks), shared={"examination": curve})
+    prior = settings.prior_of(_PRIOR)
+    compared = np.isfinite(curve)[counted.cell]
+    clicks = counted.by_pair(counted.clicks * compared)
+    looks = counted.by_pair(counted.shown * np.nan_to_num(curve[counted.cell]))
+    rate = np.where(looks > 0, np.minimum(share(clicks, looks, prior), 1.0), np.nan)
+    return _estimates(counted, rate, curve, searches.depth)
 
 
-def _fit_ubm(searches: PackedSearches, settings: Settings) -> Estimates:
-    size = searches.depth * (searches.depth + 1)
-    found = _em(searches, settings, _distance_cells, size)
-    grid = found.shared["looks"].reshape(searches.depth, searches.depth + 1)
-    return _named(found, grid)
+def _estimates(
+    counted: CellCounts, attractiveness: Floats, examination: Floats, depth: int
+) -> Estimates:
+    """Scale examination by its reference, and find what is identified, with its error."""
+    at_a, at_e = np.nan_to_num(attractiveness)[counted.pair], examination[counted.cell]
+    p = np.minimum(at_a * np.nan_to_num(at_e), HIGHEST)
+    links = linked_cells(counted, counted.shown * p / (1 - p))
+    scale = float(examination[links.reference])
+    if links.linked.any():
+        attractiveness, examination = attractiveness * scale, examination / scale
+    low, high = interval(counted, links, attractiveness, examination)
+    # of impressions without a click those that were looked at, as the model expects
+    at_a = np.nan_to_num(attractiveness)[counted.pair]
+    at_e = np.minimum(np.nan_to_num(examination), 1.0)[counted.cell]
+    missed = (counted.shown - counted.clicks) * at_e * (1 - at_a) / np.maximum(1 - p, 1e-12)
+    evidence = counted.by_pair(counted.clicks + missed)
+    shape = (depth, counted.cells // depth)
+    grid = examination if shape[1] == 1 else examination.reshape(shape)
+    return Estimates(
+        attractiveness, evidence, shared={"examination": grid}, low=low, high=high,
+        identified=np.isfinite(low), linked=links.linked,
+        refusal=_refusal(counted, links, shape[1]),
+    )  # fmt: skip
+
+
+def _refusal(counted: CellCounts, links: Links, cells_of_rank: int) -> str:
+    """Why ranks and documents cannot be told apart, and which data would do it."""
+    ranks = np.unique(counted.cell[counted.clicks > 0] // cells_of_rank)
+    linked = np.unique(links.cells // cells_of_rank)
+    if not len(ranks):
+        return "no document was clicked"
+    if len(linked) > 1 or (len(linked) and len(ranks) == 1):
+        return ""
+    return (
+        f"there are clicks at {len(ranks)} ranks, and too few on documents that were shown at "
+        "several of them, so that examination of ranks and attractiveness of documents cannot be "
+        "told apart; log searches in which the same documents are shown at other ranks, as with "
+        "several rankers or with neighbours exchanged at random"
+    )
 
 
 def _pbm(found: Estimates, searches: PackedSearches) -> Floats:
     curve = found.shared["examination"]
+    curve = curve if np.isfinite(curve).any() else np.ones(1)
     wide = np.resize(np.where(np.isfinite(curve), curve, np.nanmean(curve)), searches.depth)
     return np.asarray(of_pairs(found, searches) * wide)
 

@@ -64,5 +64,5 @@ def _solved(rows: Floats, ratios: Floats, weights: Floats) -> Floats:
         scale = np.sqrt(weights)[:, None]
         solved, *_ = np.linalg.lstsq(rows[:, 1:] * scale, ratios * scale[:, 0], rcond=None)
         linked = (rows[:, 1:] != 0).any(axis=0)
-        found[1:] = np.where(linked, np.clip(np.exp(solved), _LEAST, 1.0), np.nan)
+        found[1:] = np.where(linked, np.maximum(np.exp(solved), _LEAST), np.nan)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from rankgate.online.clicks.click_judgments import CURVES, JUDGMENTS, ClickJudgm
 from rankgate.online.clicks.click_judgments import MODELS as MODEL_COLUMNS
 from rankgate.online.clicks.click_judgments import RANKS as RANK_COLUMNS
 from rankgate.online.clicks.grades import CUTS, GradeRule, graded
-from rankgate.online.clicks.model import Settings, fitness
+from rankgate.online.clicks.model import Settings, fitness, surprise_over_ranks
 from rankgate.online.clicks.packed import RANKS, PackedSearches
 from rankgate.online.database import database
 from rankgate.online.events.opened import EventsLike, open_events
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from rankgate.online.events.mapping import LogMapping
 
 _LEVEL = 0.95
-_Z = 1.959963984540054
 _FEW = 3  # pairs that a correlation needs
 OPENSEARCH = "coec_opensearch"
 """COEC with the formula of OpenSearch Search Relevance, to compare with; it predicts no clicks."""
+_FITTED = {OPENSEARCH: "dctr"}  # the click model that is fitted in its place
 
 
 def judgments(
@@ -50,7 +50,7 @@ def judgments(
     grades: GradeRule = "relative",
     cuts: Sequence[float] = CUTS,
     min_examined: Annotated[float, Range(0)] = 10.0,
-    prior: Annotated[float, Range(0)] = 0.0,
+    prior: Annotated[float, Range(0)] | None = None,
     no_click: Literal["drop", "all_examined"] | None = None,
     held_out: Annotated[float, Range(0, 0.9)] = 0.2,
     human: QrelsLike | None = None,
@@ -71,10 +71,13 @@ def judgments(
         cuts: where grades begin: the first gives grade 1, the second grade 2, and so on.
         min_examined: how many impressions of a document must have been looked at, as the model
             expects, for a judgment.
-        prior: clicks and non-clicks that are added to each document.
+        prior: clicks and non-clicks that are added to each document; by default those of the model:
+            1 in coec, dcm, dbn and ccm, else 0.
         no_click: what searches without a click say to cascade models: nothing (drop), or that
             everything was looked at (all_examined); by default what the model's paper says.
-        held_out: the share of searches on which models are compared.
+        held_out: the share of searches on which models are compared, and on which a model must
+            predict clicks better than their ranks alone; 0 compares on all searches, without this
+            condition.
         human: judgments of people, to compare with.
         resamples: bootstrap samples of sessions, for intervals of the parameters that all documents
             share, such as how often a rank is looked at; 0 gives none.
@@ -89,20 +92,25 @@ def judgments(
     names = _names(model, models)
     searches, faults = _searches(events, mapping, ranks)
     settings = Settings(prior=prior, no_click=no_click or "")
-    compared, by_rank = _compared(names, searches, settings, held_out, seed)
-    best = _best(compared) if model == "auto" else model
-    found, value = _fitted(best, searches, settings)
-    table = _table(searches, found, value, best)
+    halves = searches.split(held_out, seed) if held_out else None
+    if halves and not all(half.searches for half in halves):
+        halves = None
+    compared, by_rank, unidentified = _compared(names, searches, halves, settings)
+    candidates = _candidates(compared) if model == "auto" else [model]
+    best, estimates, tried = _accepted(candidates, searches, halves, settings)
+    refused = {name: reason for name, reason in unidentified.items() if name != best} | tried
+    value = coec_opensearch(searches) if best == OPENSEARCH else estimates.relevance
+    table = _table(searches, estimates, value, best)
+    judged = graded(table.head(0) if best in refused else table, grades, cuts, min_examined)
     made_by = {
         "rule": grades,
         **({} if grades == "value" else {"cuts": list(cuts)}),
         "min_examined": min_examined,
         "model": best,
-        "prior": prior,
+        "prior": prior if prior is not None else MODELS[_FITTED.get(best, best)].prior,
         "ranks": ranks,
         **({"no_click": no_click} if no_click else {}),
     }
-    judged = graded(table, grades, cuts, min_examined)
     return ClickJudgments(
         best,
         round(searches.searches),
@@ -110,11 +118,12 @@ def judgments(
         judged.select(pl.col(name).cast(kind) for name, kind in JUDGMENTS.items()),
         compared,
         by_rank,
-        _curves(best, found, searches, settings, resamples, seed),
+        _curves(best, estimates, searches, settings, resamples, seed),
         held_out,
         made_by,
         {} if human is None else _agreement(table, human),
         faults,
+        refused,
     )
 
 
@@ -133,16 +142,59 @@ def _names(model: str, models: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*([model] if model != OPENSEARCH else []), *others]))
 
 
-def _best(compared: pl.DataFrame) -> str:
-    """The best of the models that tell documents apart.
+def _candidates(compared: pl.DataFrame) -> list[str]:
+    """The compared models that tell documents apart, the best first.
 
     Raises:
-        UsageError: none of the compared models does.
+        UsageError: there is none.
     """
-    for name in compared["model"]:
-        if MODELS[name].of_documents:
-            return str(name)
-    raise UsageError("no compared model tells documents apart; add dctr.", code="no-model")
+    names = [str(name) for name in compared["model"] if MODELS[name].of_documents]
+    if not names:
+        raise UsageError("no compared model tells documents apart; add dctr.", code="no-model")
+    return names
+
+
+def _accepted(
+    names: Sequence[str],
+    searches: PackedSearches,
+    halves: tuple[PackedSearches, PackedSearches] | None,
+    settings: Settings,
+) -> tuple[str, Estimates, dict[str, str]]:
+    """The first model that this log can teach, on all searches; else the first one.
+
+    Returns:
+        Its name, its estimates, and by name why it, or models before it, make no judgments.
+    """
+    refused: dict[str, str] = {}
+    first: tuple[str, Estimates] | None = None
+    for name in names:
+        model = MODELS[_FITTED.get(name, name)]
+        estimates = model.fit(searches, settings)
+        first = first or (name, estimates)
+        reason = estimates.refusal
+        if halves and not reason:
+            reason = _no_better_than_ranks(model, *halves, settings)
+        if not reason:
+            return name, estimates, refused
+        refused[name] = reason
+    assert first is not None
+    return *first, refused
+
+
+def _no_better_than_ranks(
+    model: ClickModel, train: PackedSearches, test: PackedSearches, settings: Settings
+) -> str:
+    """Why a model is not used that predicts held-out clicks no better than their ranks do."""
+    if not model.of_documents:
+        return ""
+    documents, ranks = surprise_over_ranks(model, model.fit(train, settings), train, test)
+    if documents < ranks:
+        return ""
+    return (
+        f"it predicts held-out clicks no better than their ranks alone (perplexity "
+        f"{documents:.4g} against {ranks:.4g}): there are too few clicks to tell documents apart, "
+        "or documents have little to do with clicks; collect more searches"
+    )
 
 
 def _searches(
@@ -162,53 +214,57 @@ def _searches(
 
 
 def _compared(
-    names: Sequence[str], searches: PackedSearches, settings: Settings, held_out: float, seed: int
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Models by how well they predict searches that they have not seen, the best first."""
-    train, test = searches.split(held_out, seed) if held_out else (searches, searches)
-    if not (train.searches and test.searches):
-        train = test = searches
-    rows, by_rank = [], []
+    names: Sequence[str],
+    searches: PackedSearches,
+    halves: tuple[PackedSearches, PackedSearches] | None,
+    settings: Settings,
+) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, str]]:
+    """Models by how well they predict searches that they have not seen, the best first.
+
+    Returns:
+        Models; perplexities by rank; by model why the searches do not identify it.
+    """
+    train, test = halves or (searches, searches)
+    rows, by_rank, refusals = [], [], {}
     for name in names:
         began = time.perf_counter()
-        found = MODELS[name].fit(train, settings)
+        estimates = MODELS[name].fit(train, settings)
         seconds = time.perf_counter() - began
-        measured = fitness(MODELS[name], found, test)
+        if estimates.refusal:
+            refusals[name] = estimates.refusal
+        measured = fitness(MODELS[name], estimates, test)
         rows.append({"model": name, "log_likelihood": measured.log_likelihood,
                      "perplexity": measured.perplexity, "seconds": round(seconds, 3)})  # fmt: skip
         by_rank += [
-            {"model": name, "rank": rank, "perplexity": float(each)}
-            for rank, each in enumerate(measured.by_rank, 1)
-            if np.isfinite(each)
+            {"model": name, "rank": rank, "perplexity": float(perplexity)}
+            for rank, perplexity in enumerate(measured.by_rank, 1)
+            if np.isfinite(perplexity)
         ]
     table = pl.DataFrame(rows, schema=MODEL_COLUMNS)
     return (
         table.sort("log_likelihood", descending=True),
         pl.DataFrame(by_rank, schema=RANK_COLUMNS),
+        refusals,
     )
-
-
-def _fitted(
-    name: str, searches: PackedSearches, settings: Settings
-) -> tuple[Estimates, NDArray[np.float64]]:
-    """A model on all searches, and what its grades are made of."""
-    chosen: ClickModel = MODELS["dctr"] if name == OPENSEARCH else MODELS[name]
-    found = chosen.fit(searches, settings)
-    return found, coec_opensearch(searches) if name == OPENSEARCH else found.relevance
 
 
 def _table(
     searches: PackedSearches, found: Estimates, value: NDArray[np.float64], model: str
 ) -> pl.DataFrame:
-    """What is known of each pair; the interval is Jeffreys' on the looks that were expected."""
+    """What is known of each pair, with the model's interval, else Jeffreys' on expected looks."""
     from scipy.special import betaincinv
 
     clicks, shown = counts(searches)
+    if found.identified is not None:
+        value = np.where(found.identified, value, np.nan)
     hits = np.clip(value, 0, 1) * found.examined
     misses = np.maximum(found.examined - hits, 0)
     tail = (1 - _LEVEL) / 2
     low = betaincinv(hits + 0.5, misses + 0.5, tail)
     high = betaincinv(hits + 0.5, misses + 0.5, 1 - tail)
+    low, high = np.where(hits <= 0, 0.0, low), np.where(misses <= 0, 1.0, high)
+    if found.low is not None and found.high is not None:
+        low, high = found.low, found.high
     satisfied = np.full(len(shown), np.nan) if found.satisfaction is None else found.satisfaction
     return searches.pairs.with_columns(
         impressions=pl.Series(np.round(shown)).cast(pl.Int64),
@@ -217,8 +273,8 @@ def _table(
         attractiveness=pl.Series(found.attractiveness).fill_nan(None),
         satisfaction=pl.Series(satisfied).fill_nan(None),
         value=pl.Series(value),
-        low=pl.Series(np.where(hits <= 0, 0.0, low)),
-        high=pl.Series(np.where(misses <= 0, 1.0, high)),
+        low=pl.Series(low),
+        high=pl.Series(high),
         model=pl.lit(model),
     )
 
@@ -231,7 +287,9 @@ def _curves(
     resamples: int,
     seed: int,
 ) -> pl.DataFrame:
-    """Shared parameters; intervals are 1.96 bootstrap standard errors wide on both sides."""
+    """Shared parameters; intervals by bootstrap standard errors and Student's t."""
+    from scipy.special import stdtrit
+
     random = np.random.default_rng(seed)
     drawn: list[Mapping[str, NDArray[np.float64]]] = []
     if found.shared and name in MODELS:
@@ -245,17 +303,22 @@ def _curves(
         if drawn:
             samples = np.array([_first_column(each[parameter]) for each in drawn])
             with np.errstate(invalid="ignore"):
-                half = _Z * samples.std(axis=0, ddof=1) if len(samples) > 1 else half
+                if len(samples) > 1:
+                    wide = stdtrit(len(samples) - 1, (1 + _LEVEL) / 2)
+                    half = wide * samples.std(axis=0, ddof=1)
+        linked = np.ones(len(curve), np.bool_)
+        if found.linked is not None:
+            linked = _first_column(found.linked.reshape(values.shape))
         rows += [
             (parameter, place, float(value), float(max(value - wide, 0.0)), float(value + wide))
-            for place, (value, wide) in enumerate(zip(curve, half, strict=True), 1)
-            if np.isfinite(value)
+            for place, (value, wide, sure) in enumerate(zip(curve, half, linked, strict=True), 1)
+            if np.isfinite(value) and sure
         ]
     table = pl.DataFrame(rows, schema=CURVES, orient="row")
     return table.with_columns(pl.col("low", "high").fill_nan(None))
 
 
-def _first_column(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _first_column(values: NDArray[Any]) -> NDArray[Any]:
     """Parameters by rank; of those by rank and click before, without one."""
     return values if values.ndim == 1 else values[:, 0]
 

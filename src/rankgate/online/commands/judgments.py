@@ -62,13 +62,21 @@ def _numbers(_ctx: click.Context, _option: click.Parameter, words: str) -> list[
 )  # fmt: skip
 @options.form(*FORMS)
 @on_backend("judgments")
+@click.pass_context
 def command(
-    events: str | tuple[str, ...], target: str | None, to: str | None, form: str, **chosen: Any
+    ctx: click.Context,
+    /,
+    events: str | tuple[str, ...],
+    target: str | None,
+    to: str | None,
+    form: str,
+    **chosen: Any,
 ) -> None:
     """Learn from clicks what documents are worth, and write judgments.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, files of logs, or click
-    counts in Parquet. The ids of queries are their words.
+    counts in Parquet. The ids of queries are their words. Exit code 3: the log cannot teach the
+    model, and no judgments are written.
 
     \b
     rankgate online judgments events
@@ -77,6 +85,7 @@ def command(
     """
     refuse_clashes(inputs(), target)
     result = judgments(events, **chosen)
-    if target:
+    if target and not result.status:
         result.write(target, to)
     print_result(result, form)
+    ctx.exit(result.status)
