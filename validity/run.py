@@ -73,9 +73,9 @@ What does not hold, in short:
 - Guardrails of experiments fail in up to 13 % instead of 5 % at their margin where arms are unequal
   and fewer than 10 units of one have a value above 0; `ab` warns there. Elsewhere errors were at
   most 7.3 %: [few or skewed values](#experiments-with-few-or-skewed-values).
-- Judgments from clicks: where clicks do not depend on documents none are made; of logs of one
-  ranker `pbm` and `ubm` make none, and values of other models are not attractiveness there, nor do
-  their intervals cover it: [click models](#click-models).
+- Judgments from clicks: where clicks do not depend on documents, up to 5 % of logs get some; of
+  logs of one ranker `pbm` and `ubm` make none, and values of other models are not attractiveness
+  there, nor do their intervals cover it: [click models](#click-models).
 - Alarms about raters miss many who follow the document now and then:
   [raters](#alarms-about-raters).
 - Weighted queries: an interval of few samples with heavy weights covers less often than it says,

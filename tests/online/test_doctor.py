@@ -55,7 +55,10 @@ def planted(rows):
         "no-time": (without("timestamp"), 1),
         "bots": (rows + [search(1000 + n, n) for n in range(60)]
                  + [event("impression", 1000 + n, n, 0, session_id="bot") for n in range(60)], 60),
-        "duplicated-events": ([*rows, rows[clicks[0]], rows[clicks[0]]], 2),
+        "duplicated-clicks": ([*rows, rows[clicks[0]], rows[clicks[0]]], 2),
+        "duplicated-impressions": ([*rows, rows[1]], 1),
+        "repeated-clicks": (
+            [*rows, {**rows[clicks[0]], "timestamp": stamp(9.3)}], 1),
         "reused-session": (changed(clicks[0], client_id="somebody"), 1),
         "events-after-session-end": (changed(clicks[0], timestamp=stamp(1900)), 1),
         "labels-out-of-scale": ([*rows, *survey, event("survey", 1, 30, event_attributes={
@@ -112,6 +115,21 @@ def test_faults_that_are_frequent_block(tmp_path):
     assert found["clicks-without-search"].severity == "block"
     one = [*honest(600), event("click", 5000, 5, 0)]
     assert codes(tmp_path, one)["clicks-without-search"].severity == "annotate"
+
+
+def test_repeated_clicks_are_a_share_of_clicks(tmp_path):
+    rows = honest(600)
+    clicks = [row for row in rows if row.get("action_name") == "click"]
+    at = {row["query_id"]: int(row["query_id"][1:]) * 60 + 9 for row in clicks}
+    again = codes(tmp_path, rows + clicks[:20])["duplicated-clicks"]
+    assert (again.count, again.total, again.severity) == (20, 220, "block")
+    late = [{**row, "timestamp": stamp(at[row["query_id"]] + 0.3)} for row in clicks[:20]]
+    repeated = codes(tmp_path, rows + late)["repeated-clicks"]
+    assert (repeated.count, repeated.total, repeated.severity) == (20, 220, "block")
+    assert repeated.examples[0].endswith("(300 ms)")
+    # a user who comes back to a document two seconds later clicks twice
+    later = [{**row, "timestamp": stamp(at[row["query_id"]] + 2)} for row in clicks[:20]]
+    assert codes(tmp_path, rows + later) == {}
 
 
 def test_a_log_that_is_cut_is_found(tmp_path):

@@ -16,6 +16,13 @@ _LATE = (
     "known_searches k USING (query_event_id) WHERE s.kind = 'search' AND s.\"at\" > clicked_at "
     'AND k."at" <= clicked_at'
 )
+_REPEATED = (
+    f"SELECT {_PLACE} || ' (' || CAST(round(1000 * seconds) AS BIGINT) || ' ms)' AS example FROM "
+    '(SELECT source_file, source_line, epoch("at" - lag("at") OVER (PARTITION BY query_event_id, '
+    'session, "user", doc_id, rank ORDER BY "at", source_line)) AS seconds FROM events WHERE '
+    "kind = 'click' AND \"at\" IS NOT NULL AND doc_id IS NOT NULL AND "
+    "coalesce(query_event_id, session) IS NOT NULL) WHERE seconds > 0 AND seconds <= 1"
+)
 _WITH_SEARCH = (
     "SELECT c.*, s.at AS searched_at FROM events c JOIN known_searches s USING (query_event_id)"
 )
@@ -33,6 +40,21 @@ def _without_search(kind: str, subject: Subject) -> Check:
         spoils=(subject,),
         blocks_from=0.05,
         fix="pass the query id on to the cart and the order",
+    )
+
+
+def _duplicated(kind: str, *spoils: Subject, name: str = "") -> Check:
+    """Events of a kind that are in the log again, as a share of the events of this kind."""
+    return Check(
+        f"duplicated-{name or spoils[0]}",
+        title=f"{kind} events that are in the log more than once",
+        faults="SELECT any_value(source_file) || ':' || max(source_line) || ' (' || count(*) "
+        "|| ' times)' AS example, count(*) - 1 AS n FROM events WHERE \"at\" IS NOT NULL AND "
+        f"kind = '{kind}' GROUP BY "
+        'action, "at", query_event_id, session, "user", doc_id, rank, value HAVING count(*) > 1',
+        total=f"SELECT count(*) FROM events WHERE kind = '{kind}'",
+        spoils=spoils,
+        fix="leave repeated events out with --without-duplicates",
     )
 
 
@@ -183,17 +205,20 @@ CHECKS = Registry(
             blocks_from=0.2,
             fix="leave bots out with --without-bots",
         ),
+        _duplicated("impression", "impressions"),
+        _duplicated("click", "clicks"),
+        _duplicated("add_to_cart", "carts"),
+        _duplicated("purchase", "purchases", "revenue"),
+        _duplicated("refund", "revenue", name="refunds"),
         Check(
-            "duplicated-events",
-            title="events that are in the log more than once",
-            faults="SELECT any_value(source_file) || ':' || max(source_line) || ' (' || count(*) "
-            "|| ' times)' AS example, count(*) - 1 AS n FROM events WHERE \"at\" IS NOT NULL AND "
-            "kind IN ('impression', 'click', 'add_to_cart', 'purchase', 'refund') GROUP BY "
-            'kind, action, "at", query_event_id, session, "user", doc_id, rank, value '
-            "HAVING count(*) > 1",
-            total=_EVENTS,
-            spoils=("clicks", "impressions", "revenue"),
-            fix="leave repeated events out with --without-duplicates",
+            "repeated-clicks",
+            title="clicks within a second after a click on the same document of the same list: "
+            "double clicks, or a page that logs a click twice",
+            faults=_REPEATED,
+            total=_CLICKS,
+            spoils=("clicks",),
+            blocks_from=0.05,
+            fix="log one click of a double click, and bind the page's handler once",
         ),
         Check(
             "reused-session",
