@@ -17,6 +17,7 @@ from rankgate.online.off_policy.bandit_log import BanditLog
 from rankgate.online.off_policy.catalogue import ESTIMATORS
 from rankgate.online.off_policy.estimator import Settings
 from rankgate.online.off_policy.read_log import read_log
+from rankgate.present.write import rendered
 from support.wording import raises
 
 OBP = {
@@ -288,6 +289,8 @@ def test_the_error_of_the_direct_method_is_that_of_refitting(tmp_path):
     assert few.estimate["value"] > 0
     assert few.estimate["low"] is None
     assert "no-interval" in [notice.code for notice in few.notices]
+    assert "no interval" in rendered(few, "text")
+    assert "<svg" not in rendered(few, "html")  # nothing to draw
 
 
 def test_a_target_as_a_frame_and_own_names_of_columns(tmp_path):

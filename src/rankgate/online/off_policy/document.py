@@ -32,8 +32,8 @@ def document(result: OffPolicyEstimate) -> Document:
         f"effective size {result.ess:,.1f}.",
         Table("what the log allows", _checks(result)),
         *([] if result.refused else [Table("estimates", _estimates(result))]),
-        *([Chart("rankgate.online.off_policy.charts:estimates", result)] if result.estimator
-          else []),
+        *([Chart("rankgate.online.off_policy.charts:estimates", result)]
+          if result.estimator and result.estimates["low"].count() else []),
         Table("assumptions", _assumptions(result)),
         Warnings(tuple(each.text for each in result.notices)),
         _end(result),
