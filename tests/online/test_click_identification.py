@@ -169,6 +169,14 @@ def test_documents_that_differ_have_judgments(model):
     assert len(result.judged) == QUERIES * DOCUMENTS
 
 
+@pytest.mark.parametrize("model", ["gctr", "rctr"])
+def test_models_without_documents_make_no_judgments(model):
+    rows, _ = log("shuffled", 300)
+    result = online.judgments(PackedSearches.of(rows), model=model, resamples=0)
+    assert result.status == 3
+    assert result.refused == {model: "it does not tell documents apart"}
+
+
 def test_a_prior_of_zero_adds_nothing():
     rows, _ = log("shuffled", 200)
     searches = PackedSearches.of(rows)

@@ -186,7 +186,7 @@ def _no_better_than_ranks(
 ) -> str:
     """Why a model is not used that predicts held-out clicks no better than their ranks do."""
     if not model.of_documents:
-        return ""
+        return "it does not tell documents apart"
     documents, ranks = surprise_over_ranks(model, model.fit(train, settings), train, test)
     if documents < ranks:
         return ""
