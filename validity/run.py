@@ -52,6 +52,8 @@ What does not hold, in short:
 
 - Normal theory (`interval = "t"`, the default) does not keep 5 % where a few queries lose much and
   a sample shows none or few of them: [rare losses](#rare-losses). Few or no warnings are seen then.
+- So it does not for single pairs of systems of web tracks with few graded topics, and one sees
+  little of it: [every matrix of scores](#every-matrix-of-scores).
 - A set that queries are added to, and looked at again, does not keep 5 % by default:
   [repeated looks](#repeated-looks). With `looks = "anytime"` it does as far as one look does.
 - `interval = "guaranteed"` holds for every distribution of values within a range, at every look; it
@@ -76,6 +78,8 @@ What does not hold, in short:
 - Judgments from clicks: where clicks do not depend on documents, up to 5 % of logs get some; of
   logs of one ranker `pbm` and `ubm` make none, and values of other models are not attractiveness
   there, nor do their intervals cover it: [click models](#click-models).
+- A yearly season larger than the noise gives more false alarms of `history` than stated, and where
+  days resemble the day before few changes are found: [changes](#changes-of-a-history).
 - Alarms about raters miss many who follow the document now and then:
   [raters](#alarms-about-raters).
 - Weighted queries: an interval of few samples with heavy weights covers less often than it says,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from rankgate.stats.change_points import change_points, continued
+from rankgate.stats.change_points import change_points, continued, correlation_in_time
 
 
 def engine(rng, days, queries=50):
@@ -75,12 +75,51 @@ def test_queries_without_a_value_are_left_out():
     assert change_points(np.full((10, 3), np.nan)) == ()
 
 
-@pytest.mark.parametrize("shape", [(30, 40), (30,)])
-@pytest.mark.parametrize("looked", [0, 1, 11, 29, 30])
+@pytest.mark.parametrize("shape", [(60, 40), (60,)])
+@pytest.mark.parametrize("looked", [0, 1, 21, 59, 60])
 def test_a_longer_series_goes_on_from_what_was_found(shape, looked):
     values = np.random.default_rng(5).normal(0.5, 0.05, shape)
-    values[10:] += 0.3
-    values[20:] -= 0.3
+    values[20:] += 0.3
+    values[40:] -= 0.3
     whole = change_points(values)
     assert len(whole) == 2
     assert continued(values, change_points(values[:looked]), looked) == whole
+
+
+def test_no_outlier_day_is_a_change():
+    series = np.random.default_rng(6).normal(size=60)
+    series[[25, 40]] = -30
+    assert change_points(series) == ()
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.9])
+def test_heavy_tails_and_days_like_the_day_before_give_few_false_alarms(correlation):
+    rng = np.random.default_rng(7)
+    alarms = 0
+    for _ in range(6):
+        series = rng.standard_t(3, 365)
+        for day in range(1, 365):
+            series[day] += correlation * series[day - 1]
+        alarms += len(change_points(series))
+    assert alarms <= 6  # 0.36 a year, or twice that; about 20 and 60 by a test of plain means
+
+
+def test_a_change_of_two_deviations_is_found_within_twenty_evaluations():
+    rng = np.random.default_rng(8)
+    delays = []
+    for _ in range(20):
+        series = rng.standard_t(3, 50) / 3**0.5
+        series[30:] -= 2
+        delays += [change.found - 30 for change in change_points(series) if change.found >= 30][:1]
+    assert len(delays) >= 18
+    assert np.median(delays) < 10
+
+
+def test_correlation_in_time_is_that_around_the_changes():
+    rng = np.random.default_rng(9)
+    series = rng.normal(size=200)
+    series[100:] += 10
+    assert correlation_in_time(series) > 0.5
+    assert abs(correlation_in_time(series, [100])) < 0.2
+    assert correlation_in_time(series[:40]) == 0
+    assert correlation_in_time(np.full(60, 0.1)) == 0

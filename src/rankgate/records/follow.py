@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rankgate.store.records.series import Point
 
 RATE = 0.001
-"""False alarms for each evaluation of a series, at most."""
+"""False alarms for each evaluation of a series of independent days, at most."""
 
 Looked = tuple[tuple[str | float | None, ...], tuple[Change, ...]]
 """What the evaluations of a stretch hold, and the changes among them."""
@@ -61,7 +61,8 @@ def history(
         system: only this system; all without it.
         slice: only queries of this slice, such as lang=en.
         since: only evaluations from this moment on.
-        rate: false alarms for each evaluation of a series, at most.
+        rate: false alarms for each evaluation of a series; twice that where days resemble the
+            day before, more in a season.
         bridge: score the run before a break by the judgments after it, to see the part of the
             judgments.
 

@@ -9,6 +9,11 @@ import polars as pl
 
 from rankgate.frozen import dataclass
 from rankgate.present.result import Notice, Result
+from rankgate.stats.change_points import SPAN, correlation_in_time
+
+CORRELATED = 0.5
+"""From this correlation of neighbouring evaluations on the reader is told that few changes are
+found; independent values of `SPAN` evaluations hardly ever reach it."""
 
 SERIES = {
     "system": pl.String,
@@ -86,7 +91,7 @@ class History(Result):
             it), ``found_at``, ``before``, ``after``, ``delta``, ``gain`` (positive is better),
             ``low``, ``high``, ``p_value``, ``queries``.
         annotations: ``at``, ``kind``, ``text``, ``revision``, ``actor``.
-        rate: false alarms for each evaluation of a series, at most.
+        rate: false alarms for each evaluation of a series, where days are independent.
     """
 
     kind: ClassVar[str] = "history"
@@ -122,12 +127,32 @@ class History(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Breaks whose parts are not known."""
-        return tuple(
+        """Breaks whose parts are not known, and systems in whose values few changes are found."""
+        breaks = tuple(
             Notice("no-bridge", f"{row['system']}, {row['at'][:10]}: {row['why']}", row["system"])
             for row in self.breaks.iter_rows(named=True)
             if row["why"]
         )
+        return breaks + tuple(filter(None, map(self._correlated, self.systems)))
+
+    def _correlated(self, system: str) -> Notice | None:
+        """That evaluations resemble the one before, in the last comparable stretch of a system."""
+        own = self.series.filter(pl.col("system") == system)
+        own = own.filter(pl.col("segment") == own["segment"][-1])
+        if len(own) < SPAN:
+            return None
+        changed = self.changes.filter(pl.col("system") == system)["record"].implode()
+        places = own.select(pl.col("record").is_in(changed).arg_true()).to_series().to_list()
+        correlation = correlation_in_time(own["value"].to_numpy(), places)
+        if correlation < CORRELATED:
+            return None
+        text = (
+            f"{system}: evaluations resemble the one before (correlation {correlation:.2f}), or "
+            "have a season. Of changes of two standard deviations few are found in such a series "
+            "(one in six at a correlation of 0.7, hardly any at 0.9), and a season, or a slow "
+            "wandering under other noise, gives more false alarms than the rate says."
+        )
+        return Notice("correlated-evaluations", text, system)
 
     def _table(self) -> pl.DataFrame:
         return self.series

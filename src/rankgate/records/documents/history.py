@@ -38,8 +38,10 @@ def document(result: History) -> Document:
         f"{result.metric}{part}: {_count(len(table), 'evaluation')}, "
         f"{_count(changes, 'change')}, {_count(breaks, 'break')}",
         *blocks,
-        f"Changes are found with at most {result.rate:g} false alarms for each evaluation of a "
-        "series; values on the two sides of a break are not comparable.",
+        f"Changes are found with a rate of {result.rate:g} false alarms for each evaluation of a "
+        "series: at most that where evaluations are independent, at most twice that where they "
+        "resemble the one before, more in a season or a slow wandering. Values on the two sides "
+        "of a break are not comparable.",
         Warnings(tuple(each.text for each in result.notices)),
         rows=PlainRows(tuple(table.columns), list(table.iter_rows())),
     )

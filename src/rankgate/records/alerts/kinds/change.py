@@ -46,7 +46,7 @@ KIND = AlertKind(
                   range=Range(0.0)),
         Parameter("days", "number", "after so many days a change is no news", 30,
                   range=Range(0.0, exclusive=True)),
-        Parameter("rate", "number", "false alarms for each evaluation, at most", 0.001,
+        Parameter("rate", "number", "false alarms for each evaluation", 0.001,
                   range=Range(1e-6, 0.1)),
     ),
     decide,
