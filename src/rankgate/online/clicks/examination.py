@@ -112,7 +112,7 @@ def _pbm(found: Estimates, searches: PackedSearches) -> Floats:
     curve = found.shared["examination"]
     curve = curve if np.isfinite(curve).any() else np.ones(1)
     wide = np.resize(np.where(np.isfinite(curve), curve, np.nanmean(curve)), searches.depth)
-    return np.asarray(of_pairs(found, searches) * wide)
+    return np.asarray(np.minimum(of_pairs(found, searches) * wide, 1.0))
 
 
 def _grid(found: Estimates) -> Floats:
@@ -122,7 +122,7 @@ def _grid(found: Estimates) -> Floats:
 
 def _ubm(found: Estimates, searches: PackedSearches) -> Floats:
     grid = _grid(found).ravel()
-    return np.asarray(of_pairs(found, searches) * grid[_distance_cells(searches)])
+    return np.asarray(np.minimum(of_pairs(found, searches) * grid[_distance_cells(searches)], 1.0))
 
 
 def _ubm_alone(found: Estimates, searches: PackedSearches) -> Floats:
@@ -133,7 +133,7 @@ def _ubm_alone(found: Estimates, searches: PackedSearches) -> Floats:
     last[:, 0] = 1.0
     chances = np.zeros_like(attractive)
     for rank in range(depth):
-        each = attractive[:, rank, None] * grid[rank]
+        each = np.minimum(attractive[:, rank, None] * grid[rank], 1.0)
         chances[:, rank] = (last * each).sum(axis=1)
         last = last * (1 - each)
         last[:, rank + 1] = chances[:, rank]
