@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 from rankgate.data import read_qrels, read_run
 from rankgate.data.scores import Scores
-from rankgate.metrics.names import parse
-from rankgate.scoring import CONVENTIONS
-from rankgate.scoring.alignment.judgments import JudgmentIndex
-from rankgate.scoring.cached_source import CachedSource
-from rankgate.scoring.score import score
-from rankgate.scoring.sources import RunSource
+from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.scoring import CONVENTIONS
+from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
+from rankgate.measurement.scoring.cached_source import CachedSource
+from rankgate.measurement.scoring.score import score
+from rankgate.measurement.scoring.sources import RunSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -34,10 +34,10 @@ import polars as pl
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from rankgate.comparison.compare import compare
 from rankgate.data import read_qrels, read_run
 from rankgate.data.scales import GRADED
-from rankgate.gating.gate import gate
+from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.gating.gate import gate
 from rankgate.store.kept import judgments, runs
 from rankgate.store.material import projects, queries
 from rankgate.store.people import sessions, users
@@ -117,7 +117,7 @@ def prepared(url: str, folder: str, people: int) -> tuple[list[str], list[str]]:
 
 def _evaluation(means: dict[str, float]) -> dict[str, object]:
     """The JSON of an evaluation with these means."""
-    from rankgate.evaluation.evaluate import evaluate
+    from rankgate.measurement.evaluation.evaluate import evaluate
 
     made = evaluate({"q": {"d": 1}}, {"shop": {"q": {"d": 1.0}}}, list(means)).to_dict()
     made["runs"][0]["mean"] = means

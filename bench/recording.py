@@ -19,8 +19,8 @@ import polars as pl
 
 import rankgate
 from rankgate.data.scores import Counts, Scores
-from rankgate.evaluation.evaluation import Evaluation
-from rankgate.scoring.presets import convention
+from rankgate.measurement.evaluation.evaluation import Evaluation
+from rankgate.measurement.scoring.presets import convention
 from rankgate.store.material import projects
 from rankgate.store.store import Store
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 
+from rankgate.core.errors import RankgateError
 from rankgate.data.formats.registry import detected
 from rankgate.data.read import contents_of
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import RankgateError
 
 
 @dataclass(frozen=True)

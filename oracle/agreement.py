@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from forms import FORMS
 
+from rankgate.core.errors import RankgateError, UsageError
 from rankgate.data import read_qrels, read_run
-from rankgate.errors import RankgateError, UsageError
-from rankgate.evaluation.evaluate import chosen_metrics
-from rankgate.metrics.subtopics import FACET_METRICS
-from rankgate.scoring import CONVENTIONS, Convention
-from rankgate.scoring.alignment.judgments import JudgmentIndex
-from rankgate.scoring.alignment.subtopics import with_subtopics as by_subtopic
-from rankgate.scoring.score import score
+from rankgate.measurement.evaluation.evaluate import chosen_metrics
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.scoring import CONVENTIONS, Convention
+from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
+from rankgate.measurement.scoring.alignment.subtopics import with_subtopics as by_subtopic
+from rankgate.measurement.scoring.score import score
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from table import Collection, Peer
 
-    from rankgate.metrics.declare import Metric
+    from rankgate.measurement.metrics.declare import Metric
 
 Line = dict[str, Any]
 Known = dict[str, "Asked | None"]

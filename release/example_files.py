@@ -23,7 +23,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankgate.cli import main as rankgate_main
+from rankgate.interface.cli import main as rankgate_main
 
 QUERIES = [f"q{n}" for n in range(1, 41)]
 POOL = 12  # documents of a query

@@ -27,10 +27,10 @@ from typing import NoReturn
 import click
 
 from example_files import prepare, remove
-from rankgate.cli import main as rankgate_main
-from rankgate.cli import rankgate
-from rankgate.errors import MissingExtraError
-from rankgate.reports.printed import BROWSERS
+from rankgate.core.errors import MissingExtraError
+from rankgate.interface.cli import main as rankgate_main
+from rankgate.interface.cli import rankgate
+from rankgate.workspace.reports.printed import BROWSERS
 
 SECONDS = 300
 """After which the examples of a command are ended."""

@@ -1,7 +1,7 @@
 """List the tests that a change can touch, for ``make test-changed``.
 
 A test module depends on what it imports, and on what that imports, at any depth: imports inside
-functions count, as do dotted names in strings (``"rankgate.reports.kinds:KINDS"``) and modules of
+functions count, as do dotted names in strings (``"rankgate.workspace.reports.kinds:KINDS"``) and modules of
 a package that are loaded by name. A module that only hands out names of others, such as
 ``rankgate`` or the list of commands, counts by the names that a test mentions. The list may be too
 long; it is not too short, but for names that are put together at run time.
@@ -120,7 +120,7 @@ def reached(test: str) -> set[str]:
         for name, other in MODULES.items()
         if other.name == "conftest.py" and other.parent in (path, *path.parents)
     ]
-    pending = {test, *conftests, "rankgate.cli"}
+    pending = {test, *conftests, "rankgate.interface.cli"}
     mentions = set().union(*(source(name).mentions for name in (test, *conftests)))
     seen: set[str] = set()
     while pending:

@@ -1,6 +1,6 @@
 """How many small faults the tests notice: ``make mutate``.
 
-A seeded sample of changes to `rankgate.scoring` and `rankgate.metrics` (a comparison or an
+A seeded sample of changes to `rankgate.measurement.scoring` and `rankgate.metrics` (a comparison or an
 operator swapped, a number one higher, a condition negated) is built into one copy of the package,
 each behind a switch. The tests run once with all switches off, which shows the tests that reach
 each change. Then each change is switched on: the quickest tests of each file that reach it run

@@ -8,11 +8,11 @@ import sys
 import pytest
 
 import rankgate
-from rankgate.cli import COMMANDS
+from rankgate.core.errors import RankgateError
 from rankgate.data.formats.registry import TABLE
-from rankgate.errors import RankgateError
-from rankgate.evaluation.evaluate import known_metrics
-from rankgate.metrics.catalogue import CATALOGUE
+from rankgate.interface.cli import COMMANDS
+from rankgate.measurement.evaluation.evaluate import known_metrics
+from rankgate.measurement.metrics.catalogue import CATALOGUE
 from support.command import assert_refused
 from support.wording import raises
 

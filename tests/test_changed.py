@@ -11,11 +11,11 @@ import pytest
 
 FILES = {
     "src/rankgate/__init__.py": "",
-    "src/rankgate/cli/__init__.py": 'HOMES = {"eval": "rankgate.scores", "page": "rankgate.web"}',
+    "src/rankgate/interface/cli/__init__.py": 'HOMES = {"eval": "rankgate.scores", "page": "rankgate.web"}',
     "src/rankgate/scores.py": "def f():\n    from rankgate.kernel import dcg\n",
     "src/rankgate/kernel.py": "dcg = 1",
-    "src/rankgate/web/__init__.py": 'CHARTS = "rankgate.charts:draw"',
-    "src/rankgate/web/page.html": "<p>",
+    "src/rankgate/workspace/web/__init__.py": 'CHARTS = "rankgate.charts:draw"',
+    "src/rankgate/workspace/web/page.html": "<p>",
     "src/rankgate/charts.py": "draw = 1",
     "tests/conftest.py": "",
     "tests/test_kernel.py": "import rankgate.kernel",
@@ -44,7 +44,7 @@ def project(tmp_path):
         ("src/rankgate/kernel.py", {"test_kernel.py", "test_scores.py"}),  # by an inner import
         ("src/rankgate/scores.py", {"test_scores.py"}),  # by the name of a command
         ("src/rankgate/charts.py", {"test_web.py"}),  # by a string
-        ("src/rankgate/web/page.html", {"test_web.py"}),
+        ("src/rankgate/workspace/web/page.html", {"test_web.py"}),
         ("tests/test_web.py", {"test_web.py"}),
         ("README.txt", set()),
     ],

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rankgate import errors
+from rankgate.core import errors
 
 KINDS = [
     errors.RankgateError,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from rankgate import frozen
+from rankgate.core import frozen
 
 BOTH = pytest.mark.parametrize("dataclass", [dataclasses.dataclass, frozen.dataclass])
 

@@ -8,7 +8,7 @@ LINES = [f"    x{i} = a + {i} if a < {i} else b * {i}\n" for i in range(2, 30)]
 
 def tree(folder, lines, file):
     """A package whose only function has these lines."""
-    place = folder / "rankgate" / "scoring" / file
+    place = folder / "rankgate" / "measurement" / "scoring" / file
     place.parent.mkdir(parents=True)
     place.write_text("def f(a, b):\n" + "".join(lines))
     return folder

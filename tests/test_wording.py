@@ -13,7 +13,7 @@ wording._messages.clear()
 """
 TEST = """
 import pytest
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from support.wording import raises
 
 @pytest.mark.parametrize("number", range(4))

@@ -9,9 +9,11 @@ import polars as pl
 from lists_clock import timed
 
 from rankgate.data.memory.matrices import Lists
-from rankgate.evaluation.context import Context
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.evaluation.lists.builder import ListBuilder  # loaded before the clock starts
+from rankgate.measurement.evaluation.context import Context
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.lists.builder import (
+    ListBuilder,  # loaded before the clock starts
+)
 
 assert ListBuilder
 ITEMS = 50_000

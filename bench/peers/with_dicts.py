@@ -8,7 +8,7 @@ from pathlib import Path
 import pytrec_eval
 from clock import timed
 
-from rankgate.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.evaluate import evaluate
 
 METRICS = ["nDCG@10", "AP", "RR", "R@100", "P@10"]
 

@@ -7,7 +7,7 @@ import sys
 import polars as pl
 from clock import timed
 
-from rankgate.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.evaluate import evaluate
 
 METRICS = ["nDCG@10", "AP", "RR", "R@100", "P@10"]
 

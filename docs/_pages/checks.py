@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rankgate.files.checklist import checklist
-from rankgate.files.documents.validation import checks
-from rankgate.present.forms import as_markdown
+from rankgate.core.present.forms import as_markdown
+from rankgate.data.files.checklist import checklist
+from rankgate.data.files.documents.validation import checks
 
 _PAGE = """# What `rankgate validate` looks for
 

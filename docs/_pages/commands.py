@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from _pages.words import MADE, code, prose, table, toctree
-from rankgate.cli import COMMANDS
-from rankgate.cli import rankgate as program
-from rankgate.console.definitions import DefiningCommand
+from rankgate.core.console.definitions import DefiningCommand
+from rankgate.interface.cli import COMMANDS
+from rankgate.interface.cli import rankgate as program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

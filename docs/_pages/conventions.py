@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE, code, label, prose, table, toctree
-from rankgate.evaluation.axes import axes as every_axis
-from rankgate.evaluation.conventions import conventions
-from rankgate.evaluation.documents import metrics as documents
-from rankgate.evaluation.metric import metric_details
+from rankgate.measurement.evaluation.axes import axes as every_axis
+from rankgate.measurement.evaluation.conventions import conventions
+from rankgate.measurement.evaluation.documents import metrics as documents
+from rankgate.measurement.evaluation.metric import metric_details
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rankgate.evaluation.axes import AxisDetails
-    from rankgate.evaluation.convention import AxisChoice, ConventionDetails
+    from rankgate.measurement.evaluation.axes import AxisDetails
+    from rankgate.measurement.evaluation.convention import AxisChoice, ConventionDetails
 
 _METRICS = ("nDCG", "DCG", "AP", "RR", "P", "R", "F", "Success", "Rprec", "ERR", "RBP", "Bpref")
 _SAME = "·"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.files.documents.formats import facts, holds, suffixes, ways
-from rankgate.files.formats import formats
-from rankgate.present.forms import as_markdown
-from rankgate.present.grid import Grid
+from rankgate.core.present.forms import as_markdown
+from rankgate.core.present.grid import Grid
+from rankgate.data.files.documents.formats import facts, holds, suffixes, ways
+from rankgate.data.files.formats import formats
 
 if TYPE_CHECKING:
-    from rankgate.files.format import FormatDetails
+    from rankgate.data.files.format import FormatDetails
 
 _HEAD = """# Formats
 

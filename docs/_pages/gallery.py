@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE
-from rankgate.reports.commands.plot import command
-from rankgate.reports.kinds import KINDS
-from rankgate.reports.pictured import ChartRequest, result_for
+from rankgate.workspace.reports.commands.plot import command
+from rankgate.workspace.reports.kinds import KINDS
+from rankgate.workspace.reports.pictured import ChartRequest, result_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.reports.kinds import PictureKind
+    from rankgate.workspace.reports.kinds import PictureKind
 
 DATA = Path(__file__).parents[2] / "examples" / "search-stages"
 WORDS = {

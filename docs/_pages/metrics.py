@@ -8,20 +8,20 @@ from _pages.behaviour import panels, shown
 from _pages.drawing import figure
 from _pages.formulas import typeset
 from _pages.words import MADE, code, prose, table, toctree
-from rankgate.evaluation.documents import metrics as documents
-from rankgate.evaluation.metric import metric_details
-from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.metrics.lists import LIST_METRICS
-from rankgate.metrics.preferences import PREFERENCE_METRICS
-from rankgate.metrics.sampling import SAMPLE_METRICS
-from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
-from rankgate.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.evaluation.documents import metrics as documents
+from rankgate.measurement.evaluation.metric import metric_details
+from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.metrics.lists import LIST_METRICS
+from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
+from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
+from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rankgate.evaluation.metric import MetricDetails
-    from rankgate.metrics.declare import Metric
+    from rankgate.measurement.evaluation.metric import MetricDetails
+    from rankgate.measurement.metrics.declare import Metric
 
 _FAMILIES = {
     "Of rankings": (CATALOGUE, "Judgments and a run; one value a query, then their mean."),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE, label, prose, table
-from rankgate.advice.advise import choices
-from rankgate.advice.facts import DEPTH, PAGE, STAGES, TASKS, DataFacts
-from rankgate.advice.rules import CAUTIONS, ROLES, RULES, named, worded
-from rankgate.advice.sources import SOURCES
-from rankgate.metrics.names import parse
+from rankgate.decisions.advice.advise import choices
+from rankgate.decisions.advice.facts import DEPTH, PAGE, STAGES, TASKS, DataFacts
+from rankgate.decisions.advice.rules import CAUTIONS, ROLES, RULES, named, worded
+from rankgate.decisions.advice.sources import SOURCES
+from rankgate.measurement.metrics.names import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rankgate.present.forms.as_markdown import escaped
+from rankgate.core.present.forms.as_markdown import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,15 +12,15 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.console.terminal import painted
-from rankgate.evaluation.axes import axes
-from rankgate.evaluation.convention import convention_details
-from rankgate.evaluation.conventions import conventions
-from rankgate.evaluation.metric import metric_details
-from rankgate.evaluation.metrics import metrics
-from rankgate.explanation.reconcile import bridge, reconcile
-from rankgate.explanation.reported import reported
-from rankgate.present.write import rendered
+from rankgate.core.console.terminal import painted
+from rankgate.core.present.write import rendered
+from rankgate.measurement.evaluation.axes import axes
+from rankgate.measurement.evaluation.convention import convention_details
+from rankgate.measurement.evaluation.conventions import conventions
+from rankgate.measurement.evaluation.metric import metric_details
+from rankgate.measurement.evaluation.metrics import metrics
+from rankgate.measurement.explanation.reconcile import bridge, reconcile
+from rankgate.measurement.explanation.reported import reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

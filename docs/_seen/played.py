@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from rankgate.cli import main
+from rankgate.interface.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

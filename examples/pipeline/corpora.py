@@ -16,8 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.demo.build import build
-from rankgate.demo.harvest import harvest
+from rankgate.interface.demo.build import build
+from rankgate.interface.demo.harvest import harvest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,7 +27,7 @@ import rankgate  # noqa: E402
 from rankgate.engines.kinds.python import Python  # noqa: E402
 
 if TYPE_CHECKING:
-    from rankgate.present.result import Result
+    from rankgate.core.present.result import Result
 
 METRICS = ["nDCG@10", "RR@10", "R@100"]
 PUBLISHED = {

@@ -14,7 +14,7 @@ import polars as pl
 from models import recommended
 
 import rankgate
-from rankgate.gating.policy import parsed
+from rankgate.decisions.gating.policy import parsed
 
 HERE = Path(__file__).parent
 METRICS = ["nDCG@10", "R@10", "R@20", "RR@10"]

@@ -19,49 +19,41 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankgate.advice.advice import Advice
-    from rankgate.advice.advise import advise
-    from rankgate.advice.settling.settle import settle
-    from rankgate.advice.settling.settlement import Settlement
-    from rankgate.blind_spots.blindspots import BlindSpots
-    from rankgate.blind_spots.verb import blindspots
-    from rankgate.client import Client
-    from rankgate.comparison.audit import audit
-    from rankgate.comparison.compare import compare
-    from rankgate.comparison.comparison import Comparisons
-    from rankgate.comparison.similarity import rank_similarity
+    from rankgate.core.errors import InputError, RankgateError, UsageError
     from rankgate.data import read_qrels, read_run
+    from rankgate.data.files.conversion import Conversion
+    from rankgate.data.files.convert import convert
+    from rankgate.data.files.reanchor import reanchor
+    from rankgate.data.files.validate import validate
+    from rankgate.data.files.validation import Validation
     from rankgate.data.memory.arrays import from_arrays
     from rankgate.data.memory.matrices import Lists, Matrix
+    from rankgate.decisions.advice.advice import Advice
+    from rankgate.decisions.advice.advise import advise
+    from rankgate.decisions.advice.settling.settle import settle
+    from rankgate.decisions.advice.settling.settlement import Settlement
+    from rankgate.decisions.blind_spots.blindspots import BlindSpots
+    from rankgate.decisions.blind_spots.verb import blindspots
+    from rankgate.decisions.comparison.audit import audit
+    from rankgate.decisions.comparison.compare import compare
+    from rankgate.decisions.comparison.comparison import Comparisons
+    from rankgate.decisions.comparison.similarity import rank_similarity
+    from rankgate.decisions.gating.gate import gate
+    from rankgate.decisions.gating.gate_check import GateCheck
+    from rankgate.decisions.gating.self_check import self_check
+    from rankgate.decisions.gating.verdict import Verdict
+    from rankgate.decisions.pipelines.stages import Pipeline
+    from rankgate.decisions.pipelines.verb import stages
+    from rankgate.decisions.sweeps.sweep import Sweep
+    from rankgate.decisions.sweeps.verb import sweep
+    from rankgate.decisions.uncertainty.total import TotalError
+    from rankgate.decisions.uncertainty.total_error import total_error
+    from rankgate.decisions.unjudged.holes import HoleAnalysis, holes
     from rankgate.engines.engine_check import check_engine
     from rankgate.engines.snapshots.compare_engines import compare_engines
     from rankgate.engines.snapshots.engine_comparison import EngineComparison
     from rankgate.engines.snapshots.snapshot import Snapshot
     from rankgate.engines.snapshots.take import snapshot
-    from rankgate.errors import InputError, RankgateError, UsageError
-    from rankgate.evaluation.accumulate import Accumulator
-    from rankgate.evaluation.conventions import Conventions, conventions
-    from rankgate.evaluation.evaluate import evaluate
-    from rankgate.evaluation.evaluation import Evaluation
-    from rankgate.explanation.bridge import Bridge
-    from rankgate.explanation.explain import explain
-    from rankgate.explanation.explanation import Explanation
-    from rankgate.explanation.finding import Finding
-    from rankgate.explanation.reconciliation import Reconciliation
-    from rankgate.explanation.verb import reconcile
-    from rankgate.files.conversion import Conversion
-    from rankgate.files.convert import convert
-    from rankgate.files.describe import describe
-    from rankgate.files.description import Descriptions
-    from rankgate.files.reanchor import reanchor
-    from rankgate.files.validate import validate
-    from rankgate.files.validation import Validation
-    from rankgate.fusion.fuse import fuse
-    from rankgate.fusion.fusion import Fusion
-    from rankgate.gating.gate import gate
-    from rankgate.gating.gate_check import GateCheck
-    from rankgate.gating.self_check import self_check
-    from rankgate.gating.verdict import Verdict
     from rankgate.judging.admission.admission import JudgeAdmission
     from rankgate.judging.admission.admission_plan import AdmissionPlan
     from rankgate.judging.admission.admit import admit
@@ -81,30 +73,38 @@ if TYPE_CHECKING:
     from rankgate.judging.resolution.resolve import resolve
     from rankgate.judging.sheets.collected import CollectedRatings, collect
     from rankgate.judging.sheets.sheets import Sheets, sheets
-    from rankgate.metrics.browsing.declare import user_model
-    from rankgate.metrics.custom import metric
-    from rankgate.pipelines.stages import Pipeline
-    from rankgate.pipelines.verb import stages
+    from rankgate.measurement.description.describe import describe
+    from rankgate.measurement.description.description import Descriptions
+    from rankgate.measurement.evaluation.accumulate import Accumulator
+    from rankgate.measurement.evaluation.conventions import Conventions, conventions
+    from rankgate.measurement.evaluation.evaluate import evaluate
+    from rankgate.measurement.evaluation.evaluation import Evaluation
+    from rankgate.measurement.explanation.bridge import Bridge
+    from rankgate.measurement.explanation.explain import explain
+    from rankgate.measurement.explanation.explanation import Explanation
+    from rankgate.measurement.explanation.finding import Finding
+    from rankgate.measurement.explanation.reconciliation import Reconciliation
+    from rankgate.measurement.explanation.verb import reconcile
+    from rankgate.measurement.fusion.fuse import fuse
+    from rankgate.measurement.fusion.fusion import Fusion
+    from rankgate.measurement.metrics.browsing.declare import user_model
+    from rankgate.measurement.metrics.custom import metric
+    from rankgate.measurement.scoring.chosen import chosen_convention as convention
+    from rankgate.measurement.scoring.convention import Convention
     from rankgate.recommenders.rating_accuracy import RatingAccuracy, rating_accuracy
     from rankgate.recommenders.scorecard import Scorecard, scorecard
     from rankgate.recommenders.split import Split
     from rankgate.recommenders.splitting import split
-    from rankgate.records.annotate import annotate
-    from rankgate.records.attribute import attribute
-    from rankgate.records.attribution import Attribution
-    from rankgate.records.follow import history
-    from rankgate.records.history import History
-    from rankgate.records.record import record
-    from rankgate.records.recorded import Recorded
-    from rankgate.reports.plot import plot
-    from rankgate.scoring.chosen import chosen_convention as convention
-    from rankgate.scoring.convention import Convention
+    from rankgate.store.client import Client
     from rankgate.store.stored_project import StoredProject
-    from rankgate.sweeps.sweep import Sweep
-    from rankgate.sweeps.verb import sweep
-    from rankgate.uncertainty.total import TotalError
-    from rankgate.uncertainty.total_error import total_error
-    from rankgate.unjudged.holes import HoleAnalysis, holes
+    from rankgate.workspace.records.annotate import annotate
+    from rankgate.workspace.records.attribute import attribute
+    from rankgate.workspace.records.attribution import Attribution
+    from rankgate.workspace.records.follow import history
+    from rankgate.workspace.records.history import History
+    from rankgate.workspace.records.record import record
+    from rankgate.workspace.records.recorded import Recorded
+    from rankgate.workspace.reports.plot import plot
 
 __all__ = [
     "Accumulator",
@@ -208,104 +208,104 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Accumulator": "rankgate.evaluation.accumulate",
+    "Accumulator": "rankgate.measurement.evaluation.accumulate",
     "AdmissionPlan": "rankgate.judging.admission.admission_plan",
-    "Advice": "rankgate.advice.advice",
+    "Advice": "rankgate.decisions.advice.advice",
     "RaterAgreement": "rankgate.judging.agreement.agreement",
-    "BlindSpots": "rankgate.blind_spots.blindspots",
-    "Bridge": "rankgate.explanation.bridge",
-    "Client": "rankgate.client",
+    "BlindSpots": "rankgate.decisions.blind_spots.blindspots",
+    "Bridge": "rankgate.measurement.explanation.bridge",
+    "Client": "rankgate.store.client",
     "CollectedRatings": "rankgate.judging.sheets.collected",
-    "Comparisons": "rankgate.comparison.comparison",
-    "Convention": "rankgate.scoring.convention",
-    "Conventions": "rankgate.evaluation.conventions",
-    "Conversion": "rankgate.files.conversion",
-    "Descriptions": "rankgate.files.description",
+    "Comparisons": "rankgate.decisions.comparison.comparison",
+    "Convention": "rankgate.measurement.scoring.convention",
+    "Conventions": "rankgate.measurement.evaluation.conventions",
+    "Conversion": "rankgate.data.files.conversion",
+    "Descriptions": "rankgate.measurement.description.description",
     "EngineComparison": "rankgate.engines.snapshots.engine_comparison",
-    "Evaluation": "rankgate.evaluation.evaluation",
-    "Explanation": "rankgate.explanation.explanation",
-    "Finding": "rankgate.explanation.finding",
-    "Fusion": "rankgate.fusion.fusion",
-    "GateCheck": "rankgate.gating.gate_check",
+    "Evaluation": "rankgate.measurement.evaluation.evaluation",
+    "Explanation": "rankgate.measurement.explanation.explanation",
+    "Finding": "rankgate.measurement.explanation.finding",
+    "Fusion": "rankgate.measurement.fusion.fusion",
+    "GateCheck": "rankgate.decisions.gating.gate_check",
     "GoldCheck": "rankgate.judging.gold.gold_check",
-    "History": "rankgate.records.history",
-    "HoleAnalysis": "rankgate.unjudged.holes",
-    "InputError": "rankgate.errors",
+    "History": "rankgate.workspace.records.history",
+    "HoleAnalysis": "rankgate.decisions.unjudged.holes",
+    "InputError": "rankgate.core.errors",
     "Judge": "rankgate.judging.llm.judge",
     "JudgeAdmission": "rankgate.judging.admission.admission",
     "Lists": "rankgate.data.memory.matrices",
     "Matrix": "rankgate.data.memory.matrices",
-    "Pipeline": "rankgate.pipelines.stages",
+    "Pipeline": "rankgate.decisions.pipelines.stages",
     "Pool": "rankgate.judging.pooling.pool",
     "ModelRatings": "rankgate.judging.llm.model_ratings",
     "Prices": "rankgate.judging.llm.costs",
-    "RankgateError": "rankgate.errors",
+    "RankgateError": "rankgate.core.errors",
     "RatingAccuracy": "rankgate.recommenders.rating_accuracy",
-    "Reconciliation": "rankgate.explanation.reconciliation",
-    "Recorded": "rankgate.records.recorded",
+    "Reconciliation": "rankgate.measurement.explanation.reconciliation",
+    "Recorded": "rankgate.workspace.records.recorded",
     "ResolvedJudgments": "rankgate.judging.resolution.resolution",
     "Reusability": "rankgate.judging.pooling.reusability",
     "Scorecard": "rankgate.recommenders.scorecard",
     "Snapshot": "rankgate.engines.snapshots.snapshot",
     "Split": "rankgate.recommenders.split",
     "StoredProject": "rankgate.store.stored_project",
-    "Sweep": "rankgate.sweeps.sweep",
-    "Settlement": "rankgate.advice.settling.settlement",
-    "TotalError": "rankgate.uncertainty.total",
-    "UsageError": "rankgate.errors",
-    "Validation": "rankgate.files.validation",
-    "Verdict": "rankgate.gating.verdict",
+    "Sweep": "rankgate.decisions.sweeps.sweep",
+    "Settlement": "rankgate.decisions.advice.settling.settlement",
+    "TotalError": "rankgate.decisions.uncertainty.total",
+    "UsageError": "rankgate.core.errors",
+    "Validation": "rankgate.data.files.validation",
+    "Verdict": "rankgate.decisions.gating.verdict",
     "admit": "rankgate.judging.admission.admit",
     "admit_plan": "rankgate.judging.admission.admit_plan",
-    "advise": "rankgate.advice.advise",
+    "advise": "rankgate.decisions.advice.advise",
     "agree": "rankgate.judging.agreement.agree",
-    "Attribution": "rankgate.records.attribution",
-    "attribute": "rankgate.records.attribute",
-    "audit": "rankgate.comparison.audit",
-    "annotate": "rankgate.records.annotate",
-    "blindspots": "rankgate.blind_spots.verb",
+    "Attribution": "rankgate.workspace.records.attribution",
+    "attribute": "rankgate.workspace.records.attribute",
+    "audit": "rankgate.decisions.comparison.audit",
+    "annotate": "rankgate.workspace.records.annotate",
+    "blindspots": "rankgate.decisions.blind_spots.verb",
     "check_engine": "rankgate.engines.engine_check",
     "check_gold": "rankgate.judging.gold.check",
     "collect": "rankgate.judging.sheets.collected",
-    "compare": "rankgate.comparison.compare",
+    "compare": "rankgate.decisions.comparison.compare",
     "compare_engines": "rankgate.engines.snapshots.compare_engines",
-    "convention": "rankgate.scoring.chosen:chosen_convention",
-    "conventions": "rankgate.evaluation.conventions",
-    "convert": "rankgate.files.convert",
-    "describe": "rankgate.files.describe",
+    "convention": "rankgate.measurement.scoring.chosen:chosen_convention",
+    "conventions": "rankgate.measurement.evaluation.conventions",
+    "convert": "rankgate.data.files.convert",
+    "describe": "rankgate.measurement.description.describe",
     "draw_gold": "rankgate.judging.gold.draw",
-    "evaluate": "rankgate.evaluation.evaluate",
-    "explain": "rankgate.explanation.explain",
+    "evaluate": "rankgate.measurement.evaluation.evaluate",
+    "explain": "rankgate.measurement.explanation.explain",
     "from_arrays": "rankgate.data.memory.arrays",
-    "fuse": "rankgate.fusion.fuse",
-    "gate": "rankgate.gating.gate",
-    "history": "rankgate.records.follow",
-    "holes": "rankgate.unjudged.holes",
-    "metric": "rankgate.metrics.custom",
-    "user_model": "rankgate.metrics.browsing.declare",
-    "plot": "rankgate.reports.plot",
-    "rank_similarity": "rankgate.comparison.similarity",
+    "fuse": "rankgate.measurement.fusion.fuse",
+    "gate": "rankgate.decisions.gating.gate",
+    "history": "rankgate.workspace.records.follow",
+    "holes": "rankgate.decisions.unjudged.holes",
+    "metric": "rankgate.measurement.metrics.custom",
+    "user_model": "rankgate.measurement.metrics.browsing.declare",
+    "plot": "rankgate.workspace.reports.plot",
+    "rank_similarity": "rankgate.decisions.comparison.similarity",
     "pool": "rankgate.judging.pooling.pool",
     "rate": "rankgate.judging.llm.rate",
     "read_qrels": "rankgate.data",
     "rating_accuracy": "rankgate.recommenders.rating_accuracy",
     "read_run": "rankgate.data",
-    "reanchor": "rankgate.files.reanchor",
-    "reconcile": "rankgate.explanation.verb",
-    "record": "rankgate.records.record",
+    "reanchor": "rankgate.data.files.reanchor",
+    "reconcile": "rankgate.measurement.explanation.verb",
+    "record": "rankgate.workspace.records.record",
     "resolve": "rankgate.judging.resolution.resolve",
     "reusability": "rankgate.judging.pooling.reusability",
     "scorecard": "rankgate.recommenders.scorecard",
     "Sheets": "rankgate.judging.sheets.sheets",
-    "self_check": "rankgate.gating.self_check",
-    "settle": "rankgate.advice.settling.settle",
+    "self_check": "rankgate.decisions.gating.self_check",
+    "settle": "rankgate.decisions.advice.settling.settle",
     "sheets": "rankgate.judging.sheets.sheets",
     "snapshot": "rankgate.engines.snapshots.take",
     "split": "rankgate.recommenders.splitting",
-    "stages": "rankgate.pipelines.verb",
-    "sweep": "rankgate.sweeps.verb",
-    "total_error": "rankgate.uncertainty.total_error",
-    "validate": "rankgate.files.validate",
+    "stages": "rankgate.decisions.pipelines.verb",
+    "sweep": "rankgate.decisions.sweeps.verb",
+    "total_error": "rankgate.decisions.uncertainty.total_error",
+    "validate": "rankgate.data.files.validate",
 }
 
 

@@ -18,8 +18,8 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", _SPIN)  # before NumPy is imported
     atexit.register(_freeze)
     try:
-        from rankgate.cli import main as run
-        from rankgate.cli.limited import watched
+        from rankgate.interface.cli import main as run
+        from rankgate.interface.cli.limited import watched
 
         status = watched()
         if status is not None:

@@ -11,12 +11,12 @@ import pytest
 from statsmodels.stats.power import TTestPower
 
 import rankgate
-from rankgate.advice.facts import STAGES, TASKS, DataFacts
-from rankgate.advice.rules import CAUTIONS, ROLES, RULES, named, worded
-from rankgate.advice.sources import SOURCES
-from rankgate.errors import UsageError
-from rankgate.gating.policy import parsed
-from rankgate.metrics.names import parse
+from rankgate.core.errors import UsageError
+from rankgate.decisions.advice.facts import STAGES, TASKS, DataFacts
+from rankgate.decisions.advice.rules import CAUTIONS, ROLES, RULES, named, worded
+from rankgate.decisions.advice.sources import SOURCES
+from rankgate.decisions.gating.policy import parsed
+from rankgate.measurement.metrics.names import parse
 from support.wording import raises
 
 FACTS = DataFacts(

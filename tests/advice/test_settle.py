@@ -8,10 +8,10 @@ import pytest
 from scipy.special import ndtri
 
 from rankgate import compare, settle
-from rankgate.advice.settling.frame import in_order
-from rankgate.advice.settling.prices import Prices
-from rankgate.advice.settling.terms import look_levels
-from rankgate.stats.inclusion import inclusion, permanent_numbers
+from rankgate.decisions.advice.settling.frame import in_order
+from rankgate.decisions.advice.settling.prices import Prices
+from rankgate.decisions.advice.settling.terms import look_levels
+from rankgate.measurement.stats.inclusion import inclusion, permanent_numbers
 from support.wording import raises
 
 RNG = np.random.default_rng(8)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rankgate.demo.build import build
-from rankgate.demo.history import record_past
+from rankgate.interface.demo.build import build
+from rankgate.interface.demo.history import record_past
 from rankgate.store.material import projects
 from rankgate.store.people import secrets, users
 from rankgate.store.store import Store

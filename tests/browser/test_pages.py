@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from rankgate.reports.printed import printed
+from rankgate.workspace.reports.printed import printed
 from support.needs import SHARED
 from support.pages import HARM, NAMES, covid, demo, hostile
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.demo.build import build
+from rankgate.interface.demo.build import build
 from rankgate.judging.pooling.pool import pool
 from support.serving import PASSWORD, Visitor, started
 

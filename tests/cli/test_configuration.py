@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rankgate.gating.policy import read
+from rankgate.decisions.gating.policy import read
 from support.command import assert_refused
 
 POLICY = '[[rules]]\nkind = "noninferiority"\nmetric = "RR"\nmargin = 0.1\n'

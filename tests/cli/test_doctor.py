@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from rankgate.cli.doctor import machine
-from rankgate.cli.doctor.team import PRACTICES, TEAMS
+from rankgate.interface.cli.doctor import machine
+from rankgate.interface.cli.doctor.team import PRACTICES, TEAMS
 
 
 def findings(run, *words):

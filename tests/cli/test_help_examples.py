@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.cli import COMMANDS
+from rankgate.interface.cli import COMMANDS
 from support.programs import ROOT, importable
 
 with importable(ROOT / "release"):

@@ -8,14 +8,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from rankgate.console.terminal import without_commands
+from rankgate.core.console.terminal import without_commands
+from rankgate.core.formulas import guarded, unguarded
+from rankgate.core.present.forms.as_csv import written
+from rankgate.core.present.forms.as_latex import remark
+from rankgate.core.present.forms.as_latex import table as latex_table
+from rankgate.core.present.forms.as_markdown import escaped
+from rankgate.core.present.grid import Grid
 from rankgate.data import contents_of, read_qrels
-from rankgate.data.text.formulas import guarded, unguarded
-from rankgate.present.forms.as_csv import written
-from rankgate.present.forms.as_latex import remark
-from rankgate.present.forms.as_latex import table as latex_table
-from rankgate.present.forms.as_markdown import escaped
-from rankgate.present.grid import Grid
 
 ESCAPE = "\x1b[31mq\x1b[0m"
 

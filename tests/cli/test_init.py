@@ -8,8 +8,8 @@ import shlex
 
 import pytest
 
-from rankgate.cli.start.kinds import KINDS
-from rankgate.cli.start.started_folder import detected
+from rankgate.interface.cli.start.kinds import KINDS
+from rankgate.interface.cli.start.started_folder import detected
 
 COMMANDS = re.compile(r"^ {7}(rankgate .*)$", re.MULTILINE)
 

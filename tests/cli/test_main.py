@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rankgate.cli import COMMANDS
+from rankgate.interface.cli import COMMANDS
 from support.command import assert_refused
 
 
@@ -56,7 +56,7 @@ def test_our_own_fault_is_one_line(run, small, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("of all things")
 
-    monkeypatch.setattr("rankgate.evaluation.commands.eval.evaluate", broken)
+    monkeypatch.setattr("rankgate.measurement.evaluation.commands.eval.evaluate", broken)
     ended = run("eval", *small)
     assert ended.code == 70
     assert ended.err.count("\n") == 1
@@ -104,7 +104,11 @@ def test_every_command_has_help(run, name):
         (["metrics"], {"scipy", "pandas", "pyarrow", "polars"}),
         (
             ["online", "doctor", "--help"],
-            {"rankgate.online.commands.ab", "rankgate.online.experiments", "rankgate.gating"},
+            {
+                "rankgate.online.commands.ab",
+                "rankgate.online.experiments",
+                "rankgate.decisions.gating",
+            },
         ),
     ],
     ids=["eval", "metrics", "online"],
@@ -112,7 +116,7 @@ def test_every_command_has_help(run, name):
 def test_a_command_loads_nothing_that_it_does_not_need(small, words, unneeded):
     script = (
         "import sys; sys.argv = ['rankgate', *sys.argv[1:]]\n"
-        "from rankgate.cli import main\n"
+        "from rankgate.interface.cli import main\n"
         "try:\n    main()\n"
         "except SystemExit:\n"
         "    import json; print(json.dumps(sorted(sys.modules)))"

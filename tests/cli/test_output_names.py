@@ -11,9 +11,9 @@ import click
 import pytest
 
 import rankgate
-from rankgate.cli import _HOMES, COMMANDS
-from rankgate.errors import UsageError
-from rankgate.present.suffixes import SUFFIXES, form_of
+from rankgate.core.errors import UsageError
+from rankgate.core.present.suffixes import SUFFIXES, form_of
+from rankgate.interface.cli import _HOMES, COMMANDS
 from support.wording import raises
 
 DATA = "qrels.txt old.run new.run"

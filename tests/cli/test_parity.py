@@ -8,11 +8,11 @@ import click
 import pytest
 
 import rankgate
-from rankgate.cli import COMMANDS
-from rankgate.cli import rankgate as program
-from rankgate.comparison.inference import Test
-from rankgate.declare import fields_of
-from rankgate.declare.signature import documented
+from rankgate.core.declare import fields_of
+from rankgate.core.declare.signature import documented
+from rankgate.decisions.comparison.inference import Test
+from rankgate.interface.cli import COMMANDS
+from rankgate.interface.cli import rankgate as program
 from rankgate.judging.admission.demands import Demands
 from support.wording import raises
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.cli import COMMANDS
+from rankgate.interface.cli import COMMANDS
 from support.command import assert_refused
 
 FULL = Path("/dev/full")
@@ -67,7 +67,7 @@ def test_stopped_in_the_middle_of_an_import(run, monkeypatch):
         raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
 
     assert "metrics" in COMMANDS
-    monkeypatch.setattr("rankgate.cli.import_module", import_module)
+    monkeypatch.setattr("rankgate.interface.cli.import_module", import_module)
     result = run("metrics")
     assert (result.code, result.err) == (130, "rankgate: interrupted.\n")
 

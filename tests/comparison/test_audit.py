@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.comparison.printed_cells import read_cell, read_count
-from rankgate.errors import InputError, UsageError
-from rankgate.stats.granularity import (
+from rankgate.core.errors import InputError, UsageError
+from rankgate.decisions.comparison.printed_cells import read_cell, read_count
+from rankgate.measurement.stats.granularity import (
     discounted_gap,
     ends_possible,
     reciprocal_ranks_possible,

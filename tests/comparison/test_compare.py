@@ -13,15 +13,15 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 import rankgate
-from rankgate.comparison.compare import compare
-from rankgate.comparison.comparison import Comparisons
-from rankgate.comparison.inference import Test
-from rankgate.comparison.paired import figures
-from rankgate.comparison.pairs import Rules, compared
-from rankgate.comparison.values import PairedValues
-from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.scored_system import Scorer
-from rankgate.present.write import rendered
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.write import rendered
+from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.comparison.comparison import Comparisons
+from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.comparison.paired import figures
+from rankgate.decisions.comparison.pairs import Rules, compared
+from rankgate.decisions.comparison.values import PairedValues
+from rankgate.measurement.evaluation.scored_system import Scorer
 from support.wording import assert_warned, raises
 
 

@@ -4,10 +4,10 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.comparison.charts import deltas, forest, scatter
-from rankgate.comparison.documents import changes, comparison
-from rankgate.comparison.documents.leaderboard import leaderboard
-from rankgate.present.result import ReportOptions
+from rankgate.core.present.result import ReportOptions
+from rankgate.decisions.comparison.charts import deltas, forest, scatter
+from rankgate.decisions.comparison.documents import changes, comparison
+from rankgate.decisions.comparison.documents.leaderboard import leaderboard
 
 METRIC = "RankingLoss"
 QUERIES = [f"q{i:02d}" for i in range(20)]

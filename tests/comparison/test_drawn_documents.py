@@ -8,8 +8,8 @@ import pytest
 
 import rankgate
 from rankgate import compare, evaluate, gate
-from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.stats.within_queries import documents_needed
+from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.stats.within_queries import documents_needed
 from support.wording import raises
 
 RNG = np.random.default_rng(5)

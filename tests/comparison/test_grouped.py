@@ -11,10 +11,10 @@ import pytest
 
 import rankgate
 from rankgate import compare, evaluate, gate
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.group_sums import GROUPS, GroupSums, hashed
-from rankgate.errors import InputError, UsageError
-from rankgate.gating.policy import parsed as read
-from rankgate.stats.interval import t_interval
+from rankgate.decisions.gating.policy import parsed as read
+from rankgate.measurement.stats.interval import t_interval
 from support.wording import raises
 
 RNG = np.random.default_rng(8)

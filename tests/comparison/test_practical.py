@@ -8,12 +8,12 @@ import pytest
 from scipy import stats
 
 from rankgate import compare
-from rankgate.comparison.comparison import Comparisons
-from rankgate.comparison.inference import Test
-from rankgate.comparison.practical import equivalences
-from rankgate.comparison.values import PairedValues
-from rankgate.stats.equivalence import tost
-from rankgate.stats.ratio import fieller
+from rankgate.decisions.comparison.comparison import Comparisons
+from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.comparison.practical import equivalences
+from rankgate.decisions.comparison.values import PairedValues
+from rankgate.measurement.stats.equivalence import tost
+from rankgate.measurement.stats.ratio import fieller
 from support.wording import raises
 
 RNG = np.random.default_rng(11)

@@ -9,10 +9,10 @@ from scipy.special import stdtrit
 
 import rankgate
 from rankgate import compare, evaluate, gate
-from rankgate.comparison.comparison import Comparisons
-from rankgate.gating.saved.baselines import save
-from rankgate.stats.interval import t_interval
-from rankgate.stats.represented import Population, represented
+from rankgate.decisions.comparison.comparison import Comparisons
+from rankgate.decisions.gating.saved.baselines import save
+from rankgate.measurement.stats.interval import t_interval
+from rankgate.measurement.stats.represented import Population, represented
 from support.wording import raises
 
 RNG = np.random.default_rng(12)

@@ -6,8 +6,8 @@ from math import sqrt
 import pytest
 
 import rankgate
-from rankgate.comparison.similarity import kendall_union
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
+from rankgate.decisions.comparison.similarity import kendall_union
 from support.wording import raises
 
 ONE = {"q1": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}, "q2": {"a": 2.0, "b": 1.0}, "q3": {"a": 1.0}}
@@ -38,7 +38,7 @@ def test_equal_rankings_are_wholly_alike():
 
 @pytest.mark.parametrize("ties", ["a", "b", "w"])
 def test_treatments_of_ties_are_those_of_rbo(ties):
-    from rankgate.stats.ranks.rbo import rbo
+    from rankgate.measurement.stats.ranks.rbo import rbo
 
     tied = {"q": {"a": 2.0, "b": 2.0, "c": 1.0}}
     other = {"q": {"a": 3.0, "c": 2.0, "b": 2.0}}

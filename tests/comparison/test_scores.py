@@ -11,7 +11,7 @@ import pytest
 
 import rankgate
 from rankgate import compare, evaluate, gate
-from rankgate.gating.policy import parsed
+from rankgate.decisions.gating.policy import parsed
 from support.command import assert_refused
 from support.wording import raises
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rankgate.compat import ir_measures, ranx
 
 from compat.documented import of_ir_measures, of_ranx
 from compat.surfaces import imported, surface
-from rankgate.compat import ir_measures, ranx
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
 from support.wording import raises
 
 SURFACES = json.loads(Path(__file__).with_name("surfaces.json").read_text())

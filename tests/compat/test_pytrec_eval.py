@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from rankgate.compat import pytrec_eval
-from rankgate.evaluation.evaluate import evaluate
+
+from rankgate.measurement.evaluation.evaluate import evaluate
 from support.wording import refused
 
 PRINTED = json.loads(Path(__file__).with_name("printed.json").read_text(encoding="utf-8"))

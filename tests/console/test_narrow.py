@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from rankgate.cli import COMMANDS
+from rankgate.interface.cli import COMMANDS
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import sys
 import click
 import pytest
 
-from rankgate.cli import rankgate as program
+from rankgate.interface.cli import rankgate as program
 
 NUMBER = re.compile(r"^(?:Annotated\[)?(?:int|float|Count|Share|Cutoff)\b")
 

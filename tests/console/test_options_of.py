@@ -8,8 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from rankgate.console.declared_options import options_of
-from rankgate.declare import Range
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.declare import Range
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

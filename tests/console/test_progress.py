@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from rankgate.console.progress import Progress
+from rankgate.core.console.progress import Progress
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse
 
 import rankgate
+from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import read_qrels, read_run
 from rankgate.data.memory.arrays import from_arrays
-from rankgate.errors import DuplicateError, InputError
 from support.wording import raises
 
 LABELS = np.array([[3, 0, 1], [0, 2, -1]])

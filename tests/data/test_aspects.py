@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.aspects import Aspects
 from rankgate.data.column_map import mapped
-from rankgate.errors import InputError, UsageError
 from support.wording import raises
 
 SHEET = "q,d,relevance,fresh,trust\n1,a,3,0,1\n1,b,2,3,0\n2,a,0,3,2\n2,c,2,2,\n"

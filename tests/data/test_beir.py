@@ -8,10 +8,10 @@ import json
 import polars as pl
 import pytest
 
+from rankgate.core.errors import InputError
 from rankgate.data import FileContents, contents_of, read_qrels
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.streams.source import InputFile, source
-from rankgate.errors import InputError
 from support.wording import raises
 
 CORPUS = (

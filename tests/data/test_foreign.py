@@ -12,11 +12,11 @@ import zipfile
 import polars as pl
 import pytest
 
+from rankgate.core.errors import InputError
 from rankgate.data import FileContents, contents_of, read_qrels, read_run
 from rankgate.data.formats.registry import named
 from rankgate.data.qrels import Qrels
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import InputError
 from support.wording import raises
 
 QRELS = b"q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\n"

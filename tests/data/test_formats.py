@@ -9,10 +9,10 @@ import sys
 import polars as pl
 import pytest
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data import contents_of, read_qrels, read_run
 from rankgate.data.formats.registry import FORMATS, TABLE, detected, named
 from rankgate.data.streams.source import InputFile, source
-from rankgate.errors import InputError, UsageError
 from support.wording import raises
 
 PAIRS = pl.DataFrame({"query_id": ["1", "1"], "doc_id": ["a", "b"]})

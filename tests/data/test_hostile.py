@@ -12,11 +12,11 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankgate.core.errors import DuplicateError, InputError, RankgateError
 from rankgate.data import read_qrels, read_run
 from rankgate.data.formats.registry import FORMATS, named
 from rankgate.data.read import contents_of
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import DuplicateError, InputError, RankgateError
 from support.wording import raises
 
 NAMES = [fmt.name for fmt in FORMATS]

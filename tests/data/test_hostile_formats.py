@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankgate.core.errors import RankgateError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.registry import TABLE, named
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import RankgateError
 from support.programs import importable
 
 FUZZ = Path(__file__).parents[2] / "fuzz"
@@ -111,7 +111,7 @@ import resource
 LIMIT = 768 << 20
 from rankgate.data.formats.registry import TABLE, named
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import RankgateError
+from rankgate.core.errors import RankgateError
 resource.setrlimit(resource.RLIMIT_DATA, (LIMIT, LIMIT))
 blank, many, long = b"\\n" * (1 << 20), b'"",' * (1 << 18), b"a " * (1 << 19)
 bombs = [(b"2 qid:1 1:1 # a\\n", blank, 150), (b"[", many, 100), (b"", long, 150)]

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.streams.journal import Journal
-from rankgate.errors import InputError, UsageError
 from support.wording import raises
 
 

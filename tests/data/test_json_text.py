@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankgate.core.errors import InputError
 from rankgate.data.streams.source import InputFile
 from rankgate.data.text import json_text
-from rankgate.errors import InputError
 from support.wording import raises
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()

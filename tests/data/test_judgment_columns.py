@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 
 import rankgate
+from rankgate.core.errors import InputError
 from rankgate.data import FileContents, contents_of, read_qrels
+from rankgate.data.files.convert import convert
+from rankgate.data.files.validate import validate
 from rankgate.data.formats.registry import FORMATS, named
 from rankgate.data.qrels import OPTIONAL, Qrels
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import InputError
-from rankgate.files.convert import convert
-from rankgate.files.validate import validate
 from support.wording import raises
 
 TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")

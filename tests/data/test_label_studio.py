@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from rankgate.core.errors import InputError
 from rankgate.data.formats.registry import named
 from rankgate.data.read import contents_of
-from rankgate.errors import InputError
 from support.wording import raises
 
 

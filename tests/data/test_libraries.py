@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rankgate
+from rankgate.core.errors import InputError
 from rankgate.data import read_qrels, read_run
-from rankgate.errors import InputError
 from support.wording import raises
 
 ITEMS = np.array([[3, 1, 0], [2, 0, 1]], np.int32)  # implicit takes the last one out

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from rankgate.core.errors import InputError
 from rankgate.data.logs import user_items
 from rankgate.data.logs.reading import read_interactions
 from rankgate.data.logs.user_items import read_meetings
 from rankgate.data.memory import ids
-from rankgate.errors import InputError
 from support.wording import raises
 
 DRAWN = np.random.default_rng(11)

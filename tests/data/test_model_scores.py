@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import rankgate
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data import contents_of, read_run
 from rankgate.data.formats.registry import detected
 from rankgate.data.formats.tags import tags_of
 from rankgate.data.streams.source import source
-from rankgate.errors import InputError, UsageError
 from support.wording import raises
 
 FEATURES = "3 qid:1 1:0.5 # a\n0 qid:1 1:1 # b\n\n2 qid:2 1:4 2:1 # a\n0 qid:2 2:3 # c\n"

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankgate.core.errors import InputError
 from rankgate.data import read_qrels
 from rankgate.data.formats.tables.parquet_pages import refuse_lies
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import InputError
 from support.wording import raises
 
 TABLE = pl.DataFrame(

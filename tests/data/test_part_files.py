@@ -8,13 +8,13 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from rankgate import evaluate, split
+from rankgate.core.errors import DuplicateError, InputError
+from rankgate.data.files.validate import validate
 from rankgate.data.formats.registry import detected
 from rankgate.data.logs.items import read_frame
 from rankgate.data.logs.reading import read_interactions
 from rankgate.data.read import contents_of, read_qrels, read_run
 from rankgate.data.streams.source import source
-from rankgate.errors import DuplicateError, InputError
-from rankgate.files.validate import validate
 from rankgate.online.database import database
 from rankgate.online.events.opened import open_events
 from support.wording import raises

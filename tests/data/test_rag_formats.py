@@ -8,10 +8,10 @@ import json
 import pytest
 
 import rankgate
+from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.data import contents_of
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import DuplicateError, InputError, UsageError
 from support.wording import raises
 
 RAGAS = [

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankgate.core.errors import InputError
 from rankgate.data import FileContents, contents_of, read_qrels, read_run
 from rankgate.data.formats.ranx import cbor
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.run import Run
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import InputError
 from support.wording import raises
 
 QRELS = {"q1": {"d1": 2, "d2": -1, "d300": 300}}

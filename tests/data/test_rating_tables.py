@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from rankgate.core.errors import InputError
 from rankgate.data import read_qrels
 from rankgate.data.read_ratings import read_ratings
-from rankgate.errors import InputError
 from support.wording import raises
 
 

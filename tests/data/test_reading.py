@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 import zstandard
 
+from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import read_qrels, read_run
 from rankgate.data.streams.source import InputFile
 from rankgate.data.text import lines
-from rankgate.errors import DuplicateError, InputError
 from support.wording import raises
 
 RUN = [("1", "007", 2.5), ("1", "b#", 1.0), ("2", "ä", -3.0)]

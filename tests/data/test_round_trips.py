@@ -10,13 +10,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rankgate.core.errors import InputError
 from rankgate.data import FileContents, contents_of
 from rankgate.data.formats.registry import FORMATS, named
 from rankgate.data.qrels import SCHEMA, Qrels, Scale
 from rankgate.data.ratings import Ratings
 from rankgate.data.run import Run
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import InputError
 
 ids = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)
 plain = st.text("abcXYZ019_.:/-é漢", min_size=1, max_size=8)

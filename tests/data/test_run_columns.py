@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
+from rankgate.core.errors import InputError
 from rankgate.data import read_run
-from rankgate.errors import InputError
 from support.wording import raises
 
 ROWS = pl.DataFrame(

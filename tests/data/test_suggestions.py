@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
+from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import contents_of
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import DuplicateError, InputError
 from support.wording import raises
 
 TYPED = """target,prefix,suggestion,rank

@@ -7,12 +7,12 @@ import io
 import polars as pl
 import pytest
 
+from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import FileContents, contents_of
+from rankgate.data.files.convert import convert
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import DuplicateError, InputError
-from rankgate.files.convert import convert
 from support.wording import raises
 
 RANKLIB = b"""# made by hand

@@ -13,9 +13,9 @@ import time
 import pytest
 import zstandard
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.target import Version, replacing
 from rankgate.data import read_qrels
-from rankgate.data.streams.target import Version, replacing
-from rankgate.errors import InputError, UsageError
 from support.wording import raises
 
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
@@ -66,7 +66,7 @@ def test_a_version_that_another_process_wrote_stays(tmp_path):
 
 WRITER = """
 import sys, time
-from rankgate.data.streams.target import replacing
+from rankgate.core.target import replacing
 with replacing(sys.argv[1]) as out:
     out.write(b"x")
     out.flush()

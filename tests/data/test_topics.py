@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rankgate.core.errors import InputError
 from rankgate.data import contents_of
 from rankgate.data.formats.registry import detected
 from rankgate.data.streams.source import InputFile, source
-from rankgate.errors import InputError
 from support.wording import raises
 
 TREC = b"""<top>

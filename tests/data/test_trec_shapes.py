@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 import rankgate
+from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import FileContents, contents_of, read_qrels
+from rankgate.data.files.convert import convert
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import DuplicateError, InputError
-from rankgate.files.convert import convert
 from support.wording import raises
 
 # NTCIR-2's sample page; the fourth field is the binary judgment

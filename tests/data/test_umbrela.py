@@ -8,11 +8,11 @@ import json
 import polars as pl
 import pytest
 
+from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import FileContents, contents_of
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.qrels import Qrels
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import DuplicateError, InputError
 from support.wording import raises
 
 FLEA, LIFE = "how long is life cycle of flea", "The life cycle of a flea can last 20 days."

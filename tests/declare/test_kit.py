@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import pytest
 
-from rankgate.declare import (
+from rankgate.core.declare import (
     Declared,
     Parameter,
     Range,
@@ -17,8 +17,8 @@ from rankgate.declare import (
     parameters_of,
     plugins,
 )
-from rankgate.declare.toml import Toml
-from rankgate.errors import InputError, UsageError
+from rankgate.core.declare.toml import Toml
+from rankgate.core.errors import InputError, UsageError
 from support.wording import raises, refused
 
 READ = [

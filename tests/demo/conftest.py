@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankgate.demo.build import build
+from rankgate.interface.demo.build import build
 
 
 @pytest.fixture(scope="session")

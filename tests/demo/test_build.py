@@ -2,9 +2,9 @@
 
 import pytest
 
-from rankgate.demo.build import QUERIES, build
-from rankgate.demo.judgments import judgments, queries
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
+from rankgate.interface.demo.build import QUERIES, build
+from rankgate.interface.demo.judgments import judgments, queries
 from support.wording import raises
 
 FILES = {

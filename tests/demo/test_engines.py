@@ -5,9 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from rankgate.demo import engines
-from rankgate.demo.harvest import Docstring
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
+from rankgate.interface.demo import engines
+from rankgate.interface.demo.harvest import Docstring
 from support.wording import raises
 
 DOCUMENTS = [

@@ -5,8 +5,8 @@ import subprocess
 import sys
 import threading
 
-from rankgate.demo.harvest import harvest
-from rankgate.demo.modules import MODULES
+from rankgate.interface.demo.harvest import harvest
+from rankgate.interface.demo.modules import MODULES
 
 NATURAL = {
     "str.split",
@@ -53,7 +53,7 @@ def test_names_are_public_and_texts_are_not_empty():
 
 def test_every_process_harvests_the_same():
     source = (
-        "import json; from rankgate.demo.harvest import harvest;"
+        "import json; from rankgate.interface.demo.harvest import harvest;"
         "print(json.dumps([[d.doc_id, d.signature, d.text] for d in harvest()]))"
     )
     command = [sys.executable, "-c", source]
@@ -74,8 +74,8 @@ def test_a_hook_that_a_program_has_replaced_is_not_documentation(monkeypatch):
 
 def test_without_docstrings_the_harvest_says_why():
     source = (
-        "from rankgate.demo.harvest import harvest\n"
-        "from rankgate.errors import InputError\n"
+        "from rankgate.interface.demo.harvest import harvest\n"
+        "from rankgate.core.errors import InputError\n"
         "try: harvest()\n"
         "except InputError as error: print(error)"
     )

@@ -4,8 +4,8 @@ from collections import defaultdict
 
 import pytest
 
-from rankgate.demo.harvest import harvest
-from rankgate.demo.judgments import judgments, movies, queries
+from rankgate.interface.demo.harvest import harvest
+from rankgate.interface.demo.judgments import judgments, movies, queries
 
 # Documents that not every Python from 3.11 to 3.13 has.
 SOMETIMES = {

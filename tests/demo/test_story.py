@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from rankgate import history
-from rankgate.demo.judgments import queries
-from rankgate.demo.story import tell
-from rankgate.records.alerts.manage import list_alerts
+from rankgate.interface.demo.judgments import queries
+from rankgate.interface.demo.story import tell
 from rankgate.store.check import check
 from rankgate.store.store import Store
+from rankgate.workspace.records.alerts.manage import list_alerts
 
 
 @pytest.fixture(scope="module")

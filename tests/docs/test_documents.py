@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 import rankgate
-from rankgate.cli import COMMANDS
-from rankgate.cli import rankgate as program
-from rankgate.demo.build import build
-from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.scoring import CONVENTIONS
+from rankgate.interface.cli import COMMANDS
+from rankgate.interface.cli import rankgate as program
+from rankgate.interface.demo.build import build
+from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.scoring import CONVENTIONS
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rankgate import errors
+from rankgate.core import errors
 from support.programs import tool
 
 ROOT = Path(__file__).parents[2]

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 import rankgate
-from rankgate.advice.facts import STAGES, TASKS
-from rankgate.advice.rules import RULES
-from rankgate.advice.sources import SOURCES
-from rankgate.cli import COMMANDS
-from rankgate.evaluation.axes import axes
-from rankgate.evaluation.metrics import metrics
-from rankgate.metrics.catalogue import by_name
-from rankgate.reports.kinds import KINDS
-from rankgate.scoring import CONVENTIONS
+from rankgate.decisions.advice.facts import STAGES, TASKS
+from rankgate.decisions.advice.rules import RULES
+from rankgate.decisions.advice.sources import SOURCES
+from rankgate.interface.cli import COMMANDS
+from rankgate.measurement.evaluation.axes import axes
+from rankgate.measurement.evaluation.metrics import metrics
+from rankgate.measurement.metrics.catalogue import by_name
+from rankgate.measurement.scoring import CONVENTIONS
+from rankgate.workspace.reports.kinds import KINDS
 from support.programs import importable
 
 DOCS = Path(__file__).parents[2] / "docs"

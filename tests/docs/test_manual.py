@@ -15,9 +15,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from rankgate.cli import rankgate as program
-from rankgate.cli.global_options import WITH_VALUE, global_first
-from rankgate.demo.build import build
+from rankgate.interface.cli import rankgate as program
+from rankgate.interface.cli.global_options import WITH_VALUE, global_first
+from rankgate.interface.demo.build import build
 from support.programs import tool
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rankgate
-from rankgate.reports.pictured import ChartRequest, result_for
+from rankgate.workspace.reports.pictured import ChartRequest, result_for
 
 HERE = Path(__file__).parents[2] / "examples" / "published-tables"
 STAGES = ("bm25", "dense", "rrf", "cross-encoder", "llm")
@@ -39,7 +39,7 @@ def _guide(k):
 
 
 def test_the_guide_s_comparison_over_cutoffs():
-    from rankgate.evaluation.charts import cutoffs as charts
+    from rankgate.measurement.evaluation.charts import cutoffs as charts
 
     asked = ChartRequest(str(HERE / "robots-grades.csv"), (str(HERE / "robots-ranking.csv"),),
                   convention="guide", cutoffs=(1, 3, 5, 10))  # fmt: skip

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.console.terminal import painted
-from rankgate.present.forms.as_text import wide
+from rankgate.core.console.terminal import painted
+from rankgate.core.present.forms.as_text import wide
 from support.programs import tool
 
 ROOT = Path(__file__).parents[2]

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import rankgate
+from rankgate.core.present.write import rendered
 from rankgate.engines.snapshots import asking
 from rankgate.engines.snapshots.engine_comparison import EngineComparison
 from rankgate.engines.snapshots.take import snapshot
-from rankgate.present.write import rendered
-from rankgate.stats.resampling.quantiles import quantile_differences
+from rankgate.measurement.stats.resampling.quantiles import quantile_differences
 from support.wording import raises
 
 from .conftest import QUERIES, listed

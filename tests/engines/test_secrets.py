@@ -14,6 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rankgate
+from rankgate.core.errors import UsageError
+from rankgate.core.present.write import FORMS, rendered
+from rankgate.decisions.sweeps.settings import Step
+from rankgate.decisions.sweeps.steps import carry_out
 from rankgate.engines.catalogue import ENGINES
 from rankgate.engines.configuration import Configuration, read
 from rankgate.engines.engine import Answer, Connection, Facts
@@ -22,11 +26,7 @@ from rankgate.engines.failure import Failure
 from rankgate.engines.pace import Pace
 from rankgate.engines.requests.secrets import Secrets
 from rankgate.engines.snapshots.take import snapshot
-from rankgate.errors import UsageError
-from rankgate.present.write import FORMS, rendered
 from rankgate.store.material import projects
-from rankgate.sweeps.settings import Step
-from rankgate.sweeps.steps import carry_out
 from support.wording import raises
 
 SECRETS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=6).map(

@@ -7,11 +7,11 @@ from contextlib import closing
 import pytest
 
 import rankgate
+from rankgate.core.present.write import rendered
 from rankgate.data.formats.snapshot_files import unfinished
+from rankgate.decisions.gating.saved import baselines
 from rankgate.engines.engine_check import check_engine
 from rankgate.engines.snapshots.take import snapshot
-from rankgate.gating.saved import baselines
-from rankgate.present.write import rendered
 from support.wording import raises
 
 from .conftest import QUERIES

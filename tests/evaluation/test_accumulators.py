@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate import Accumulator, Lists, Matrix
-from rankgate.errors import InputError, UsageError
-from rankgate.metrics.lists import LIST_METRICS
+from rankgate.core.errors import InputError, UsageError
+from rankgate.measurement.metrics.lists import LIST_METRICS
 from support.wording import raises
 
 USERS, ITEMS = 24, 12

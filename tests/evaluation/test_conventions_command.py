@@ -8,9 +8,9 @@ import json
 
 import pytest
 
-from rankgate.console import terminal
-from rankgate.scoring import CONVENTIONS
-from rankgate.scoring.axes import axes
+from rankgate.core.console import terminal
+from rankgate.measurement.scoring import CONVENTIONS
+from rankgate.measurement.scoring.axes import axes
 from support.command import assert_refused
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 import rankgate
-from rankgate.scoring import CONVENTIONS
+from rankgate.measurement.scoring import CONVENTIONS
 from support.wording import raises
 
 QRELS = {"q": {"a": 1}}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.errors import InputError
-from rankgate.evaluation.cwl.cwl_eval import cwl_eval, read_metrics
+from rankgate.core.errors import InputError
+from rankgate.measurement.evaluation.cwl.cwl_eval import cwl_eval, read_metrics
 from support.wording import raises
 
 PLACE = Path(__file__).parent / "cwl"

@@ -9,9 +9,9 @@ from math import log2
 import pandas as pd
 import pytest
 
-from rankgate.console import places
-from rankgate.errors import UsageError
-from rankgate.scoring import CONVENTIONS
+from rankgate.core.console import places
+from rankgate.core.errors import UsageError
+from rankgate.measurement.scoring import CONVENTIONS
 from support.command import assert_refused
 from support.wording import raises
 

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 
 import rankgate
 from rankgate import Lists, Matrix
+from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.data.memory import frames as memory
-from rankgate.errors import DuplicateError, InputError, UsageError
-from rankgate.scoring.alignment import sheets
+from rankgate.measurement.scoring.alignment import sheets
 from support.wording import raises
 
 U, I = 60, 25  # noqa: E741 - as the documentation has it

@@ -5,16 +5,16 @@ import re
 
 import pytest
 
-from rankgate.evaluation.metric import metric_details
-from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.metrics.lists import LIST_METRICS
-from rankgate.metrics.preferences import PREFERENCE_METRICS
-from rankgate.metrics.sampling import SAMPLE_METRICS
-from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
-from rankgate.metrics.subtopics import FACET_METRICS
-from rankgate.present.forms.as_text import wide
-from rankgate.present.write import rendered
-from rankgate.scoring import CONVENTIONS
+from rankgate.core.present.forms.as_text import wide
+from rankgate.core.present.write import rendered
+from rankgate.measurement.evaluation.metric import metric_details
+from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.metrics.lists import LIST_METRICS
+from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
+from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
+from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.scoring import CONVENTIONS
 from support.command import assert_refused
 
 EVERY = (

@@ -1,14 +1,14 @@
 """Descriptions say what the declarations say."""
 
-from rankgate.errors import UsageError
-from rankgate.evaluation.metric import metric_details
-from rankgate.evaluation.metrics import metrics
-from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.metrics.lists import LIST_METRICS
-from rankgate.metrics.preferences import PREFERENCE_METRICS
-from rankgate.metrics.sampling import SAMPLE_METRICS
-from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
-from rankgate.metrics.subtopics import FACET_METRICS
+from rankgate.core.errors import UsageError
+from rankgate.measurement.evaluation.metric import metric_details
+from rankgate.measurement.evaluation.metrics import metrics
+from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.metrics.lists import LIST_METRICS
+from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
+from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
+from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
 from support.wording import raises
 
 EVERY = (

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.evaluation.trec.trec_eval import trec_eval
+from rankgate.core.errors import InputError, UsageError
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.trec.trec_eval import trec_eval
 
 RUN = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
 

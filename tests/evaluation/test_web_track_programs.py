@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.errors import DuplicateError, InputError
-from rankgate.evaluation.web_track.gdeval import gdeval
-from rankgate.evaluation.web_track.ndeval import ndeval
+from rankgate.core.errors import DuplicateError, InputError
+from rankgate.measurement.evaluation.web_track.gdeval import gdeval
+from rankgate.measurement.evaluation.web_track.ndeval import ndeval
 from support.command import assert_refused
 from support.wording import raises
 

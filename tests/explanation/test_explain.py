@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.explanation.explain import explain
-from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.scoring import CONVENTIONS
+from rankgate.core.errors import UsageError
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.explanation.explain import explain
+from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.scoring import CONVENTIONS
 from support.wording import raises
 
 TREC = CONVENTIONS["trec"]

@@ -5,7 +5,7 @@ from math import log2
 
 import pytest
 
-from rankgate.scoring import CONVENTIONS
+from rankgate.measurement.scoring import CONVENTIONS
 from support.command import assert_refused
 
 HEADPHONES_QRELS = (

@@ -7,14 +7,14 @@ from math import log2
 
 import pytest
 
-from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.explanation.reconcile import bridge, reconcile
-from rankgate.explanation.reported import reported
-from rankgate.scoring import CONVENTIONS
-from rankgate.scoring.chosen import chosen_convention as overridden
-from rankgate.scoring.chosen import refuse_mixed
-from rankgate.scoring.sources import RunSource
+from rankgate.core.errors import InputError, UsageError
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.explanation.reconcile import bridge, reconcile
+from rankgate.measurement.explanation.reported import reported
+from rankgate.measurement.scoring import CONVENTIONS
+from rankgate.measurement.scoring.chosen import chosen_convention as overridden
+from rankgate.measurement.scoring.chosen import refuse_mixed
+from rankgate.measurement.scoring.sources import RunSource
 from support.wording import raises
 
 # the worked example of the product search benchmark: its text says exponential gain

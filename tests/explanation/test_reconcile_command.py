@@ -7,8 +7,8 @@ from math import log2
 
 import pytest
 
-from rankgate.explanation.documents.reconciliation import digits_for
-from rankgate.scoring import CONVENTIONS
+from rankgate.measurement.explanation.documents.reconciliation import digits_for
+from rankgate.measurement.scoring import CONVENTIONS
 from support.command import assert_refused
 
 LINEAR = (3 + 1 / log2(5)) / (3 + 1 / log2(3)) / 4 + 2 / (2 + 1 / log2(3)) / 4

@@ -7,11 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 import rankgate
-from rankgate.errors import UsageError
-from rankgate.evaluation.context import Context
-from rankgate.explanation.commands.reconcile import command
-from rankgate.explanation.reconcile import bridge, reconcile
-from rankgate.explanation.reported import reported
+from rankgate.core.errors import UsageError
+from rankgate.measurement.evaluation.context import Context
+from rankgate.measurement.explanation.commands.reconcile import command
+from rankgate.measurement.explanation.reconcile import bridge, reconcile
+from rankgate.measurement.explanation.reported import reported
 from support.wording import raises
 
 # the lists [1, 2, 3], [1, 2, 4], [1, 5, 6] and a catalogue of ten

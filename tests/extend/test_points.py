@@ -13,7 +13,7 @@ import pytest
 
 import rankgate
 from rankgate import extend
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from support.wording import raises
 
 ROOT = Path(__file__).parents[2]
@@ -80,7 +80,7 @@ def test_a_file_adds_to_several_points_for_one_call(run, tmp_path):
         "from collections.abc import Sequence\n"
         "from dataclasses import replace\n"
         "from rankgate.extend import metric\n"
-        "from rankgate.scoring import CONVENTIONS\n"
+        "from rankgate.measurement.scoring import CONVENTIONS\n"
         "house = replace(CONVENTIONS['trec'], name='house', ties='doc_id_asc')\n"
         "@metric\n"
         "def finds(grades: Sequence[float | None], *, cutoff: int = 10) -> float:\n"

@@ -7,15 +7,15 @@ import random
 import polars as pl
 import pytest
 
+from rankgate.core.errors import InputError
 from rankgate.data import read_qrels
 from rankgate.data.contents import FileContents
+from rankgate.data.files.checklist import checklist
+from rankgate.data.files.checks import CHECKS
+from rankgate.data.files.validate import validate
 from rankgate.data.notes import Note
 from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
-from rankgate.errors import InputError
-from rankgate.files.checklist import checklist
-from rankgate.files.checks import CHECKS
-from rankgate.files.validate import validate
 from support.wording import raises
 
 CSV = "query_id,doc_id,grade\n"

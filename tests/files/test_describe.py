@@ -7,10 +7,10 @@ import hashlib
 import pytest
 
 import rankgate
+from rankgate.core.errors import UsageError
 from rankgate.data import read_qrels, read_run
 from rankgate.data.contents import FileContents
-from rankgate.errors import UsageError
-from rankgate.files.describe import describe
+from rankgate.measurement.description.describe import describe
 from support.wording import raises
 
 QRELS = {"q": {"a": 3, "b": 0, "c": 0}, "r": {"a": 0}}

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from rankgate.files.describe import describe
-from rankgate.files.validate import validate
+from rankgate.data.files.validate import validate
+from rankgate.measurement.description.describe import describe
 
 PACK = "qrels-pack/qrels."
 BROAD = {0: 1853, 1: 238, 2: 105, 3: 1472}

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.errors import InputError
-from rankgate.files.text_overlap import Texts
+from rankgate.core.errors import InputError
+from rankgate.data.files.text_overlap import Texts
 from support.wording import raises
 
 OLD = {

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rankgate.files.checks import CHECKS
+from rankgate.data.files.checks import CHECKS
 from support.command import assert_refused
 
 

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
-from rankgate.fusion.catalogue import METHODS
-from rankgate.fusion.fuser import Fuser, Setting
-from rankgate.fusion.layout import RankedRun
-from rankgate.fusion.normalise import NORMALISATIONS
-from rankgate.fusion.training import TrainingData
-from rankgate.scoring.alignment.ranked import systems_of
+from rankgate.measurement.fusion.catalogue import METHODS
+from rankgate.measurement.fusion.fuser import Fuser, Setting
+from rankgate.measurement.fusion.layout import RankedRun
+from rankgate.measurement.fusion.normalise import NORMALISATIONS
+from rankgate.measurement.fusion.training import TrainingData
+from rankgate.measurement.scoring.alignment.ranked import systems_of
 
 RANX = json.loads((Path(__file__).parent / "ranx.json").read_text())
 WEIGHTS = (0.2, 0.5, 0.3)
@@ -156,7 +156,7 @@ def test_blocks_do_not_change_scores(monkeypatch):
         for _ in range(3)
     ]
     whole = {name: rankgate.fuse(runs, name) for name in ("rrf", "combmed", "borda", "condorcet")}
-    monkeypatch.setattr("rankgate.fusion.layout._ROWS", 100)
+    monkeypatch.setattr("rankgate.measurement.fusion.layout._ROWS", 100)
     for name, fused in whole.items():
         assert fused.run.table.equals(rankgate.fuse(runs, name).run.table), name
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.errors import UsageError
-from rankgate.gating.bounds import check_bound
-from rankgate.gating.evidence import Terms
-from rankgate.gating.intervals import statuses
+from rankgate.core.errors import UsageError
+from rankgate.decisions.gating.bounds import check_bound
+from rankgate.decisions.gating.evidence import Terms
+from rankgate.decisions.gating.intervals import statuses
 from support.wording import assert_wording, raises
 
 GAINS = (-1.0, 1.0)

@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from rankgate import compare, gate
-from rankgate.comparison.design import Design
 from rankgate.data.clusters import near_copies, with_clusters
-from rankgate.evaluation.sample import Sample
-from rankgate.stats.clusters import Units
+from rankgate.decisions.comparison.design import Design
+from rankgate.measurement.evaluation.sample import Sample
+from rankgate.measurement.stats.clusters import Units
 
 POLICY = """
 [gate]
@@ -138,8 +138,8 @@ def test_units():
 
 
 def test_a_sweep_counts_clusters():
-    from rankgate.sweeps.measure import Measured
-    from rankgate.sweeps.values import aligned
+    from rankgate.decisions.sweeps.measure import Measured
+    from rankgate.decisions.sweeps.values import aligned
 
     ids = ["a", "b", "c", "d"]
 

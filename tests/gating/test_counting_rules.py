@@ -5,11 +5,11 @@ import json
 import polars as pl
 import pytest
 
-from rankgate.errors import InputError, UsageError
-from rankgate.gating.gate import gate
-from rankgate.gating.policy import parsed
-from rankgate.gating.saved import baselines as baseline
-from rankgate.scoring.chosen import chosen_convention
+from rankgate.core.errors import InputError, UsageError
+from rankgate.decisions.gating.gate import gate
+from rankgate.decisions.gating.policy import parsed
+from rankgate.decisions.gating.saved import baselines as baseline
+from rankgate.measurement.scoring.chosen import chosen_convention
 from support.wording import raises
 
 QRELS = {f"q{i:02}": {"good": 1, "bad": 0} for i in range(12)}

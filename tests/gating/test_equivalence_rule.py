@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate.gating.decide import decide
-from rankgate.gating.evidence import Evidence, Inputs, Terms
-from rankgate.gating.gate import gate
-from rankgate.gating.policy import parsed
-from rankgate.gating.redrawing import flip_rate
-from rankgate.gating.verdict import Verdict
-from rankgate.stats.equivalence import tost
+from rankgate.decisions.gating.decide import decide
+from rankgate.decisions.gating.evidence import Evidence, Inputs, Terms
+from rankgate.decisions.gating.gate import gate
+from rankgate.decisions.gating.policy import parsed
+from rankgate.decisions.gating.redrawing import flip_rate
+from rankgate.decisions.gating.verdict import Verdict
+from rankgate.measurement.stats.equivalence import tost
 from support.command import assert_refused
 from support.comparisons import compared, spread
 

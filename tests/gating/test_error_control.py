@@ -11,10 +11,10 @@ from numpy import cbrt
 from scipy.stats import beta, skew
 from scipy.stats import t as student
 
-from rankgate.gating.decide import decide
-from rankgate.gating.policy import parsed
-from rankgate.gating.saved.looks import LookNumber
-from rankgate.stats.interval import guarded_interval, lean
+from rankgate.decisions.gating.decide import decide
+from rankgate.decisions.gating.policy import parsed
+from rankgate.decisions.gating.saved.looks import LookNumber
+from rankgate.measurement.stats.interval import guarded_interval, lean
 from support.comparisons import compared, spread
 from support.wording import assert_wording
 

@@ -7,8 +7,8 @@ import re
 import polars as pl
 import pytest
 
-from rankgate.gating.gate import gate
-from rankgate.gating.policy import parsed
+from rankgate.decisions.gating.gate import gate
+from rankgate.decisions.gating.policy import parsed
 
 QUERIES = [f"q{i:02}" for i in range(60)]
 HOLED = QUERIES[:20]

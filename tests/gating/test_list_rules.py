@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 import rankgate
-from rankgate.cli import rankgate as program
-from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.context import Context
-from rankgate.evaluation.scored_system import Scorer
-from rankgate.gating.policy import parsed
-from rankgate.gating.saved.baseline import Baseline, dumped
+from rankgate.core.errors import InputError, UsageError
+from rankgate.decisions.gating.policy import parsed
+from rankgate.decisions.gating.saved.baseline import Baseline, dumped
+from rankgate.interface.cli import rankgate as program
+from rankgate.measurement.evaluation.context import Context
+from rankgate.measurement.evaluation.scored_system import Scorer
 from support.wording import raises
 
 USERS, ITEMS = 60, 40

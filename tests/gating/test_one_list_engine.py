@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import rankgate
-from rankgate.cli import rankgate as program
-from rankgate.gating.policy import parsed
+from rankgate.decisions.gating.policy import parsed
+from rankgate.interface.cli import rankgate as program
 from support.wording import raises
 
 USERS, JUDGED, ITEMS = 30, 18, 25

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rankgate.errors import InputError
-from rankgate.gating.policy import parsed
+from rankgate.core.errors import InputError
+from rankgate.decisions.gating.policy import parsed
 from support.wording import raises
 
 GOOD = '[gate]\nalpha = 0.05\n\n[[rules]]\nkind = "noninferiority"\nmetric = "AP"\nmargin = 0.02\n'

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
-from rankgate.cli import rankgate as program
-from rankgate.errors import InputError
-from rankgate.gating.policy import DEFAULT, parsed
+from rankgate.core.errors import InputError
+from rankgate.decisions.gating.policy import DEFAULT, parsed
+from rankgate.interface.cli import rankgate as program
 from support.wording import raises
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rankgate
-from rankgate.gating.saved import baselines
+from rankgate.decisions.gating.saved import baselines
 
 POLICY = """
 [[rules]]

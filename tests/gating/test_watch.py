@@ -9,9 +9,9 @@ import pytest
 
 from online.arms import START, log
 from rankgate import gate, online
-from rankgate.errors import InputError, UsageError
-from rankgate.gating.policy import parsed, policy, read
-from rankgate.gating.ramps.stages import earlier
+from rankgate.core.errors import InputError, UsageError
+from rankgate.decisions.gating.policy import parsed, policy, read
+from rankgate.decisions.gating.ramps.stages import earlier
 from support.wording import raises
 
 HEAD = """

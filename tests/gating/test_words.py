@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate.gating.gate import gate
-from rankgate.gating.policy import parsed
-from rankgate.gating.words import decimals, limit, measured, percent, signed
+from rankgate.decisions.gating.gate import gate
+from rankgate.decisions.gating.policy import parsed
+from rankgate.decisions.gating.words import decimals, limit, measured, percent, signed
 from support.wording import assert_wording
 
 QRELS = {f"q{i:02}": {"good": 1, "bad": 0} for i in range(40)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rankgate.evaluation.commands.trec_eval import command
+from rankgate.measurement.evaluation.commands.trec_eval import command
 
 QRELS = """\
 1 0 a 2

@@ -19,13 +19,13 @@ from pathlib import Path
 
 import pytest
 
+from rankgate.core.errors import RankgateError
 from rankgate.data import read_qrels, read_run
-from rankgate.errors import RankgateError
-from rankgate.evaluation.evaluate import evaluate, known_metrics
-from rankgate.metrics.lists import LIST_METRICS
-from rankgate.metrics.subtopics import FACET_METRICS
-from rankgate.scoring import CONVENTIONS, Convention
-from rankgate.scoring.convention import WORDS
+from rankgate.measurement.evaluation.evaluate import evaluate, known_metrics
+from rankgate.measurement.metrics.lists import LIST_METRICS
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.scoring import CONVENTIONS, Convention
+from rankgate.measurement.scoring.convention import WORDS
 from scoring import test_ir_tools
 from support.golden import rows
 

@@ -10,12 +10,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-
 from rankgate.compat import pytrec_eval
-from rankgate.errors import RankgateError
-from rankgate.evaluation.trec.columns import columns
-from rankgate.evaluation.trec.trec_eval import trec_eval
-from rankgate.scoring import CONVENTIONS
+
+from rankgate.core.errors import RankgateError
+from rankgate.measurement.evaluation.trec.columns import columns
+from rankgate.measurement.evaluation.trec.trec_eval import trec_eval
+from rankgate.measurement.scoring import CONVENTIONS
 from support.golden import Call, assert_rows, batches, evaluated, parsed, rows_of
 
 CONVENTION_NAMES = ("trec", "trec9", "pytrec_eval")

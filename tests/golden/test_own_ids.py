@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.scoring.presets import CONVENTIONS
+from rankgate.measurement.scoring.presets import CONVENTIONS
 
 GOLDEN = json.loads((Path(__file__).parent / "own_ids.json").read_text())
 OURS = {"HitRate": "Success"}

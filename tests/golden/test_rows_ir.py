@@ -10,10 +10,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from rankgate.metrics.catalogue import by_name
-from rankgate.metrics.names import parse
-from rankgate.metrics.subtopics import FACET_METRICS
-from rankgate.scoring import CONVENTIONS
+from rankgate.measurement.metrics.catalogue import by_name
+from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.scoring import CONVENTIONS
 from support.golden import Call, assert_rows, batches, evaluated, parsed, rows_of
 
 COUNTS = {

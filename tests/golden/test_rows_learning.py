@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankgate.scoring import CONVENTIONS
+from rankgate.measurement.scoring import CONVENTIONS
 from support.golden import Call, assert_rows, batches, evaluated, parsed, rows_of
 
 COUNTS = {"lenskit": 447, "torchmetrics": 417, "rax": 278, "sklearn": 230, "allrank": 7}

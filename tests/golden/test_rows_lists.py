@@ -13,16 +13,16 @@ import polars as pl
 import pytest
 
 from rankgate.data import read_run
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.metrics.facets.faceted import block
-from rankgate.metrics.facets.novelty import alpha_ndcg
-from rankgate.metrics.lists.coverage import coverage
-from rankgate.metrics.lists.evenness import entropy, gini
-from rankgate.metrics.lists.personalization import personalization
-from rankgate.metrics.names import parse
-from rankgate.scoring import CONVENTIONS
-from rankgate.scoring.lists import listed
-from rankgate.stats.paired import student
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.metrics.facets.faceted import block
+from rankgate.measurement.metrics.facets.novelty import alpha_ndcg
+from rankgate.measurement.metrics.lists.coverage import coverage
+from rankgate.measurement.metrics.lists.evenness import entropy, gini
+from rankgate.measurement.metrics.lists.personalization import personalization
+from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.scoring import CONVENTIONS
+from rankgate.measurement.scoring.lists import listed
+from rankgate.measurement.stats.paired import student
 from support.golden import rows
 
 EACH = replace(CONVENTIONS["trec"], duplicates="each")  # RecBole's example shows an item twice

@@ -9,7 +9,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from rankgate.scoring import CONVENTIONS
+from rankgate.measurement.scoring import CONVENTIONS
 from support.golden import Call, assert_rows, batches, evaluated, parsed, rows_of
 
 NAMES = ("recommenders", "recbole", "recmetrics", "rexmex", "elliot", "recpack", "rankeval")

@@ -13,8 +13,8 @@ import sys
 
 import pytest
 
-from rankgate.evaluation.commands.trec_eval import command
-from rankgate.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.commands.trec_eval import command
+from rankgate.measurement.evaluation.evaluate import evaluate
 from support.needs import SHARED as DATA
 
 QRELS = {
@@ -89,7 +89,7 @@ def test_every_file_is_there():
 
 
 def process(*words, given=b""):
-    start = [sys.executable, "-c", "from rankgate.cli import main; main()", "trec_eval"]
+    start = [sys.executable, "-c", "from rankgate.interface.cli import main; main()", "trec_eval"]
     return subprocess.run([*start, *map(str, words)], input=given, capture_output=True, check=False)
 
 

@@ -7,8 +7,8 @@ import math
 
 import pytest
 
-from rankgate.errors import UsageError
-from rankgate.evaluation.trec.trec_eval import trec_eval
+from rankgate.core.errors import UsageError
+from rankgate.measurement.evaluation.trec.trec_eval import trec_eval
 from support.wording import raises
 
 COUNTS = "runid num_q num_ret num_rel num_rel_ret"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.errors import DuplicateError, InputError, RankgateError
-from rankgate.evaluation.commands.trec_eval import command, evaluate
-from rankgate.evaluation.trec.trec_eval import trec_eval
+from rankgate.core.errors import DuplicateError, InputError, RankgateError
+from rankgate.measurement.evaluation.commands.trec_eval import command, evaluate
+from rankgate.measurement.evaluation.trec.trec_eval import trec_eval
 from support.wording import raises
 
 QRELS = "1 0 a 2\n1 0 b 0\n"
@@ -120,7 +120,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(words, capsys):
 
 
 def process(*words, given=b""):
-    start = [sys.executable, "-c", "from rankgate.cli import main; main()", "trec_eval"]
+    start = [sys.executable, "-c", "from rankgate.interface.cli import main; main()", "trec_eval"]
     return subprocess.run([*start, *words], input=given, capture_output=True, check=False)
 
 

@@ -7,8 +7,8 @@ import gzip
 
 import pytest
 
-from rankgate.evaluation.commands.trec_eval import command
-from rankgate.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.commands.trec_eval import command
+from rankgate.measurement.evaluation.evaluate import evaluate
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from rankgate.data.logs.relevance import Truth
-from rankgate.demo.build import build
-from rankgate.evaluation.evaluate import evaluate
+from rankgate.interface.demo.build import build
+from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.recommenders.scorecard import scorecard
 from rankgate.recommenders.splitting import split_by as split
 

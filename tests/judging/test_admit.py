@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate.cli import main
+from rankgate.core.errors import InputError
+from rankgate.core.present.write import FORMS, rendered
 from rankgate.data import Qrels, read_qrels
-from rankgate.errors import InputError
-from rankgate.gating.gate import gate
+from rankgate.decisions.gating.gate import gate
+from rankgate.interface.cli import main
 from rankgate.judging.admission.admission import JudgeAdmission
 from rankgate.judging.admission.admit import DEMANDS, admit
-from rankgate.present.write import FORMS, rendered
 from support.wording import assert_wording, raises
 
 

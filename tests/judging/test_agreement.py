@@ -8,15 +8,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.write import FORMS, rendered
 from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
-from rankgate.errors import InputError, UsageError
 from rankgate.judging.agreement import figures
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.agreement import RaterAgreement
 from rankgate.judging.agreement.alarms import alarms
 from rankgate.judging.agreement.rated_pairs import rated_pairs
-from rankgate.present.write import FORMS, rendered
 from support.wording import raises
 
 

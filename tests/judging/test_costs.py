@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from rankgate.judging.llm.costs import CostLimit, Prices
 from support.waiting import PATIENCE
 from support.wording import raises

@@ -8,12 +8,12 @@ import math
 import polars as pl
 import pytest
 
-from rankgate.cli import main
+from rankgate.core.errors import UsageError
 from rankgate.data.ratings import Ratings
-from rankgate.errors import UsageError
-from rankgate.evaluation.commands.eval import FROM_RATINGS
+from rankgate.interface.cli import main
 from rankgate.judging.resolution.from_ratings import WAYS, from_ratings, holds_ratings
 from rankgate.judging.resolution.rated import badge
+from rankgate.measurement.evaluation.commands.eval import FROM_RATINGS
 from support.wording import raises
 
 

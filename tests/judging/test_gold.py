@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from scipy.stats import t
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data import Qrels
 from rankgate.data.ratings import Ratings
-from rankgate.errors import InputError, UsageError
 from rankgate.judging.gold.check import check_gold
 from rankgate.judging.gold.draw import draw_gold
 from rankgate.judging.gold.gold_check import AMBIGUOUS, CONFIRMED, OPEN, WRONG

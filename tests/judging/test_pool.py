@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from rankgate.judging.pooling.candidates import (
     ORDERS,
     in_order,
@@ -16,7 +16,7 @@ from rankgate.judging.pooling.candidates import (
     shuffled,
 )
 from rankgate.judging.pooling.sampling import queries_drawn, sampled, strata_of
-from rankgate.scoring.alignment.ranked import RANKS
+from rankgate.measurement.scoring.alignment.ranked import RANKS
 from support.wording import raises
 
 SYSTEMS = ["A", "B", "C"]

@@ -7,15 +7,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data import read_qrels, read_run
 from rankgate.data.qrels import Qrels
-from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.evaluate import evaluate
+from rankgate.decisions.unjudged.holes import holes
 from rankgate.judging.pooling.pool import pool
 from rankgate.judging.pooling.reusability import reusability
 from rankgate.judging.resolution.resolve import resolve
-from rankgate.stats.ranks.order import tau
-from rankgate.unjudged.holes import holes
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.stats.ranks.order import tau
 from support.wording import raises
 
 STEP = 100  # judgments that are revealed at a time

@@ -4,7 +4,7 @@ from importlib.resources import files
 
 import pytest
 
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 from rankgate.judging.llm.answers import answer_of
 from rankgate.judging.llm.prompts import Template
 from support.wording import raises

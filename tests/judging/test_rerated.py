@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from rankgate.core.errors import InputError
 from rankgate.data.ratings import Ratings
-from rankgate.errors import InputError
 from rankgate.judging.agreement.rater_resampling import rerated
 from rankgate.judging.agreement.redrawing import RedrawnGrades
 from support.wording import raises

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.write import FORMS, rendered
 from rankgate.data.place import Place
 from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
 from rankgate.data.scales import scale_of
-from rankgate.errors import InputError, UsageError
 from rankgate.judging.resolution.apply_rule import resolve
 from rankgate.judging.resolution.resolution import ResolvedJudgments
 from rankgate.judging.resolution.resolve import resolve as verb
 from rankgate.judging.resolution.rules import RULES
 from rankgate.judging.transformers import TRANSFORMERS, Transformer, transformer_of
-from rankgate.present.write import FORMS, rendered
 from support.wording import assert_wording, raises
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from openpyxl import Workbook, load_workbook
 
-from rankgate.errors import DuplicateError, InputError, UsageError
+from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.judging.rating.pool_tasks import pool_of
 from rankgate.judging.resolution.resolve import resolve
 from rankgate.judging.sheets.collected import collect

@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.evaluate import evaluate
 from support.strategies import QUERIES, collections
 
 METRICS = [

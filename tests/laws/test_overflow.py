@@ -10,15 +10,15 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.errors import InputError, RankgateError
-from rankgate.metrics.browsing import BROWSING_METRICS
-from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.metrics.lists import LIST_METRICS
-from rankgate.metrics.preferences import PREFERENCE_METRICS
-from rankgate.metrics.sampling import SAMPLE_METRICS
-from rankgate.metrics.sequences.catalogue import SEQUENCE_METRICS
-from rankgate.metrics.subtopics import FACET_METRICS
-from rankgate.scoring.presets import CONVENTIONS
+from rankgate.core.errors import InputError, RankgateError
+from rankgate.measurement.metrics.browsing import BROWSING_METRICS
+from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.metrics.lists import LIST_METRICS
+from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
+from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
+from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.scoring.presets import CONVENTIONS
 from support.wording import raises
 
 LARGE = (1024.0, 1e200, 1.7e308, -1.7e308, 5e-324)

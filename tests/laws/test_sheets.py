@@ -9,9 +9,9 @@ import polars as pl
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rankgate.core.errors import InputError
+from rankgate.core.formulas import guarded, unguarded
 from rankgate.data.text import cells
-from rankgate.data.text.formulas import guarded, unguarded
-from rankgate.errors import InputError
 from rankgate.judging.rating.tasks import tasks_of
 from rankgate.judging.sheets.rows import filled, sheet
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rankgate.errors import InputError
-from rankgate.files.describe import describe
-from rankgate.files.validate import validate
-from rankgate.present.write import rendered
+from rankgate.core.errors import InputError
+from rankgate.core.present.write import rendered
+from rankgate.data.files.validate import validate
+from rankgate.measurement.description.describe import describe
 
 HEADS = [
     "query_id,doc_id,grade", "query,docid,rating", "query_id,doc_id,score,rank",

@@ -11,7 +11,7 @@ from math import log2
 import pytest
 
 from mcp import ClientSession, StdioServerParameters, stdio_client
-from rankgate.files.formats import formats
+from rankgate.data.files.formats import formats
 
 QRELS = "q1 0 a 1\nq1 0 b 1\nq2 0 c 1\n"
 OLD = "q1 Q0 x 1 3 old\nq1 Q0 a 2 2 old\nq1 Q0 b 3 1 old\nq2 Q0 x 1 2 old\nq2 Q0 c 2 1 old\n"

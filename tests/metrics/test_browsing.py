@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.errors import UsageError
-from rankgate.metrics.browsing import BROWSING_METRICS
-from rankgate.metrics.judged import block
-from rankgate.metrics.names import parse
+from rankgate.core.errors import UsageError
+from rankgate.measurement.metrics.browsing import BROWSING_METRICS
+from rankgate.measurement.metrics.judged import block
+from rankgate.measurement.metrics.names import parse
 
 CASES = json.loads((Path(__file__).parent / "cwl_eval.json").read_text())
 MEASURES = ("EU", "ETU", "EC", "ETC", "ED")

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rankgate.metrics import P
 
 import rankgate
-from rankgate.errors import UsageError
-from rankgate.metrics import P
-from rankgate.metrics.custom import metric
-from rankgate.metrics.judged import Judged, block
-from rankgate.metrics.names import parse, parse_all
-from rankgate.metrics.plugins import from_file
+from rankgate.core.errors import UsageError
+from rankgate.measurement.metrics.custom import metric
+from rankgate.measurement.metrics.judged import Judged, block
+from rankgate.measurement.metrics.names import parse, parse_all
+from rankgate.measurement.metrics.plugins import from_file
 from support.wording import raises, refused
 
 QRELS = {"q": {"a": 2, "b": 0, "c": 1}, "r": {"a": 1, "d": -1}}
@@ -211,7 +211,7 @@ def test_a_file_may_hide_its_annotations_from_the_running_program(tmp_path):
         "from __future__ import annotations\nfrom typing import TYPE_CHECKING\nimport rankgate\n"
         "from dataclasses import dataclass\n"
         "if TYPE_CHECKING:\n    from collections.abc import Sequence\n"
-        "    from rankgate.metrics.judged import Judged\n"
+        "    from rankgate.measurement.metrics.judged import Judged\n"
         "@dataclass\nclass Pair:\n    one: int\n"
         "@rankgate.metric\ndef one(grades: Sequence[float | None], *, k: int = 1) -> float:\n"
         "    return k\n"

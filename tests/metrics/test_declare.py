@@ -7,16 +7,16 @@ from typing import Annotated, Literal
 import numpy as np
 import pytest
 
-from rankgate.declare import Parameter, Range
-from rankgate.errors import UsageError
-from rankgate.metrics.catalogue import CATALOGUE, by_name
-from rankgate.metrics.declare import Metric
-from rankgate.metrics.graded.dcg import nDCG
-from rankgate.metrics.graded.rbp import RBP
-from rankgate.metrics.judged import Floats, Judged, block
-from rankgate.metrics.ranking.average import AP
-from rankgate.metrics.ranking.interpolated import IPrec
-from rankgate.metrics.ranking.precision import P
+from rankgate.core.declare import Parameter, Range
+from rankgate.core.errors import UsageError
+from rankgate.measurement.metrics.catalogue import CATALOGUE, by_name
+from rankgate.measurement.metrics.declare import Metric
+from rankgate.measurement.metrics.graded.dcg import nDCG
+from rankgate.measurement.metrics.graded.rbp import RBP
+from rankgate.measurement.metrics.judged import Floats, Judged, block
+from rankgate.measurement.metrics.ranking.average import AP
+from rankgate.measurement.metrics.ranking.interpolated import IPrec
+from rankgate.measurement.metrics.ranking.precision import P
 from support.wording import raises
 
 

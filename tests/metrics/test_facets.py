@@ -13,15 +13,15 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from rankgate.data import read_qrels, read_run
-from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics import parse
-from rankgate.metrics.facets.faceted import block, gains, ideal_gains
-from rankgate.metrics.facets.novelty import alpha_dcg, alpha_ndcg
-from rankgate.metrics.subtopics import FACET_METRICS
-from rankgate.scoring import CONVENTIONS
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.data import read_qrels, read_run
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.metrics.facets.faceted import block, gains, ideal_gains
+from rankgate.measurement.metrics.facets.novelty import alpha_dcg, alpha_ndcg
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.scoring import CONVENTIONS
 from support.wording import raises
 
 # d2 {1}, d1 {1, 2}, d5 {}, d3 {3}, d4 {2, 3}

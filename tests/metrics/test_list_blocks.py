@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankgate.metrics.lists import LIST_METRICS, NONE, Listed, listed
+from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed, listed
 
 T, K, ITEMS = 23, 6, 15
 

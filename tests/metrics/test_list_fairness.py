@@ -8,15 +8,15 @@ from math import log, log2
 import numpy as np
 import pytest
 
-from rankgate.metrics.lists import NONE, Listed
-from rankgate.metrics.lists.expected import EED, EEL, EER
-from rankgate.metrics.lists.exposure import (
+from rankgate.measurement.metrics.lists import NONE, Listed
+from rankgate.measurement.metrics.lists.expected import EED, EEL, EER
+from rankgate.measurement.metrics.lists.exposure import (
     AWRF,
     ExposureMerit,
     ExposureOpportunity,
     ExposureParity,
 )
-from rankgate.metrics.lists.popularity import (
+from rankgate.measurement.metrics.lists.popularity import (
     ACLT,
     APLT,
     PopREO,
@@ -25,7 +25,7 @@ from rankgate.metrics.lists.popularity import (
     TailShare,
     tail_of,
 )
-from rankgate.metrics.lists.prefixes import (
+from rankgate.measurement.metrics.lists.prefixes import (
     FAIR,
     NDKL,
     RKL,

@@ -7,11 +7,11 @@ from math import log2, sqrt
 import numpy as np
 import pytest
 
-from rankgate.errors import UsageError
-from rankgate.metrics.list_names import parse_list
-from rankgate.metrics.lists import NONE, Listed
-from rankgate.metrics.lists.calibration import between, miscalibration
-from rankgate.metrics.lists.diversity import ILD
+from rankgate.core.errors import UsageError
+from rankgate.measurement.metrics.list_names import parse_list
+from rankgate.measurement.metrics.lists import NONE, Listed
+from rankgate.measurement.metrics.lists.calibration import between, miscalibration
+from rankgate.measurement.metrics.lists.diversity import ILD
 from support.wording import raises
 
 

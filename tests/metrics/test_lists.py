@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from rankgate.errors import UsageError
 from rankgate.metrics import parse
-from rankgate.metrics.list_names import parse_list
-from rankgate.metrics.lists import LIST_METRICS, NONE, Listed
-from rankgate.metrics.lists.calibration import between, miscalibration
-from rankgate.metrics.lists.coverage import coverage, full_lists, list_coverage
-from rankgate.metrics.lists.diversity import ILD, intra_list_diversity
-from rankgate.metrics.lists.evenness import entropy, evenness, gini
-from rankgate.metrics.lists.expected import EED, EEL, EER
-from rankgate.metrics.lists.listed import among
-from rankgate.metrics.lists.novelty import EFD, EPC, Novelty, novelty
-from rankgate.metrics.lists.personalization import personalization
-from rankgate.metrics.lists.popularity import Popularity
-from rankgate.metrics.lists.surprise import (
+
+from rankgate.core.errors import UsageError
+from rankgate.measurement.metrics.list_names import parse_list
+from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed
+from rankgate.measurement.metrics.lists.calibration import between, miscalibration
+from rankgate.measurement.metrics.lists.coverage import coverage, full_lists, list_coverage
+from rankgate.measurement.metrics.lists.diversity import ILD, intra_list_diversity
+from rankgate.measurement.metrics.lists.evenness import entropy, evenness, gini
+from rankgate.measurement.metrics.lists.expected import EED, EEL, EER
+from rankgate.measurement.metrics.lists.listed import among
+from rankgate.measurement.metrics.lists.novelty import EFD, EPC, Novelty, novelty
+from rankgate.measurement.metrics.lists.personalization import personalization
+from rankgate.measurement.metrics.lists.popularity import Popularity
+from rankgate.measurement.metrics.lists.surprise import (
     Serendipity,
     Stability,
     TemporalDiversity,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.metrics.judged import block
-from rankgate.metrics.names import parse
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.metrics.judged import block
+from rankgate.measurement.metrics.names import parse
 
 CASES = json.loads((Path(__file__).parent / "ntcireval.json").read_text())
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from metrics.test_list_blocks import ITEMS, lists
-from rankgate.metrics.lists import LIST_METRICS, NONE, Listed, ragged
-from rankgate.metrics.lists.listed import among, shared
-from rankgate.metrics.lists.ragged import Ragged
-from rankgate.metrics.lists.restricted import restricted
+from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed, ragged
+from rankgate.measurement.metrics.lists.listed import among, shared
+from rankgate.measurement.metrics.lists.ragged import Ragged
+from rankgate.measurement.metrics.lists.restricted import restricted
 
 
 def ragged_of(matrix):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.evaluation.lists.resampled import redrawn
-from rankgate.metrics.lists import Listed
-from rankgate.metrics.lists.listed import NONE, firsts_of
-from rankgate.metrics.lists.personalization import Personalization
+from rankgate.measurement.evaluation.lists.resampled import redrawn
+from rankgate.measurement.metrics.lists import Listed
+from rankgate.measurement.metrics.lists.listed import NONE, firsts_of
+from rankgate.measurement.metrics.lists.personalization import Personalization
 
 REPEATING = np.array([[1, 1, 1], [2, 2, 2], [1, 2, NONE], [3, 1, 3]])
 

@@ -7,8 +7,8 @@ from math import comb, log2
 import numpy as np
 import pytest
 
-from rankgate.errors import UsageError
-from rankgate.metrics.sampled import OF_RANK, corrected, rank_chances
+from rankgate.core.errors import UsageError
+from rankgate.measurement.metrics.sampled import OF_RANK, corrected, rank_chances
 from support.wording import raises
 
 ITEMS, NEGATIVES, USERS = 800, 99, 40_000

@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate.errors import InputError
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.evaluation.metric import metric_details
-from rankgate.metrics.names import parse
-from rankgate.metrics.sampling import SAMPLE_METRICS
-from rankgate.metrics.sampling.sampled_pool import SampledPool
+from rankgate.core.errors import InputError
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.metric import metric_details
+from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
+from rankgate.measurement.metrics.sampling.sampled_pool import SampledPool
 from support.wording import raises
 
 RUN = {"q": {f"d{i}": 20.0 - i for i in range(1, 9)}}

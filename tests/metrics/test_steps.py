@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.metrics.judged import block
+from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.metrics.judged import block
 
 APART = [metric for metric in CATALOGUE if metric.steps]
 BINDINGS = {

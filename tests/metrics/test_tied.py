@@ -7,12 +7,12 @@ from math import log2
 import numpy as np
 import pytest
 
-from rankgate.errors import InputError
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.metrics.catalogue import by_name
-from rankgate.metrics.graded.dcg import nDCG
-from rankgate.metrics.judged import PAD, block
-from rankgate.metrics.names import parse
+from rankgate.core.errors import InputError
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.metrics.catalogue import by_name
+from rankgate.measurement.metrics.graded.dcg import nDCG
+from rankgate.measurement.metrics.judged import PAD, block
+from rankgate.measurement.metrics.names import parse
 from support.wording import raises
 
 GRADES = [0, 1, 2, 3, -1, None]

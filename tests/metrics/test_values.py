@@ -6,11 +6,11 @@ from math import exp, log, log2, sqrt
 import numpy as np
 import pytest
 
-from rankgate.errors import InputError
-from rankgate.metrics.browsing import BROWSING_METRICS
-from rankgate.metrics.catalogue import CATALOGUE, by_name
-from rankgate.metrics.judged import block
-from rankgate.metrics.names import parse, parse_all
+from rankgate.core.errors import InputError
+from rankgate.measurement.metrics.browsing import BROWSING_METRICS
+from rankgate.measurement.metrics.catalogue import CATALOGUE, by_name
+from rankgate.measurement.metrics.judged import block
+from rankgate.measurement.metrics.names import parse, parse_all
 from support.wording import raises
 
 # The worked list: grades 3, 2, 1 retrieved in this order, another 3 missed.

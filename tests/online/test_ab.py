@@ -9,7 +9,7 @@ from scipy import stats
 
 from online.arms import START, log
 from rankgate import online
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.online.experiments.analysis import guarded
 from rankgate.online.experiments.effect import always_valid, relative_error
 from rankgate.online.experiments.means import compared

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from scipy import stats
 
 from rankgate import online
-from rankgate.cli import rankgate as program
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
+from rankgate.interface.cli import rankgate as program
 from rankgate.online.offline_online.prediction import (
     corrected,
     corrected_interval,

@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from rankgate import online
-from rankgate.cli import rankgate as program
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
+from rankgate.interface.cli import rankgate as program
 from rankgate.online.clicks.catalogue import MODELS
 from rankgate.online.clicks.examination import _distance_cells, _rank_cells
 from rankgate.online.clicks.model import Settings

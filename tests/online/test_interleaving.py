@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from rankgate import online
-from rankgate.cli import rankgate as program
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
+from rankgate.interface.cli import rankgate as program
 from rankgate.online.interleaving.assignment import Assignment
 from rankgate.online.interleaving.catalogue import METHODS
 from rankgate.online.interleaving.interleave import interleave

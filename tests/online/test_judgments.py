@@ -10,8 +10,8 @@ from click.testing import CliRunner
 import rankgate
 from online.logs import event, search, written
 from rankgate import online
-from rankgate.cli import rankgate as program
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
+from rankgate.interface.cli import rankgate as program
 from support.wording import raises
 
 CHANCE = {"good": 0.6, "fair": 0.25, "poor": 0.02}

@@ -5,7 +5,7 @@ import pytest
 import rankgate
 from online.logs import event, honest, search, written
 from rankgate import online
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 from support.wording import raises
 
 

@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 from rankgate import online
-from rankgate.cli import rankgate as program
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.write import rendered
+from rankgate.interface.cli import rankgate as program
 from rankgate.online.off_policy.bandit_log import BanditLog
 from rankgate.online.off_policy.catalogue import ESTIMATORS
 from rankgate.online.off_policy.estimator import Settings
 from rankgate.online.off_policy.read_log import read_log
-from rankgate.present.write import rendered
 from support.wording import raises
 
 OBP = {

@@ -10,8 +10,8 @@ import pytest
 
 from online.arms import START, log
 from rankgate import online
-from rankgate.errors import InputError, UsageError
-from rankgate.stats.experiments.sizes import detectable, units_per_arm
+from rankgate.core.errors import InputError, UsageError
+from rankgate.measurement.stats.experiments.sizes import detectable, units_per_arm
 from support.wording import raises
 
 

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from rankgate import online
-from rankgate.cli import rankgate as program
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
+from rankgate.interface.cli import rankgate as program
 from rankgate.online.clicks.packed import PackedSearches
 from support.wording import raises
 

@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from rankgate import online
-from rankgate.cli import rankgate as program
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
+from rankgate.interface.cli import rankgate as program
 from support.wording import raises
 
 QRELS = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1, "d": 0}}

@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 
 import rankgate
 from rankgate import online
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.online.users.per_user import rate
 from support.wording import raises
 

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.pipelines.stages import Pipeline
+from rankgate.decisions.pipelines.stages import Pipeline
 from support.command import assert_refused
 from support.programs import importable
 from support.wording import raises

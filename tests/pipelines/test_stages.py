@@ -15,8 +15,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import rankgate
-from rankgate.errors import UsageError
-from rankgate.scoring import CONVENTIONS
+from rankgate.core.errors import UsageError
+from rankgate.measurement.scoring import CONVENTIONS
 from support.wording import assert_warned, raises
 
 LABELS = {3: "Exact", 2: "Substitute", 1: "Complement", 0: "Irrelevant"}

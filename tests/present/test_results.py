@@ -16,40 +16,40 @@ import rankgate
 from online import arms
 from online.logs import event, honest, written
 from rankgate import online
-from rankgate.cli.configuration.project_settings import config
-from rankgate.cli.doctor.examine import doctor
-from rankgate.cli.plugins.installed_plugins import plugins
-from rankgate.cli.start.started_folder import init
+from rankgate.core.errors import UsageError
+from rankgate.core.present.codec import Named
+from rankgate.core.present.forms import documents as forms
+from rankgate.core.present.pages import links
+from rankgate.core.present.pages.notebook import html
+from rankgate.core.present.pages.page import content, page
+from rankgate.core.present.result import Result
+from rankgate.core.present.write import FORMS, rendered
+from rankgate.data.files.checklist import checklist
+from rankgate.data.files.format import format_details
+from rankgate.data.files.formats import formats
+from rankgate.decisions.comparison.ranks import ranks
+from rankgate.decisions.gating.policies import policy_keys
+from rankgate.decisions.gating.policy import default, parsed
+from rankgate.decisions.gating.saved.baselines import SavedBaselines, save
+from rankgate.decisions.unjudged.calibration import calibration
 from rankgate.engines.engine_kinds import engines
-from rankgate.errors import UsageError
-from rankgate.evaluation.axes import axes
-from rankgate.evaluation.convention import convention_details
-from rankgate.evaluation.metric import metric_details
-from rankgate.evaluation.metrics import metrics
-from rankgate.files.checklist import checklist
-from rankgate.files.format import format_details
-from rankgate.files.formats import formats
-from rankgate.gating.policies import policy_keys
-from rankgate.gating.policy import default, parsed
-from rankgate.gating.saved.baselines import SavedBaselines, save
+from rankgate.interface.cli.configuration.project_settings import config
+from rankgate.interface.cli.doctor.examine import doctor
+from rankgate.interface.cli.plugins.installed_plugins import plugins
+from rankgate.interface.cli.start.started_folder import init
+from rankgate.interface.kinds_of_results import CLASSES, result_class
 from rankgate.judging.llm.model_ratings import ModelRatings
 from rankgate.judging.resolution.from_ratings import from_ratings
 from rankgate.judging.store.store_check import StoreCheck, StoreFinding
 from rankgate.judging.store.store_hashes import StoreHashes, TableContent
 from rankgate.judging.store.store_listing import StoreListing
-from rankgate.pipelines.ranks import ranks
-from rankgate.present.codec import Named
-from rankgate.present.forms import documents as forms
-from rankgate.present.pages import links
-from rankgate.present.pages.notebook import html
-from rankgate.present.pages.page import content, page
-from rankgate.present.result import Result
-from rankgate.present.write import FORMS, rendered
-from rankgate.recommenders.tradeoff import tradeoff
-from rankgate.records.alerts.alert_check import AlertCheck, RuleState
-from rankgate.reports.compose import ReportPart, compose
-from rankgate.reports.kinds_of_results import CLASSES, result_class
-from rankgate.unjudged.calibration import calibration
+from rankgate.measurement.evaluation.axes import axes
+from rankgate.measurement.evaluation.convention import convention_details
+from rankgate.measurement.evaluation.metric import metric_details
+from rankgate.measurement.evaluation.metrics import metrics
+from rankgate.measurement.evaluation.tradeoff import tradeoff
+from rankgate.workspace.records.alerts.alert_check import AlertCheck, RuleState
+from rankgate.workspace.reports.compose import ReportPart, compose
 from support.programs import tool
 from support.wording import raises
 
@@ -393,7 +393,7 @@ def test_every_kind_is_in_the_table():
 
 
 def test_a_kind_that_is_not_in_the_table_is_refused():
-    for kind in ("codec", "Evaluation", "rankgate.errors:UsageError", ""):
+    for kind in ("codec", "Evaluation", "rankgate.core.errors:UsageError", ""):
         with raises("unknown-kind", rankgate.UsageError):
             result_class(kind)
 

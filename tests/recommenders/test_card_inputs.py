@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rankgate
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
 from support.wording import assert_warned, raises
 
 RUN = {"u": {"a": 2.0, "b": 1.0}, "v": {"a": 2.0, "c": 1.0}}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import rankgate
-from rankgate.present.write import rendered
+from rankgate.core.present.write import rendered
 from rankgate.recommenders.scorecard import Scorecard
 
 RUNS = {

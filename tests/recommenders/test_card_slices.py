@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 import rankgate
-from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.present.write import rendered
+from rankgate.core.errors import UsageError
+from rankgate.core.present.write import rendered
+from rankgate.measurement.evaluation.evaluate import evaluate
 from support.wording import assert_warned, raises
 
 USERS, ITEMS = 40, 30

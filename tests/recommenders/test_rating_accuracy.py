@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankgate.errors import InputError, UsageError
-from rankgate.metrics.ratings import RATING_METRICS, calibration_error, kendall, ndpm, spearman
+from rankgate.core.errors import InputError, UsageError
+from rankgate.measurement.metrics.ratings import (
+    RATING_METRICS,
+    calibration_error,
+    kendall,
+    ndpm,
+    spearman,
+)
 from rankgate.recommenders.rating_accuracy import RatingAccuracy, rating_accuracy
 from support.wording import raises
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankgate.evaluation.lists.resampled import redrawn
-from rankgate.metrics.lists import Coverage, Gini, Listed
-from rankgate.stats.resampling.resampled import Redrawn, left_out
+from rankgate.measurement.evaluation.lists.resampled import redrawn
+from rankgate.measurement.metrics.lists import Coverage, Gini, Listed
+from rankgate.measurement.stats.resampling.resampled import Redrawn, left_out
 
 METRICS = {"Coverage": Coverage, "Gini": Gini}
 

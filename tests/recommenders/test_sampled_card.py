@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.metrics.sampled import corrected
+from rankgate.measurement.metrics.sampled import corrected
 from support.wording import assert_warned
 
 USERS, ITEMS, NEGATIVES = 400, 300, 49

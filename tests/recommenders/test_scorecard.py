@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 import rankgate
-from rankgate.cli import rankgate as program
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.write import rendered as render
 from rankgate.data.logs.candidates import sample
-from rankgate.errors import InputError, UsageError
-from rankgate.metrics.lists import NONE
-from rankgate.metrics.lists.coverage import Coverage
-from rankgate.present.write import rendered as render
-from rankgate.scoring.catalogue import Catalogue, grouped, numbers, one_hot, places
+from rankgate.interface.cli import rankgate as program
+from rankgate.measurement.metrics.lists import NONE
+from rankgate.measurement.metrics.lists.coverage import Coverage
+from rankgate.measurement.scoring.catalogue import Catalogue, grouped, numbers, one_hot, places
 from support.wording import assert_warned, assert_wording, raises
 
 QRELS = {"u": {"a": 1, "b": 1}, "v": {"c": 1}, "w": {"a": 1}, "x": {"d": 1}}

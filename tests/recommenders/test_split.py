@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
-from rankgate.cli import rankgate as program
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.logs.candidates import sample
 from rankgate.data.logs.reading import read_interactions
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import WAYS, SplitPlan, masks_of
 from rankgate.data.qrels import Qrels
-from rankgate.errors import InputError, UsageError
+from rankgate.interface.cli import rankgate as program
 from rankgate.recommenders.splitting import split_by as split
 from support.wording import assert_warned, raises
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.logs.reading import opened, read_interactions
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.sorted_users import stretched
 from rankgate.data.logs.splits import WAYS, SplitPlan
-from rankgate.errors import InputError, UsageError
 from rankgate.recommenders.split_files import written
 from rankgate.recommenders.split_stream import split_into
 from rankgate.recommenders.splitting import split_by as split

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import rankgate
-from rankgate.cli import rankgate as program
+from rankgate.interface.cli import rankgate as program
 from support.wording import raises
 
 DOCS = [f"d{i}" for i in range(12)]

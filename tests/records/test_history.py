@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import rankgate
-from rankgate.cli import rankgate as program
+from rankgate.interface.cli import rankgate as program
 from rankgate.store.material import projects
 from support.stores import address_of
 from support.wording import raises

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from rankgate.records.follow import history_of
+from rankgate.workspace.records.follow import history_of
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 import rankgate
-from rankgate.cli import rankgate as program
-from rankgate.records.places.folder import Folder
-from rankgate.records.provenance import provenance
+from rankgate.interface.cli import rankgate as program
 from rankgate.store.check import check
 from rankgate.store.kept import judgments, runs
 from rankgate.store.material import projects
 from rankgate.store.records import records, series
+from rankgate.workspace.records.places.folder import Folder
+from rankgate.workspace.records.provenance import provenance
 from support.wording import raises
 
 QUERIES = [f"q{i}" for i in range(8)]

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from rankgate.data import read_run
-from rankgate.reports.kinds import kind
-from rankgate.reports.pictured import ChartRequest, result_for
+from rankgate.workspace.reports.kinds import kind
+from rankgate.workspace.reports.pictured import ChartRequest, result_for
 
 
 def _drawn(name, results):

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.present.charts import style
-from rankgate.present.charts.heat import needs_white
-from rankgate.present.charts.style import DARK, PAPER, SYSTEMS, of_grade
-from rankgate.present.charts.words import short, shorts, spread
+from rankgate.core.present.charts import style
+from rankgate.core.present.charts.heat import needs_white
+from rankgate.core.present.charts.style import DARK, PAPER, SYSTEMS, of_grade
+from rankgate.core.present.charts.words import short, shorts, spread
 
 
 def _luminance(shade):

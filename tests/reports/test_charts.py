@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import pytest
 
+from rankgate.core.errors import MissingExtraError, UsageError
+from rankgate.core.present.charts.narrow import narrow
+from rankgate.core.present.charts.style import DARK, PAPER, on_dark
+from rankgate.core.present.pages.chart import page
 from rankgate.data import read_run
-from rankgate.errors import MissingExtraError, UsageError
-from rankgate.present.charts.narrow import narrow
-from rankgate.present.charts.style import DARK, PAPER, on_dark
-from rankgate.present.pages.chart import page
-from rankgate.reports.kinds import KINDS, kind
-from rankgate.reports.pictured import NEEDS, ChartRequest, result_for
+from rankgate.workspace.reports.kinds import KINDS, kind
+from rankgate.workspace.reports.pictured import NEEDS, ChartRequest, result_for
 from support.wording import raises
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'<!--"

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from rankgate.present.forms import as_csv, as_json, as_latex, as_markdown, as_text
-from rankgate.present.grid import Grid, printable
+from rankgate.core.present.forms import as_csv, as_json, as_latex, as_markdown, as_text
+from rankgate.core.present.grid import Grid, printable
 
 NASTY = ["a|b", "a\nb", "50 % & more", "x_y^z~{}\\", "#1 $2", "<b>", "日本", "\x1b[31mred", "*"]
 

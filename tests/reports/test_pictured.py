@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rankgate.comparison.compare import compare
-from rankgate.comparison.planned import planned
-from rankgate.errors import UsageError
-from rankgate.pipelines.ranks import ranks, ranks_of
-from rankgate.reports.pictured import ChartRequest, at_cutoffs, result_for
+from rankgate.core.errors import UsageError
+from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.comparison.planned import planned
+from rankgate.decisions.comparison.ranks import ranks, ranks_of
+from rankgate.workspace.reports.pictured import ChartRequest, at_cutoffs, result_for
 from support.wording import raises
 
 QUERIES = [f"q{i}" for i in range(12)]

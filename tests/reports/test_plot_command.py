@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 from online.logs import honest, written
 from rankgate import online
-from rankgate.cli import rankgate as program
-from rankgate.reports.kinds import KINDS, OF_RESULTS
-from rankgate.reports.kinds_of_results import CLASSES, result_class
+from rankgate.interface.cli import rankgate as program
+from rankgate.interface.kinds_of_results import CLASSES, result_class
+from rankgate.workspace.reports.kinds import KINDS, OF_RESULTS
 from support.command import assert_refused
 
 
@@ -141,7 +141,7 @@ def test_the_page_of_pictures_names_every_kind():
 
 def test_eval_starts_without_altair(files):
     code = (
-        "import sys; from rankgate.cli import rankgate as program\n"
+        "import sys; from rankgate.interface.cli import rankgate as program\n"
         f"program(['eval', {str(files / 'qrels.txt')!r}, {str(files / 'old.run')!r}], "
         "standalone_mode=False)\n"
         "sys.exit(any(name in sys.modules for name in ('altair', 'vl_convert')))"

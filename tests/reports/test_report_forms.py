@@ -10,8 +10,8 @@ import stat
 
 import pytest
 
-from rankgate.present.forms.as_latex import escaped
-from rankgate.present.marks import DIGITS, LETTERS, mark
+from rankgate.core.present.forms.as_latex import escaped
+from rankgate.core.present.marks import DIGITS, LETTERS, mark
 from support.command import assert_refused
 
 SYSTEMS = ("base_line", "=1+1", "50%", "a&b{c}")
@@ -111,7 +111,7 @@ def test_pdf_needs_a_file_and_a_browser(run, data, monkeypatch, tmp_path):
     result = run("report", *data, "-m", "RR", "--format", "pdf")
     assert_refused(result, "binary-output")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("rankgate.reports.printed.BROWSERS", ("chromium", "chrome"))
+    monkeypatch.setattr("rankgate.workspace.reports.printed.BROWSERS", ("chromium", "chrome"))
     result = run("report", *data, "-m", "RR", "--format", "pdf", "-o", "r.pdf")
     assert_refused(result, "no-browser")
     words = ("--format", "pdf", "-o", "r.pdf", "--browser", "nobrowser")

@@ -3,7 +3,7 @@
 import pytest
 
 import rankgate
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from support.wording import raises
 
 QRELS = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(12)}

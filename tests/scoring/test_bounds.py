@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.scoring import CONVENTIONS
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.scoring import CONVENTIONS
 
 # a is best, b and c are judged, u is not; b and u are tied, and u goes first
 QRELS = {"1": {"a": 3.0, "b": 0.0, "c": 1.0}, "2": {"x": 1.0}}

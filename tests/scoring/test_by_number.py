@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import rankgate.metrics
 import scipy.sparse as sp
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import rankgate.metrics
+from rankgate.core.errors import RankgateError, UsageError
 from rankgate.data import read_qrels, read_run
 from rankgate.data.memory.matrices import Lists, source_of
-from rankgate.errors import RankgateError, UsageError
-from rankgate.evaluation.rankings import measured_run
-from rankgate.metrics.declare import Metric
-from rankgate.scoring import CONVENTIONS, matrix_source, plan
-from rankgate.scoring.alignment.judgments import JudgmentIndex
-from rankgate.scoring.plan import Plan
-from rankgate.scoring.score import score
+from rankgate.measurement.evaluation.rankings import measured_run
+from rankgate.measurement.metrics.declare import Metric
+from rankgate.measurement.scoring import CONVENTIONS, matrix_source, plan
+from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
+from rankgate.measurement.scoring.plan import Plan
+from rankgate.measurement.scoring.score import score
 
 USERS, ITEMS = 30, 24
 DRAWN = np.random.default_rng(3)
@@ -140,7 +140,7 @@ def test_only_what_is_near_is_looked_at(monkeypatch):
                         lambda *given: whole.append(given[3]) or iter(()))  # fmt: skip
     coded, source = JudgmentIndex.of_matrix(source_of(GRADES, "qrels")), source_of(SCORES, "run")
     for names in (["nDCG@5"], ["nDCG@12", "P@3"], ["AP"], ["nDCG@5", "RR"], ["FallOut@5"]):
-        metrics = [(n, rankgate.metrics.names.parse(n)) for n in names]
+        metrics = [(n, rankgate.measurement.metrics.names.parse(n)) for n in names]
         score_by_number(coded, source, metrics, CONVENTIONS["trec"], strict=False)
     assert whole == [10, 12, None, None, None]
 

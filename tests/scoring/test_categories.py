@@ -7,9 +7,9 @@ from math import log2
 import polars as pl
 import pytest
 
-from rankgate.errors import InputError
-from rankgate.evaluation.context import Context
-from rankgate.evaluation.evaluate import evaluate
+from rankgate.core.errors import InputError
+from rankgate.measurement.evaluation.context import Context
+from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.recommenders.scorecard import scorecard
 
 ITEMS = pl.DataFrame(

@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.metrics.catalogue import CATALOGUE
-from rankgate.metrics.preferences import PREFERENCE_METRICS
-from rankgate.metrics.sampling import SAMPLE_METRICS
-from rankgate.metrics.subtopics import FACET_METRICS
-from rankgate.metrics.views import RANKING
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
+from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.metrics.views import RANKING
 
 RNG = np.random.default_rng(0)
 DOCS = [f"d{i}" for i in range(30)]

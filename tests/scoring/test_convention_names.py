@@ -7,12 +7,12 @@ import re
 import pytest
 
 import rankgate
-from rankgate.errors import RankgateError
-from rankgate.evaluation.evaluate import chosen_metrics
-from rankgate.metrics.catalogue import by_name
-from rankgate.metrics.lists import LIST_METRICS
-from rankgate.metrics.names import parse
-from rankgate.scoring.presets import CONVENTIONS
+from rankgate.core.errors import RankgateError
+from rankgate.measurement.evaluation.evaluate import chosen_metrics
+from rankgate.measurement.metrics.catalogue import by_name
+from rankgate.measurement.metrics.lists import LIST_METRICS
+from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.scoring.presets import CONVENTIONS
 
 QRELS = {"q": {"a": 3, "b": 2, "c": 1}}
 RUN = {"q": {"c": 3.0, "b": 2.0, "a": 1.0}}

@@ -8,18 +8,18 @@ from math import log2
 
 import numpy as np
 import pytest
-
-from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import evaluate
 from rankgate.metrics import RBP, RR, SDCG, nDCG
-from rankgate.metrics.browsing import BROWSING_METRICS
-from rankgate.metrics.catalogue import CATALOGUE, by_name
-from rankgate.metrics.graded.dcg import DCG
-from rankgate.metrics.judged import block
-from rankgate.metrics.lists import LIST_METRICS, Listed
-from rankgate.metrics.names import parse
-from rankgate.scoring import CONVENTIONS
-from rankgate.scoring.overrides import overridden
+
+from rankgate.core.errors import UsageError
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.metrics.browsing import BROWSING_METRICS
+from rankgate.measurement.metrics.catalogue import CATALOGUE, by_name
+from rankgate.measurement.metrics.graded.dcg import DCG
+from rankgate.measurement.metrics.judged import block
+from rankgate.measurement.metrics.lists import LIST_METRICS, Listed
+from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.scoring import CONVENTIONS
+from rankgate.measurement.scoring.overrides import overridden
 from support.wording import raises
 
 MAP = ((0, 0.5), (1, 1.9), (2, 5), (3, 1.2))  # gains closer than 1, which trec_eval mixes up

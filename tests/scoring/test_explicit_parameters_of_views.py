@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankgate.metrics.facets.faceted import block
-from rankgate.metrics.preferences import PREFERENCE_METRICS
-from rankgate.metrics.preferences.preferred import Preferred
-from rankgate.metrics.preferences.preferred import block as preferred
-from rankgate.metrics.sampling import SAMPLE_METRICS
-from rankgate.metrics.sampling.sampled_pool import SampledPool
-from rankgate.metrics.subtopics import FACET_METRICS
-from rankgate.scoring import CONVENTIONS
+from rankgate.measurement.metrics.facets.faceted import block
+from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
+from rankgate.measurement.metrics.preferences.preferred import Preferred
+from rankgate.measurement.metrics.preferences.preferred import block as preferred
+from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
+from rankgate.measurement.metrics.sampling.sampled_pool import SampledPool
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.scoring import CONVENTIONS
 
 RNG = np.random.default_rng(20250917)
 

@@ -5,9 +5,9 @@ from math import isnan
 import polars as pl
 import pytest
 
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.scoring import Convention
-from rankgate.scoring.presets import CONVENTIONS
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.scoring import Convention
+from rankgate.measurement.scoring.presets import CONVENTIONS
 
 PLAIN = Convention("plain", ties="file_order")
 QRELS = {"1": {"a": 1, "b": 1}, "2": {"c": 1}}

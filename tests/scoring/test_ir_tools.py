@@ -5,8 +5,8 @@ from math import log2
 import polars as pl
 import pytest
 
-from rankgate.errors import InputError
-from rankgate.evaluation.evaluate import evaluate
+from rankgate.core.errors import InputError
+from rankgate.measurement.evaluation.evaluate import evaluate
 from support.wording import raises
 
 ONE = {"1": {"a": 1, "b": 0}}

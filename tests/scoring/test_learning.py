@@ -5,9 +5,9 @@ from math import log2
 
 import pytest
 
-from rankgate.errors import InputError
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.scoring import CONVENTIONS
+from rankgate.core.errors import InputError
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.scoring import CONVENTIONS
 from support.wording import raises
 
 EMPTY = {"1": {"a": 1, "b": 0}, "2": {"a": 0, "b": 0}}

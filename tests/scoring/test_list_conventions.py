@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import chosen_metrics
-from rankgate.metrics.list_names import parse_list
-from rankgate.metrics.lists import LIST_METRICS, NONE, Listed
+from rankgate.core.errors import UsageError
+from rankgate.measurement.evaluation.evaluate import chosen_metrics
+from rankgate.measurement.metrics.list_names import parse_list
+from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed
+from rankgate.measurement.scoring import CONVENTIONS
+from rankgate.measurement.scoring.overrides import overridden
 from rankgate.recommenders.scorecard import scorecard
-from rankgate.scoring import CONVENTIONS
-from rankgate.scoring.overrides import overridden
 from support.wording import raises
 
 SIX = Listed(np.array([[1, 2, 3], [1, 2, 4], [1, 5, 6]]), 10)

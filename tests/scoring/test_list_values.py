@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.errors import UsageError
-from rankgate.metrics.lists import LIST_METRICS, NONE, Coverage, Listed
-from rankgate.metrics.lists.accumulate import add_parts, number_of
-from rankgate.metrics.lists.diversity import ILD
-from rankgate.scoring import convention
-from rankgate.scoring.list_values import ListBlock
-from rankgate.scoring.lists import measured_lists
-from rankgate.scoring.plan import Measurement, Plan
+from rankgate.core.errors import UsageError
+from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Coverage, Listed
+from rankgate.measurement.metrics.lists.accumulate import add_parts, number_of
+from rankgate.measurement.metrics.lists.diversity import ILD
+from rankgate.measurement.scoring import convention
+from rankgate.measurement.scoring.list_values import ListBlock
+from rankgate.measurement.scoring.lists import measured_lists
+from rankgate.measurement.scoring.plan import Measurement, Plan
 from support.wording import raises
 
 METRICS = {str(each): each for each in (*LIST_METRICS, *(each @ 2 for each in LIST_METRICS))}

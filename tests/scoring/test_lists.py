@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import read_run
-from rankgate.metrics.lists import NONE
-from rankgate.metrics.lists.coverage import coverage
-from rankgate.metrics.lists.novelty import Novelty
-from rankgate.scoring import CONVENTIONS
-from rankgate.scoring.lists import listed
+from rankgate.measurement.metrics.lists import NONE
+from rankgate.measurement.metrics.lists.coverage import coverage
+from rankgate.measurement.metrics.lists.novelty import Novelty
+from rankgate.measurement.scoring import CONVENTIONS
+from rankgate.measurement.scoring.lists import listed
 
 RUN = {"1": {"a": 1.0, "b": 1.0, "c": 0.5}, "2": {"a": 2.0}}
 

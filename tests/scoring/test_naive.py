@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.scoring import CONVENTIONS
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.scoring import CONVENTIONS
 from support import naive
 from support.strategies import collections
 

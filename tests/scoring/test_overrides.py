@@ -6,14 +6,14 @@ from dataclasses import fields
 
 import pytest
 
-from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.metrics.names import parse
-from rankgate.scoring import CONVENTIONS, Convention
-from rankgate.scoring.axes import axes
-from rankgate.scoring.chosen import chosen_convention as overridden
-from rankgate.scoring.convention import WORDS
-from rankgate.scoring.differences import Choices
+from rankgate.core.errors import InputError, UsageError
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.scoring import CONVENTIONS, Convention
+from rankgate.measurement.scoring.axes import axes
+from rankgate.measurement.scoring.chosen import chosen_convention as overridden
+from rankgate.measurement.scoring.convention import WORDS
+from rankgate.measurement.scoring.differences import Choices
 from support.wording import raises
 
 QRELS = {"1": {"a": 3.0, "b": 1.0}, "2": {"z": 0.0}}

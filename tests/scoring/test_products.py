@@ -8,10 +8,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from rankgate.errors import DuplicateError, InputError
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.scoring import CONVENTIONS
-from rankgate.scoring.presets import documents, products
+from rankgate.core.errors import DuplicateError, InputError
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.scoring import CONVENTIONS
+from rankgate.measurement.scoring.presets import documents, products
 from support.wording import raises
 
 TWO = {"1": {"a": 1}, "2": {"b": 0}}

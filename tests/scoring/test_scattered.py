@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rankgate
+from rankgate.core.errors import DuplicateError
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import DuplicateError
 from support.wording import raises
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.scoring import CONVENTIONS
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.scoring import CONVENTIONS
 from support.strategies import collections
 
 METRICS = ["nDCG@3", "AP", "RR", "Bpref", "infAP", "NumRet", "Judged@2"]
@@ -43,7 +43,11 @@ def test_where_all_hashes_are_the_same(collection):
     def one(frame, starts=None):  # noqa: ARG001 - the signature of the real one
         return np.zeros(len(frame), np.uint64)
 
-    homes = ("rankgate.data.qrels", "rankgate.data.run", "rankgate.scoring.alignment.judgments")
+    homes = (
+        "rankgate.data.qrels",
+        "rankgate.data.run",
+        "rankgate.measurement.scoring.alignment.judgments",
+    )
     with pytest.MonkeyPatch.context() as patch:
         for home in homes:
             patch.setattr(f"{home}.pairs_of", one)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.spark import cells as module
 from rankgate.spark.cells import Cells, Packing, unpacked
 from rankgate.spark.pieces import Reading, pieces_of

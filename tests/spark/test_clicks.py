@@ -9,8 +9,8 @@ from polars.testing import assert_frame_equal
 
 from online.logs import event, search, written
 from rankgate import online
-from rankgate.cli import rankgate as program
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
+from rankgate.interface.cli import rankgate as program
 from rankgate.online.clicks import click_counts as counting
 from rankgate.online.database import database
 from rankgate.online.events.opened import open_events

@@ -8,8 +8,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankgate
-from rankgate.errors import UsageError
-from rankgate.gating.policy import parsed
+from rankgate.core.errors import UsageError
+from rankgate.decisions.gating.policy import parsed
 from rankgate.spark import compare, evaluate
 from support.spark import spark  # noqa: F401 - a fixture
 from support.wording import raises

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 from rankgate.spark import evaluate, scorecard, split
 from support.spark import spark  # noqa: F401 - a fixture
 

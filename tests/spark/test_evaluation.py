@@ -7,7 +7,7 @@ from polars.testing import assert_frame_equal
 
 import rankgate
 from rankgate import metric
-from rankgate.errors import DuplicateError, InputError, UsageError
+from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.spark import compare, evaluate, scorecard
 from support.spark import spark  # noqa: F401 - a fixture
 from support.wording import raises

@@ -7,7 +7,7 @@ from polars.testing import assert_frame_equal
 from online import test_days, test_kpi
 from online.logs import written
 from rankgate import online
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 from rankgate.spark import kpi
 from support.spark import spark  # noqa: F401 - a fixture
 from support.wording import raises

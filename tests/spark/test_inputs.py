@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.errors import InputError, MissingExtraError, UsageError
+from rankgate.core.errors import InputError, MissingExtraError, UsageError
 from rankgate.spark import evaluate
 from rankgate.spark.failures import known_failure
 from rankgate.spark.sessions import check_java, pyspark

@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankgate
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.spark import scorecard
 from support.spark import spark  # noqa: F401 - a fixture
 from support.wording import raises

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rankgate
-from rankgate.errors import DuplicateError, InputError
+from rankgate.core.errors import DuplicateError, InputError
 from rankgate.spark import compare, evaluate
 from rankgate.spark import shares as module
 from rankgate.spark.pieces import pieces_of

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import WAYS, SplitPlan
-from rankgate.errors import InputError, UsageError
 from rankgate.recommenders.splitting import split_by
 from rankgate.spark.splitting.users import whole_users
 from rankgate.spark.splitting.verb import split

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
+from rankgate.core.errors import UsageError
 from rankgate.data.streams.part_files import part_files
 from rankgate.data.streams.source import source
-from rankgate.errors import UsageError
 from rankgate.spark.splitting import files
 from rankgate.spark.splitting.part_files import PartTable, _take, _Writing
 from rankgate.spark.splitting.tables import JUDGMENTS

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rankgate.errors import UsageError
-from rankgate.stats.agreement.dawid_skene import dawid_skene
-from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS, intervals, jackknife
-from rankgate.stats.agreement.kappa import (
+from rankgate.core.errors import UsageError
+from rankgate.measurement.stats.agreement.dawid_skene import dawid_skene
+from rankgate.measurement.stats.agreement.intervals import FEWEST_CLUSTERS, intervals, jackknife
+from rankgate.measurement.stats.agreement.kappa import (
     agreement,
     brennan_prediger,
     cohen_values,
@@ -17,8 +17,8 @@ from rankgate.stats.agreement.kappa import (
     fleiss,
     gwet,
 )
-from rankgate.stats.agreement.krippendorff import alpha
-from rankgate.stats.agreement.ratings import RatingMatrix, Tallies, weights
+from rankgate.measurement.stats.agreement.krippendorff import alpha
+from rankgate.measurement.stats.agreement.ratings import RatingMatrix, Tallies, weights
 from support import published_ratings as published
 from support.wording import raises
 

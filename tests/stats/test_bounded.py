@@ -10,13 +10,13 @@ import pytest
 from scipy.stats import binom, nct, norm
 from scipy.stats import t as student
 
-from rankgate.stats.bounded import (
+from rankgate.measurement.stats.bounded import (
     betting_exceeds,
     betting_low,
     unseen_share,
 )
-from rankgate.stats.planning.power import power
-from rankgate.stats.sequential import (
+from rankgate.measurement.stats.planning.power import power
+from rankgate.measurement.stats.sequential import (
     critical,
     log_evidence,
     needed_at_any_look,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from rankgate.stats.change_points import change_points, continued, correlation_in_time
+from rankgate.measurement.stats.change_points import change_points, continued, correlation_in_time
 
 
 def engine(rng, days, queries=50):

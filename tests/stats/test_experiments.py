@@ -7,26 +7,26 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from rankgate.stats.experiments.always_valid import (
+from rankgate.measurement.stats.experiments.always_valid import (
     half_width,
     likelihood_half_width,
     likelihood_ratio,
     p_value,
 )
-from rankgate.stats.experiments.group_sequential import (
+from rankgate.measurement.stats.experiments.group_sequential import (
     constant_bounds,
     false_rejections,
     spending_bounds,
 )
-from rankgate.stats.experiments.posterior import posterior
-from rankgate.stats.experiments.quantiles import quantile
-from rankgate.stats.experiments.sample_ratio import (
+from rankgate.measurement.stats.experiments.posterior import posterior
+from rankgate.measurement.stats.experiments.quantiles import quantile
+from rankgate.measurement.stats.experiments.sample_ratio import (
     CONCENTRATION,
     log_e_value,
     sample_ratio,
     sequential_sample_ratio,
 )
-from rankgate.stats.experiments.two_arms import (
+from rankgate.measurement.stats.experiments.two_arms import (
     MOST_SKEWED,
     TwoMeans,
     TwoShares,

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankgate.stats.crossed import EFFECTS, crossed
-from rankgate.stats.equivalence import tost
-from rankgate.stats.interval import t_interval
-from rankgate.stats.posterior import posterior
-from rankgate.stats.ratio import fieller, relative_gain
-from rankgate.stats.resampling.bootstrap_t import simultaneous_reach, studentised_interval
+from rankgate.measurement.stats.crossed import EFFECTS, crossed
+from rankgate.measurement.stats.equivalence import tost
+from rankgate.measurement.stats.interval import t_interval
+from rankgate.measurement.stats.posterior import posterior
+from rankgate.measurement.stats.ratio import fieller, relative_gain
+from rankgate.measurement.stats.resampling.bootstrap_t import (
+    simultaneous_reach,
+    studentised_interval,
+)
 
 
 @pytest.fixture(scope="module")

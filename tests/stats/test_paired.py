@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from rankgate.errors import UsageError
-from rankgate.stats.corrections import CORRECTIONS, correct
-from rankgate.stats.effect import effect
-from rankgate.stats.influence import largest_share
-from rankgate.stats.interval import skewness, t_interval
-from rankgate.stats.paired import sign, standard_error, student, wilcoxon
-from rankgate.stats.planning.power import detectable, needed, power
-from rankgate.stats.resampling.bootstrap import bootstrap_interval, bootstrap_test
-from rankgate.stats.resampling.randomization import randomization
+from rankgate.core.errors import UsageError
+from rankgate.measurement.stats.corrections import CORRECTIONS, correct
+from rankgate.measurement.stats.effect import effect
+from rankgate.measurement.stats.influence import largest_share
+from rankgate.measurement.stats.interval import skewness, t_interval
+from rankgate.measurement.stats.paired import sign, standard_error, student, wilcoxon
+from rankgate.measurement.stats.planning.power import detectable, needed, power
+from rankgate.measurement.stats.resampling.bootstrap import bootstrap_interval, bootstrap_test
+from rankgate.measurement.stats.resampling.randomization import randomization
 from support.wording import assert_warned, raises
 
 values = st.floats(-1, 1, allow_subnormal=False).map(lambda x: round(x, 6))
@@ -182,11 +182,11 @@ def test_blocks_do_not_change_a_drawing(monkeypatch):
     rng = np.random.default_rng(1)
     table = rng.normal(size=(40, 2))
     whole = randomization(table, samples=1000)
-    monkeypatch.setattr("rankgate.stats.resampling.randomization._BLOCK", 40 * 7)
+    monkeypatch.setattr("rankgate.measurement.stats.resampling.randomization._BLOCK", 40 * 7)
     np.testing.assert_array_equal(whole.p_value, randomization(table, samples=1000).p_value)
     monkeypatch.undo()
     drawn = bootstrap_interval(table, samples=1000)
-    monkeypatch.setattr("rankgate.stats.resampling.bootstrap._BLOCK", 40 * 7)
+    monkeypatch.setattr("rankgate.measurement.stats.resampling.bootstrap._BLOCK", 40 * 7)
     again = bootstrap_interval(table, samples=1000)
     np.testing.assert_array_equal(drawn.low, again.low)
 

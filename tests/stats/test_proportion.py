@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats import proportion as oracle
 
-from rankgate.stats.proportion import wilson
+from rankgate.measurement.stats.proportion import wilson
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.stats.ranks.rbo import rbo, tied
+from rankgate.measurement.stats.ranks.rbo import rbo, tied
 from support.wording import refused
 
 

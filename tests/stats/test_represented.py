@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.stats.interval import t_interval, weighted
-from rankgate.stats.represented import (
+from rankgate.measurement.stats.interval import t_interval, weighted
+from rankgate.measurement.stats.represented import (
     Population,
     Weighing,
     chance_of_sample,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankgate.evaluation.lists.resampled import _sums
-from rankgate.metrics.lists import Listed
-from rankgate.stats.resampling import resampled
-from rankgate.stats.resampling.resampled import draws
+from rankgate.measurement.evaluation.lists.resampled import _sums
+from rankgate.measurement.metrics.lists import Listed
+from rankgate.measurement.stats.resampling import resampled
+from rankgate.measurement.stats.resampling.resampled import draws
 
 
 def test_draws_are_the_same_whatever_the_blocks(monkeypatch):

@@ -7,12 +7,12 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 import rankgate
-from rankgate.comparison.inference import Test
-from rankgate.comparison.pairs import Rules, compared
-from rankgate.evaluation.scored_system import Scorer
-from rankgate.stats.corrections import correct, corrected_rows
-from rankgate.stats.planning.power import needed, power
-from rankgate.stats.planning.sample_size import queries_for, samples
+from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.comparison.pairs import Rules, compared
+from rankgate.measurement.evaluation.scored_system import Scorer
+from rankgate.measurement.stats.corrections import correct, corrected_rows
+from rankgate.measurement.stats.planning.power import needed, power
+from rankgate.measurement.stats.planning.sample_size import queries_for, samples
 
 
 def significant(found, alpha=0.05):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankgate.stats.studentized_range import quantile, tail
+from rankgate.measurement.stats.studentized_range import quantile, tail
 
 
 @pytest.mark.parametrize(("means", "df"), [(2, 2), (3, 10), (16, 60), (16, 3735), (60, 120)])

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankgate.stats.paired import student
-from rankgate.stats.ranks.order import levels, tau, tau_ap
-from rankgate.stats.ranks.rbo import tied
-from rankgate.stats.reliability import POWER, TAU, TAU_AP, reliability
-from rankgate.stats.systems import anova, randomised_tukey, tukey
+from rankgate.measurement.stats.paired import student
+from rankgate.measurement.stats.ranks.order import levels, tau, tau_ap
+from rankgate.measurement.stats.ranks.rbo import tied
+from rankgate.measurement.stats.reliability import POWER, TAU, TAU_AP, reliability
+from rankgate.measurement.stats.systems import anova, randomised_tukey, tukey
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from rankgate.stats.inclusion import inclusion
-from rankgate.stats.represented import represented
-from rankgate.stats.two_stage import (
+from rankgate.measurement.stats.inclusion import inclusion
+from rankgate.measurement.stats.represented import represented
+from rankgate.measurement.stats.two_stage import (
     Spending,
     TwoStage,
     predictions_wanted,

@@ -100,7 +100,7 @@ def test_names_that_no_address_can_hold_become_ones_in_an_upgrade(tmp_path, monk
 
 FULL = """
 import resource, sys
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from rankgate.store import versions
 from rankgate.store.store import Store
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from rankgate.core.errors import UsageError
 from rankgate.data.scales import GRADED
-from rankgate.errors import UsageError
 from rankgate.store.material import projects
 from rankgate.store.records import records, search
 from rankgate.store.records.new_record import NewRecord

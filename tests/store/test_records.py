@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from rankgate.store.backup import backup, restore
 from rankgate.store.check import check
 from rankgate.store.records import (

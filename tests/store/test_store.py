@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 import sqlalchemy as sa
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from rankgate.store import versions
 from rankgate.store.address import address
 from rankgate.store.database import engine_of

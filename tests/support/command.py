@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 import pytest
 
-from rankgate.cli import main
-from rankgate.errors import RankgateError
+from rankgate.core.errors import RankgateError
+from rankgate.interface.cli import main
 from support.wording import assert_wording
 
 SOURCE = Path(__file__).parents[2] / "src"

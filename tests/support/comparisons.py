@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from rankgate.comparison.comparison import METRICS, Comparison, Identity
+from rankgate.decisions.comparison.comparison import METRICS, Comparison, Identity
 
 
 def compared(delta):

@@ -5,7 +5,7 @@ from collections import Counter, deque
 from html.parser import HTMLParser
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 
-from rankgate.web.routes import ROUTES
+from rankgate.workspace.web.routes import ROUTES
 
 
 def _pattern(path):

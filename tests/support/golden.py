@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rankgate.errors import RankgateError
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.scoring import CONVENTIONS, Convention
+from rankgate.core.errors import RankgateError
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.scoring import CONVENTIONS, Convention
 
 TABLE = Path(__file__).parents[1] / "golden" / "conventions.csv.gz"
 

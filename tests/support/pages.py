@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rankgate.cli import main
+from rankgate.interface.cli import main
 
 REAL = [pytest.param(name, marks=pytest.mark.shared) for name in ("covid", "folder")]
 NAMES = ("demo", "many", *REAL, "gate", "hostile", "deltas", "grades")

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
-from rankgate.comparison.compare import compare
 from rankgate.data import read_qrels, read_run
 from rankgate.data.digest import digest
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.gating.gate import gate
+from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.gating.gate import gate
+from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.store.kept import judgments, runs
 from rankgate.store.material import documents, queries
 from rankgate.store.records import alerts, annotations, records

@@ -73,9 +73,9 @@ def served(store, *, http="h11", **settings):
     """A server in a thread; its address."""
     import uvicorn
 
-    from rankgate.web.app import create
-    from rankgate.web.config import Config
-    from rankgate.web.server import listening
+    from rankgate.workspace.web.app import create
+    from rankgate.workspace.web.config import Config
+    from rankgate.workspace.web.server import listening
 
     place = listening("127.0.0.1", 0)
     app = create(Config(store, **settings))

@@ -4,9 +4,9 @@ import json
 from datetime import timedelta
 
 from rankgate.judging.models.endpoints import Endpoint
-from rankgate.records.schedule.scheduler import Scheduler
 from rankgate.store.material import projects, queries
 from rankgate.store.records.new_record import NewRecord, Value
+from rankgate.workspace.records.schedule.scheduler import Scheduler
 from support.recorded import BEGIN, history
 from support.waiting import until
 

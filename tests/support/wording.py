@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rankgate.errors import RankgateError
+from rankgate.core.errors import RankgateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankgate.sweeps.choice import choose
-from rankgate.sweeps.dials import Dial
-from rankgate.sweeps.importance import importances
+from rankgate.decisions.sweeps.choice import choose
+from rankgate.decisions.sweeps.dials import Dial
+from rankgate.decisions.sweeps.importance import importances
 
 HOW = {"folds": 5, "repeats": 10, "level": 0.95, "seed": 0}
 

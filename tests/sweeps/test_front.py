@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import rankgate
+from rankgate.decisions.sweeps.front import Speed, front_of
 from rankgate.engines.snapshots import asking
 from rankgate.engines.snapshots.take import configuration_of
-from rankgate.sweeps.front import Speed, front_of
 
 QUERIES = {f"q{i}": str(i) for i in range(40)}
 QRELS = {query: {"good": 1} for query in QUERIES}

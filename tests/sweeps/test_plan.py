@@ -3,8 +3,8 @@
 import pytest
 
 import rankgate
-from rankgate.sweeps.dials import Between, Dial, grid, same
-from rankgate.sweeps.plan import read_plan
+from rankgate.decisions.sweeps.dials import Between, Dial, grid, same
+from rankgate.decisions.sweeps.plan import read_plan
 from support.wording import raises
 
 from .conftest import DIALS, HEAD

@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 import rankgate
-from rankgate.cli import rankgate as program
-from rankgate.sweeps.sweep import Sweep
+from rankgate.decisions.sweeps.sweep import Sweep
+from rankgate.interface.cli import rankgate as program
 from support.waiting import until
 from support.wording import raises
 

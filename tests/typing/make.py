@@ -1,4 +1,4 @@
-"""Write ``src/rankgate/metrics/__init__.pyi``: the parameters of every metric, for type checkers.
+"""Write ``src/rankgate/measurement/metrics/__init__.pyi``: the parameters of every metric, for type checkers.
 
 python tests/typing/make.py
 """
@@ -19,9 +19,9 @@ _HEAD = '''\
 from collections.abc import Mapping
 from typing import Literal
 
-from rankgate.metrics.catalogue import CATALOGUE as CATALOGUE
-from rankgate.metrics.declare import Metric as Metric
-from rankgate.metrics.names import parse as parse
+from rankgate.measurement.metrics.catalogue import CATALOGUE as CATALOGUE
+from rankgate.measurement.metrics.declare import Metric as Metric
+from rankgate.measurement.metrics.names import parse as parse
 '''
 
 

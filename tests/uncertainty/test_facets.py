@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankgate.stats.crossed import crossed
-from rankgate.stats.facets import facets, leaning_ends
-from rankgate.stats.interval import guarded_interval
+from rankgate.measurement.stats.crossed import crossed
+from rankgate.measurement.stats.facets import facets, leaning_ends
+from rankgate.measurement.stats.interval import guarded_interval
 
 RNG = np.random.default_rng(8)
 

@@ -7,8 +7,8 @@ import pytest
 
 from rankgate import compare, total_error
 from rankgate.data.repeated import Repeated
-from rankgate.stats.interval import guarded_interval
-from rankgate.uncertainty.total import TotalError
+from rankgate.decisions.uncertainty.total import TotalError
+from rankgate.measurement.stats.interval import guarded_interval
 from support.wording import raises
 
 RNG = np.random.default_rng(21)

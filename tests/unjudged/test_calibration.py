@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from rankgate.errors import UsageError
-from rankgate.unjudged.calibration import binned, brier, calibration
+from rankgate.core.errors import UsageError
+from rankgate.decisions.unjudged.calibration import binned, brier, calibration
 from support.wording import raises
 
 

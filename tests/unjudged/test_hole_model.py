@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.evaluation.scored_system import Scorer
-from rankgate.present.write import FORMS, rendered
-from rankgate.unjudged.calibration import calibration
-from rankgate.unjudged.hole_model import DEPARTURES, modelled
-from rankgate.unjudged.relevance_model import fitted
+from rankgate.core.present.write import FORMS, rendered
+from rankgate.decisions.unjudged.calibration import calibration
+from rankgate.decisions.unjudged.hole_model import DEPARTURES, modelled
+from rankgate.decisions.unjudged.relevance_model import fitted
+from rankgate.measurement.evaluation.scored_system import Scorer
 
 TRUE = np.array([-0.5, -0.6, 1.0, 0.4, 0.5])
 

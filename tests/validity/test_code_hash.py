@@ -9,7 +9,7 @@ import pytest
 STUDY = '''
 """A study."""
 import numpy as np
-from rankgate.stats.ends import Ends, lower
+from rankgate.measurement.stats.ends import Ends, lower
 
 LEVEL = 0.95
 
@@ -56,9 +56,9 @@ def code():
 
 
 def digest(code, folder, study=STUDY, ends=ENDS, place="ends"):
-    (folder / "rankgate" / "stats").mkdir(parents=True, exist_ok=True)
+    (folder / "rankgate" / "measurement" / "stats").mkdir(parents=True, exist_ok=True)
     (folder / "studies").mkdir(exist_ok=True)
-    (folder / "rankgate" / "stats" / f"{place}.py").write_text(ends)
+    (folder / "rankgate" / "measurement" / "stats" / f"{place}.py").write_text(ends)
     (folder / "studies" / "one.py").write_text(study)
     return code([folder]).digest("studies.one")
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rankgate.records.alerts.alert_check import check_alerts
-from rankgate.records.alerts.kinds import ALERTS
-from rankgate.records.alerts.rules import read_rules
 from rankgate.store.records import alerts, notifications
+from rankgate.workspace.records.alerts.alert_check import check_alerts
+from rankgate.workspace.records.alerts.kinds import ALERTS
+from rankgate.workspace.records.alerts.rules import read_rules
 from support.wording import raises
 
 LOW = '[[rules]]\nid = "low"\nkind = "absolute"\nmetric = "nDCG@10"\nat_least = 0.5\n'

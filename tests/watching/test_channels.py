@@ -16,14 +16,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from rankgate.records.alerts import addresses, mail, webhook
-from rankgate.records.alerts.addresses import Networks
-from rankgate.records.alerts.alert_check import check_alerts
-from rankgate.records.alerts.deliver import AGAIN, Delivered, deliver
-from rankgate.records.alerts.deliver import test_channel as try_channel
-from rankgate.records.alerts.message import Message
-from rankgate.records.alerts.rules import Channel
 from rankgate.store.records import alerts, notifications
+from rankgate.workspace.records.alerts import addresses, mail, webhook
+from rankgate.workspace.records.alerts.addresses import Networks
+from rankgate.workspace.records.alerts.alert_check import check_alerts
+from rankgate.workspace.records.alerts.deliver import AGAIN, Delivered, deliver
+from rankgate.workspace.records.alerts.deliver import test_channel as try_channel
+from rankgate.workspace.records.alerts.message import Message
+from rankgate.workspace.records.alerts.rules import Channel
 from support.waiting import PATIENCE, free_port
 from support.wording import raises
 

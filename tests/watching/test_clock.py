@@ -9,14 +9,14 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
-from rankgate.records.alerts.rules import Quiet
-from rankgate.records.schedule import scheduler as scheduler_module
-from rankgate.records.schedule.clock import last_due, trigger
-from rankgate.records.schedule.jobs import read_jobs, set_jobs
-from rankgate.records.schedule.scheduler import Scheduler
 from rankgate.store import leases
 from rankgate.store.records import alerts, job_runs, jobs, notifications
 from rankgate.store.rows import now
+from rankgate.workspace.records.alerts.rules import Quiet
+from rankgate.workspace.records.schedule import scheduler as scheduler_module
+from rankgate.workspace.records.schedule.clock import last_due, trigger
+from rankgate.workspace.records.schedule.jobs import read_jobs, set_jobs
+from rankgate.workspace.records.schedule.scheduler import Scheduler
 from support.waiting import until
 
 YEAR = 2026

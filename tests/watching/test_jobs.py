@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.records.schedule import clock
-from rankgate.records.schedule.clock import last_due, next_due
-from rankgate.records.schedule.jobs import read_jobs, set_jobs
-from rankgate.records.schedule.kind import JobKind
-from rankgate.records.schedule.kinds import JOBS
-from rankgate.records.schedule.run import AGAIN, run_now
-from rankgate.records.schedule.scheduler import Scheduler
 from rankgate.store import leases
 from rankgate.store.hashes import hashes
 from rankgate.store.records import alerts, job_runs, jobs
 from rankgate.store.rows import now
+from rankgate.workspace.records.schedule import clock
+from rankgate.workspace.records.schedule.clock import last_due, next_due
+from rankgate.workspace.records.schedule.jobs import read_jobs, set_jobs
+from rankgate.workspace.records.schedule.kind import JobKind
+from rankgate.workspace.records.schedule.kinds import JOBS
+from rankgate.workspace.records.schedule.run import AGAIN, run_now
+from rankgate.workspace.records.schedule.scheduler import Scheduler
 from support.waiting import until
 from support.wording import raises
 
@@ -115,7 +115,7 @@ def test_jobs_that_cannot_be_name_their_line(text, line):
 def test_every_kind_gives_commands_that_the_program_has():
     from click import Context, Group
 
-    from rankgate.cli import rankgate as program
+    from rankgate.interface.cli import rankgate as program
 
     given = {
         "evaluate": {"judgments": "gold", "runs": ["a", "b"], "metrics": ["nDCG@10"]},
@@ -205,7 +205,7 @@ def test_a_run_whose_server_died_is_taken_over_but_not_for_ever(history, schedul
 def test_a_job_is_stopped_at_its_limit(history, tmp_path, commands, monkeypatch):
     commands[:] = [["serve", "--port", "0", "--store", str(tmp_path / "x.db")]]
     put(history, CHOSEN)
-    from rankgate.records.schedule import run as module
+    from rankgate.workspace.records.schedule import run as module
 
     clock_ = time.monotonic
     begin = clock_()

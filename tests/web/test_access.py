@@ -7,8 +7,8 @@ import re
 import pytest
 
 from rankgate.store.people import audit, sessions, tokens, users
-from rankgate.web.route import ADMIN, ANYONE, SIGNED_IN
-from rankgate.web.routes import ROUTES
+from rankgate.workspace.web.route import ADMIN, ANYONE, SIGNED_IN
+from rankgate.workspace.web.routes import ROUTES
 from support.serving import PASSWORD, Visitor
 
 ROLES = ("admin", "manager", "rater", "viewer")

@@ -12,7 +12,7 @@ from rankgate.store.check import check
 from rankgate.store.kept import judgments, runs
 from rankgate.store.people import audit
 from rankgate.store.rating import ratings
-from rankgate.web.routes import ROUTES
+from rankgate.workspace.web.routes import ROUTES
 
 RUN = {"q1": {"d0": 2.0, "d1": 1.0}}
 

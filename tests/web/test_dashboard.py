@@ -12,7 +12,7 @@ from rankgate.data import read_qrels, read_run
 from rankgate.store.kept import judgments, runs
 from rankgate.store.people import audit, users
 from rankgate.store.records import records
-from rankgate.web.routes import ROUTES
+from rankgate.workspace.web.routes import ROUTES
 from support.recorded import BEGIN, METRICS, QRELS, evaluated, history, new_record
 from support.serving import Visitor
 

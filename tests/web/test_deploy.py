@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.web.command import command
+from rankgate.workspace.web.command import command
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"

@@ -10,12 +10,12 @@ from contextlib import closing, contextmanager
 import pytest
 
 from rankgate.data.formats import registry
-from rankgate.demo.build import build
-from rankgate.demo.history import record_past
+from rankgate.interface.demo.build import build
+from rankgate.interface.demo.history import record_past
 from rankgate.store.people import secrets, users
 from rankgate.store.store import Store
 from rankgate.store.tables import METADATA
-from rankgate.web.routes import ROUTES
+from rankgate.workspace.web.routes import ROUTES
 from support.crawling import crawl
 from support.model_server import model_server
 from support.serving import PASSWORD, Visitor, served

@@ -8,7 +8,7 @@ import pytest
 
 from rankgate.data import read_run
 from rankgate.store.kept import runs
-from rankgate.web.routes import ROUTES
+from rankgate.workspace.web.routes import ROUTES
 
 TEXTS = {"text", "long", "number", "whole", "moment"}
 FORMS = [

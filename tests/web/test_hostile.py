@@ -13,14 +13,14 @@ import polars as pl
 import pytest
 import sqlalchemy as sa
 
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.people import secrets, users
 from rankgate.store.rating import batches
-from rankgate.web.endpoint import _refusal
-from rankgate.web.guidelines import guideline_html
-from rankgate.web.limits import Buckets, SharedBuckets
-from rankgate.web.patience import PatientProtocol
+from rankgate.workspace.web.endpoint import _refusal
+from rankgate.workspace.web.guidelines import guideline_html
+from rankgate.workspace.web.limits import Buckets, SharedBuckets
+from rankgate.workspace.web.patience import PatientProtocol
 from support.serving import PASSWORD, Visitor, served
 from support.waiting import PATIENCE
 

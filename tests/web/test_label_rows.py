@@ -2,7 +2,7 @@
 
 import random
 
-from rankgate.web.dashboard.label_rows import placed
+from rankgate.workspace.web.dashboard.label_rows import placed
 
 EDGE = 1000.0
 MARKS = [(random.Random(i).uniform(64, 984), "w" * (i % 27 + 1)) for i in range(40)]

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from rankgate.web.dashboard.levels import level
-from rankgate.web.dashboard.lines import Line
+from rankgate.workspace.web.dashboard.levels import level
+from rankgate.workspace.web.dashboard.lines import Line
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -10,14 +10,14 @@ import pytest
 import urllib3
 from argon2 import PasswordHasher
 
-from rankgate.records.alerts import webhook
-from rankgate.records.alerts.addresses import Networks
-from rankgate.records.alerts.rules import read_rules
 from rankgate.store.people import secrets, sessions, users
 from rankgate.store.rating import ratings
 from rankgate.store.rows import now
 from rankgate.store.tables.work import tasks
-from rankgate.web.routes import ROUTES
+from rankgate.workspace.records.alerts import webhook
+from rankgate.workspace.records.alerts.addresses import Networks
+from rankgate.workspace.records.alerts.rules import read_rules
+from rankgate.workspace.web.routes import ROUTES
 from support.serving import PASSWORD, Visitor
 from support.wording import raises
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rankgate.data import read_qrels, read_run
-from rankgate.gating.gate import gate
+from rankgate.decisions.gating.gate import gate
 from rankgate.store.kept import judgments, results, runs
 from rankgate.store.people import raters, users
 from rankgate.store.rating import batches, pairs, preferences, ratings, tasks

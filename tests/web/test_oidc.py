@@ -10,11 +10,11 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 from joserfc.jwk import ECKey
 
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.store.people import audit, invitations, users
-from rankgate.web.oidc import pending
-from rankgate.web.oidc.provider import Provider
-from rankgate.web.oidc.settings import Oidc, read
+from rankgate.workspace.web.oidc import pending
+from rankgate.workspace.web.oidc.provider import Provider
+from rankgate.workspace.web.oidc.settings import Oidc, read
 from support.oidc_provider import SECRET, provided
 from support.serving import Visitor, served
 

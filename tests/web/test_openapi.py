@@ -12,8 +12,8 @@ from schemathesis import checks
 from schemathesis.generation import GenerationMode
 
 from rankgate.store.people import tokens, users
-from rankgate.web.openapi import description
-from rankgate.web.routes import ROUTES
+from rankgate.workspace.web.openapi import description
+from rankgate.workspace.web.routes import ROUTES
 from support.serving import Visitor
 
 EXAMPLES = int(os.environ.get("RANKGATE_API_EXAMPLES", "5"))

@@ -15,7 +15,7 @@ from rankgate.store.material import projects
 from rankgate.store.people import invitations
 from rankgate.store.records import alerts
 from rankgate.store.store import Store
-from rankgate.web import checks
+from rankgate.workspace.web import checks
 from support.serving import Visitor, served, started
 from support.waiting import PATIENCE, until
 
@@ -140,7 +140,7 @@ def test_several_processes_count_together_and_log_json_lines(tmp_path):
 def test_an_exception_is_one_json_line():
     code = (
         "import logging, logging.config\n"
-        "from rankgate.web.logs import REQUEST, json_logging\n"
+        "from rankgate.workspace.web.logs import REQUEST, json_logging\n"
         "logging.config.dictConfig(dict(json_logging()))\n"
         "REQUEST.set('abc')\n"
         "try:\n    1 / 0\nexcept ZeroDivisionError:\n"

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from rankgate import Client
+from rankgate.core.errors import UsageError
 from rankgate.data.scales import scale_of
-from rankgate.errors import UsageError
 from rankgate.store.material import documents, projects
 from rankgate.store.people import tokens, users
 from rankgate.store.rating import batches, ratings
-from rankgate.web.routes import ROUTES
+from rankgate.workspace.web.routes import ROUTES
 from support.serving import Visitor
 
 

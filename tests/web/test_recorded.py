@@ -5,13 +5,13 @@ import json
 import pytest
 
 import rankgate
-from rankgate.client.client import Client
 from rankgate.data.scales import GRADED
-from rankgate.records.places.remote import Remote
 from rankgate.store.check import check
+from rankgate.store.client.client import Client
 from rankgate.store.material import projects
 from rankgate.store.people import secrets, tokens, users
 from rankgate.store.store import Store
+from rankgate.workspace.records.places.remote import Remote
 from support.serving import PASSWORD, served
 from support.wording import raises
 

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from rankgate.records.schedule.scheduler import Scheduler
 from rankgate.store.records import job_runs, jobs
 from rankgate.store.rows import now
+from rankgate.workspace.records.schedule.scheduler import Scheduler
 from support.waiting import until
 
 JOBS = '[[jobs]]\nname = "nightly"\nkind = "alerts"\nschedule = "0 3 * * *"\n'

@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 import pytest
 import urllib3
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from rankgate.store.people import audit, users
 from rankgate.store.store import Store
-from rankgate.web.first import first_link
-from rankgate.web.server import configured, is_local, listening, trusted_proxies
+from rankgate.workspace.web.first import first_link
+from rankgate.workspace.web.server import configured, is_local, listening, trusted_proxies
 from support.serving import PASSWORD, Visitor, started
 from support.waiting import PATIENCE, free_port, until
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from click import Context
 
-from rankgate.cli import rankgate as program
 from rankgate.data.read import read_qrels, read_run
+from rankgate.interface.cli import rankgate as program
 from rankgate.store.material import projects
 from rankgate.store.store import Store
 from rankgate.store.stored_project import StoredProject
-from rankgate.web import render
-from rankgate.web.shown_commands import COMMANDS, shown_command
+from rankgate.workspace.web import render
+from rankgate.workspace.web.shown_commands import COMMANDS, shown_command
 from support.model_server import model_server
 from support.serving import started
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.data import read_qrels
-from rankgate.stats.agreement.intervals import intervals
-from rankgate.stats.agreement.kappa import conger, gwet
-from rankgate.stats.agreement.krippendorff import alpha
-from rankgate.stats.agreement.ratings import RatingMatrix, Tallies
+from rankgate.measurement.stats.agreement.intervals import intervals
+from rankgate.measurement.stats.agreement.kappa import conger, gwet
+from rankgate.measurement.stats.agreement.krippendorff import alpha
+from rankgate.measurement.stats.agreement.ratings import RatingMatrix, Tallies
 from studies.populations import FOLDER
 
 if TYPE_CHECKING:

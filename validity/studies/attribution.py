@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.records.attribute import attribute
-from rankgate.records.record import record
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.workspace.records.attribute import attribute
+from rankgate.workspace.records.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.stats.change_points import change_points
+from rankgate.measurement.stats.change_points import change_points
 from studies.populations import FOLDER, matrices
 from tables import percent, table
 

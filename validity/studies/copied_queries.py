@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.comparison.design import Design
-from rankgate.evaluation.sample import Sample
-from rankgate.gating.bounds import within_range
-from rankgate.gating.evidence import Terms
-from rankgate.gating.intervals import statuses
-from rankgate.stats.clusters import Units
-from rankgate.stats.interval import student_quantile
+from rankgate.decisions.comparison.design import Design
+from rankgate.decisions.gating.bounds import within_range
+from rankgate.decisions.gating.evidence import Terms
+from rankgate.decisions.gating.intervals import statuses
+from rankgate.measurement.evaluation.sample import Sample
+from rankgate.measurement.stats.clusters import Units
+from rankgate.measurement.stats.interval import student_quantile
 from tables import marked, percent, table
 
 if TYPE_CHECKING:

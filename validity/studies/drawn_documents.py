@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.stats.interval import guarded_interval
-from rankgate.stats.represented import Population, represented
+from rankgate.measurement.stats.interval import guarded_interval
+from rankgate.measurement.stats.represented import Population, represented
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from rankgate.stats.interval import guarded_interval, lean
+from rankgate.measurement.stats.interval import guarded_interval, lean
 from studies.gate import ALPHA, FOLDER, REPLICATIONS, SIZES, populations
 from tables import percent, table
 

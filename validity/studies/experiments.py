@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
+from rankgate.measurement.stats.experiments.always_valid import half_width
+from rankgate.measurement.stats.experiments.group_sequential import spending_bounds
+from rankgate.measurement.stats.experiments.quantiles import quantile
+from rankgate.measurement.stats.experiments.sample_ratio import sample_ratio
 from rankgate.online.experiments.effect import simple
 from rankgate.online.experiments.means import compared
 from rankgate.online.experiments.moments import moments
-from rankgate.stats.experiments.always_valid import half_width
-from rankgate.stats.experiments.group_sequential import spending_bounds
-from rankgate.stats.experiments.quantiles import quantile
-from rankgate.stats.experiments.sample_ratio import sample_ratio
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri, stdtr
 
+from rankgate.measurement.stats.experiments.quantiles import quantile
+from rankgate.measurement.stats.experiments.two_arms import TwoMeans
 from rankgate.online.experiments.effect import simple
 from rankgate.online.experiments.means import compared, covariate_of, shape_of
 from rankgate.online.experiments.measure import Measure
 from rankgate.online.experiments.moments import moments
 from rankgate.online.experiments.resampling import bootstrapped
-from rankgate.stats.experiments.quantiles import quantile
-from rankgate.stats.experiments.two_arms import TwoMeans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.gating.evidence import Terms
-from rankgate.gating.intervals import statuses
+from rankgate.decisions.gating.evidence import Terms
+from rankgate.decisions.gating.intervals import statuses
 from tables import marked, percent, table
 
 if TYPE_CHECKING:

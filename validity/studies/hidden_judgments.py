@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.unjudged.hole_model import Holes
+    from rankgate.decisions.unjudged.hole_model import Holes
 
     Floats = NDArray[np.float64]
     Grades = Mapping[str, Mapping[str, float]]

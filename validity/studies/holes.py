@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.unjudged.hole_figures import status
-from rankgate.unjudged.hole_model import modelled
+from rankgate.decisions.unjudged.hole_figures import status
+from rankgate.decisions.unjudged.hole_model import modelled
 from studies.hidden_judgments import RUNS, WAYS, Hidden, collections, hidden
 from tables import percent, table
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankgate.measurement.stats.paired import sign, student
 from rankgate.online.interleaving.catalogue import METHODS
 from rankgate.online.interleaving.interleave import interleave
 from rankgate.online.interleaving.pair_test import pair_test
 from rankgate.online.interleaving.simulate_tests import credits_of
 from rankgate.online.interleaving.simulated import clicks_on, worth_of
 from rankgate.online.simulation.users import USERS
-from rankgate.stats.paired import sign, student
 from tables import marked, table
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import read_run
-from rankgate.evaluation.scored_system import Scorer
-from rankgate.unjudged.hole_figures import judge_next, status
-from rankgate.unjudged.hole_model import modelled
-from rankgate.unjudged.hypothetical_grades import Stage
+from rankgate.decisions.unjudged.hole_figures import judge_next, status
+from rankgate.decisions.unjudged.hole_model import modelled
+from rankgate.decisions.unjudged.hypothetical_grades import Stage
+from rankgate.measurement.evaluation.scored_system import Scorer
 from studies.hidden_judgments import DEPTH, KEYS, RUNS, Hidden, collections, hidden, shown_again
 from tables import percent, table
 

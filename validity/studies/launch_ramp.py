@@ -15,13 +15,13 @@ import polars as pl
 from scipy.special import ndtri
 from scipy.stats import beta, binom, gamma, poisson
 
-from rankgate.gating.kpi_check import check
-from rankgate.gating.kpi_evidence import KpiEvidence
+from rankgate.decisions.gating.kpi_check import check
+from rankgate.decisions.gating.kpi_evidence import KpiEvidence
+from rankgate.measurement.stats.experiments.always_valid import half_width
+from rankgate.measurement.stats.experiments.two_arms import MOST_SKEWED
 from rankgate.online.experiments.means import SKEWED
 from rankgate.online.experiments.measure import of_kpi
 from rankgate.online.experiments.units import Units
-from rankgate.stats.experiments.always_valid import half_width
-from rankgate.stats.experiments.two_arms import MOST_SKEWED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.gating.evidence import Terms
-from rankgate.gating.intervals import statuses
+from rankgate.decisions.gating.evidence import Terms
+from rankgate.decisions.gating.intervals import statuses
+from rankgate.measurement.stats.interval import student_quantile
+from rankgate.measurement.stats.proportion import wilson
 from rankgate.online.interleaving.pair_test import wins_preference
 from rankgate.online.off_policy.bandit_log import BanditLog
 from rankgate.online.off_policy.estimator import Settings
 from rankgate.online.off_policy.estimators.weighting import SNIPS
-from rankgate.stats.interval import student_quantile
-from rankgate.stats.proportion import wilson
 from studies.launch_ramp import Ramp, ramp_results
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.stats.paired import sign, student, wilcoxon
-from rankgate.stats.resampling.bootstrap import bootstrap_test
-from rankgate.stats.resampling.randomization import randomization
+from rankgate.measurement.stats.paired import sign, student, wilcoxon
+from rankgate.measurement.stats.resampling.bootstrap import bootstrap_test
+from rankgate.measurement.stats.resampling.randomization import randomization
 from studies.populations import differences, matrices
 from tables import marked, table
 

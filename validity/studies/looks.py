@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.gating.bounds import check_bound
-from rankgate.gating.evidence import Terms
-from rankgate.gating.intervals import statuses
+from rankgate.decisions.gating.bounds import check_bound
+from rankgate.decisions.gating.evidence import Terms
+from rankgate.decisions.gating.intervals import statuses
 from studies.gate import FOLDER, populations
 from tables import marked, percent, table
 

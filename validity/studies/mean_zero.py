@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.stats.paired import student
-from rankgate.stats.resampling.randomization import randomization
+from rankgate.measurement.stats.paired import student
+from rankgate.measurement.stats.resampling.randomization import randomization
 from studies.populations import matrices
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.data.ratings import Ratings
+from rankgate.decisions.sweeps.choice import choose
 from rankgate.judging.admission.lineage import Lineage, family_bias
 from rankgate.judging.agreement.rated_pairs import rated_pairs
 from rankgate.judging.agreement.rater_alarms import rater_alarms
-from rankgate.stats.facets import facets, leaning_ends
-from rankgate.sweeps.choice import choose
+from rankgate.measurement.stats.facets import facets, leaning_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.stats.paired import student
-from rankgate.stats.planning.power import power
-from rankgate.stats.resampling.randomization import randomization
+from rankgate.measurement.stats.paired import student
+from rankgate.measurement.stats.planning.power import power
+from rankgate.measurement.stats.resampling.randomization import randomization
 from studies.populations import differences
 from tables import percent, table
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.data import read_qrels
-from rankgate.stats.interval import guarded_interval
-from rankgate.stats.represented import Population, represented
+from rankgate.measurement.stats.interval import guarded_interval
+from rankgate.measurement.stats.represented import Population, represented
 from studies.populations import FOLDER, differences
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rankgate.gating.evidence import Terms
-from rankgate.gating.intervals import statuses
-from rankgate.stats.bounded import unseen_share
-from rankgate.stats.interval import SKEWED, skewness
+from rankgate.decisions.gating.evidence import Terms
+from rankgate.decisions.gating.intervals import statuses
+from rankgate.measurement.stats.bounded import unseen_share
+from rankgate.measurement.stats.interval import SKEWED, skewness
 from studies.populations import matrices
 from tables import marked, percent, table
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.advice.settling.prices import Prices
-from rankgate.advice.settling.terms import look_levels
 from rankgate.data import read_qrels, read_run
-from rankgate.stats.inclusion import inclusion
-from rankgate.stats.interval import guarded_interval
+from rankgate.decisions.advice.settling.prices import Prices
+from rankgate.decisions.advice.settling.terms import look_levels
+from rankgate.measurement.stats.inclusion import inclusion
+from rankgate.measurement.stats.interval import guarded_interval
 from studies.populations import FOLDER
 from studies.settling_loop import loop
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.advice.settling.plan import Plan
-from rankgate.advice.settling.terms import Terms
-from rankgate.stats.inclusion import inclusion
-from rankgate.stats.interval import guarded_interval
-from rankgate.stats.represented import Population, represented
-from rankgate.stats.two_stage import Spending, TwoStage
+from rankgate.decisions.advice.settling.plan import Plan
+from rankgate.decisions.advice.settling.terms import Terms
+from rankgate.measurement.stats.inclusion import inclusion
+from rankgate.measurement.stats.interval import guarded_interval
+from rankgate.measurement.stats.represented import Population, represented
+from rankgate.measurement.stats.two_stage import Spending, TwoStage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.advice.settling.prices import Prices
+    from rankgate.decisions.advice.settling.prices import Prices
     from studies.settling import _Pair
 
     Floats = NDArray[np.float64]

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import stdtr
 
-from rankgate.stats.corrections import corrected_rows
-from rankgate.stats.interval import guarded_ends
-from rankgate.stats.planning.power import needed
-from rankgate.stats.planning.sample_size import Samples, queries_for
+from rankgate.measurement.stats.corrections import corrected_rows
+from rankgate.measurement.stats.interval import guarded_ends
+from rankgate.measurement.stats.planning.power import needed
+from rankgate.measurement.stats.planning.sample_size import Samples, queries_for
 from studies.populations import FOLDER
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.stats.facets import facets
-from rankgate.stats.interval import t_interval
+from rankgate.measurement.stats.facets import facets
+from rankgate.measurement.stats.interval import t_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.gating.evidence import Terms
-from rankgate.gating.intervals import statuses
-from rankgate.stats.inclusion import inclusion
-from rankgate.stats.interval import guarded_ends, skewness, student_quantile, t_interval
-from rankgate.stats.represented import Weighing, represented
+from rankgate.decisions.gating.evidence import Terms
+from rankgate.decisions.gating.intervals import statuses
+from rankgate.measurement.stats.inclusion import inclusion
+from rankgate.measurement.stats.interval import guarded_ends, skewness, student_quantile, t_interval
+from rankgate.measurement.stats.represented import Weighing, represented
 from tables import marked, percent, table
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.utf8 import decoded
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,6 +14,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.columns import ALIASES, is_header, renamed
 from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.formats import registry
@@ -21,8 +23,6 @@ from rankgate.data.streams.part_files import is_folder, part_files
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.utf8 import BOM, decoded
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.dataframes import is_frame, lazy_frame
 from rankgate.data.qrels import OPTIONAL
-from rankgate.errors import InputError, UsageError
 
 _FRAME = ("query_id", "doc_id", "grade", "score", "rank")
 """The columns that frames of judgments and runs have."""

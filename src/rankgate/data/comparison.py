@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from rankgate.errors import UsageError
-from rankgate.frozen import ByContent, dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import ByContent, dataclass
 
 SCORES = {
     "query_id": pl.String,

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.notes import Loss
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

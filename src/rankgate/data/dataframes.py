@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 
 
 def is_frame(table: object) -> bool:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.stretches import common_length, sort_halves, whole_stretches
-from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

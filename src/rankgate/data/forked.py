@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 
 _state = {"used": False, "forked": False, "doubtful": False}
 _SECONDS = 10  # in which threads that are alive answer, on any machine

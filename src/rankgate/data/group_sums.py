@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Self
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 
 STATES = "states of queries"
 """The loss of the data next to a run; a writer of files can put it next to the new one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import ByContent, dataclass
 from rankgate.data.digest import digest
 from rankgate.data.duplicates import pairs_of, refuse_duplicates
 from rankgate.data.place import Place
 from rankgate.data.stretches import starts_together
-from rankgate.errors import InputError
-from rankgate.frozen import ByContent, dataclass
 
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 """The columns every set of judgments has."""

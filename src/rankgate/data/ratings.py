@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import ByContent, dataclass
 from rankgate.data.place import Place
-from rankgate.errors import InputError
-from rankgate.frozen import ByContent, dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Scale

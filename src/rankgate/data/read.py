@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.forked import refuse_forked
 from rankgate.data.formats import registry
@@ -14,7 +15,6 @@ from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.data.streams.source import InputFile, of_judgments
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format

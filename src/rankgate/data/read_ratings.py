@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.columns import named, one_document_column
 from rankgate.data.dataframes import is_frame, lazy_frame
 from rankgate.data.ratings import SCHEMA, Ratings
 from rankgate.data.read import contents_of
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import RatingsLike

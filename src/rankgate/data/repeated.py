@@ -7,8 +7,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 
 JUDGMENTS = "judgments"
 """The facet of judgments that say none."""

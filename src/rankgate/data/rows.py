@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.place import Place

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import DuplicateError, InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.columns import one_document_column
 from rankgate.data.digest import digest
 from rankgate.data.duplicates import pairs_of, refuse_duplicates
 from rankgate.data.place import Place
 from rankgate.data.streams.prefetch import ahead
 from rankgate.data.stretches import starts_of, starts_together
-from rankgate.errors import DuplicateError, InputError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankgate.core.errors import UsageError
 from rankgate.data.qrels import Scale
-from rankgate.errors import UsageError
 
 BINARY = Scale(0, 1, ((0, "irrelevant"), (1, "relevant")))
 GRADED = Scale(0, 3, ((0, "poor"), (1, "fair"), (2, "good"), (3, "perfect")))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.frozen import ByContent, dataclass
+from rankgate.core.frozen import ByContent, dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,11 +7,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from rankgate.core.errors import UsageError
+from rankgate.core.target import replacing, suffix_of
 from rankgate.data.contents import FileContents
 from rankgate.data.formats import registry
 from rankgate.data.notes import STATES
-from rankgate.data.streams.target import replacing, suffix_of
-from rankgate.errors import UsageError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format

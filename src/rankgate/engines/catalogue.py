@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from rankgate.declare import Declared, Parameter, Registry, fields_of
-from rankgate.declare.signature import documented
-from rankgate.frozen import dataclass
+from rankgate.core.declare import Declared, Parameter, Registry, fields_of
+from rankgate.core.declare.signature import documented
+from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.engines.engine import Engine

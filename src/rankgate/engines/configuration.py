@@ -9,13 +9,13 @@ from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.declare import fields_of
-from rankgate.declare.parameter import literal
-from rankgate.declare.toml import Toml
+from rankgate.core.declare import fields_of
+from rankgate.core.declare.parameter import literal
+from rankgate.core.declare.toml import Toml
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.engines.catalogue import ENGINES
 from rankgate.engines.pace import Pace
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.engines.engine import Engine

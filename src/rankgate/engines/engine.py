@@ -9,12 +9,12 @@ from dataclasses import field, fields, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from rankgate.declare import Range
+from rankgate.core.declare import Range
+from rankgate.core.errors import RankgateError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.engines.failure import Failure
 from rankgate.engines.requests.secrets import Secrets
 from rankgate.engines.requests.template import names
-from rankgate.errors import RankgateError, UsageError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.engines.requests.transport import Transport

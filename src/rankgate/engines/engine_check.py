@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Notice, Result
 from rankgate.engines.engine import Answer, Facts, Query
 from rankgate.engines.snapshots.asking import answered
 from rankgate.engines.snapshots.snapshot import Lists, incomplete
 from rankgate.engines.snapshots.take import configuration_of
 from rankgate.engines.snapshots.writing import counted
-from rankgate.frozen import dataclass
-from rankgate.present.result import Notice, Result
 
 if TYPE_CHECKING:
     from rankgate.engines.snapshots.take import EngineLike

@@ -6,11 +6,11 @@ from typing import ClassVar, Self
 
 import polars as pl
 
-from rankgate.declare import fields_of
+from rankgate.core.declare import fields_of
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Result
 from rankgate.engines.catalogue import ENGINES, EngineKind
 from rankgate.engines.pace import Pace
-from rankgate.frozen import dataclass
-from rankgate.present.result import Result
 
 
 @dataclass(frozen=True)

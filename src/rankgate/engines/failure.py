@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 
 FailureKind = Literal["again", "refused", "fatal"]
 

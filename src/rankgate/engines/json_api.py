@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
+from rankgate.core.frozen import dataclass
 from rankgate.engines.engine import Answer
 from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING, Path, at
 from rankgate.engines.requests.transport import Response, Transport
-from rankgate.frozen import dataclass
 
 _PARTIAL = 206
 _NO_ERROR: tuple[Any, ...] = (MISSING, None, "", [], {}, False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from rankgate.declare import Range
-from rankgate.frozen import dataclass
+from rankgate.core.declare import Range
+from rankgate.core.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.ratings import Ratings

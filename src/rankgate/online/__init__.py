@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rankgate.online.users.personalization import personalization
     from rankgate.online.users.weeks import weeks
 
-    watch: Callable[..., Any]  # of rankgate.gating, which is built on this package
+    watch: Callable[..., Any]  # of rankgate.decisions.gating, which is built on this package
 
 __all__ = [
     "ab", "agreement", "doctor", "ingest", "intents", "interleave", "judgments", "kpi", "lists",
@@ -53,7 +53,7 @@ _HOMES = {
     "sensitivity": "rankgate.online.interleaving.simulate_tests",
     "plan": "rankgate.online.experiments.plan",
     "lists": "rankgate.online.shown.lists",
-    "watch": "rankgate.gating.ramps.watch",
+    "watch": "rankgate.decisions.gating.ramps.watch",
     "simulate": "rankgate.online.simulation.simulate",
     "intents": "rankgate.online.users.intents",
     "personalization": "rankgate.online.users.personalization",

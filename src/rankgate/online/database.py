@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import InputError
-from rankgate.extras import require
+from rankgate.core.errors import InputError
+from rankgate.core.extras import require
 
 if TYPE_CHECKING:
     import duckdb

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data import read_qrels
 from rankgate.data.logs.user_items import read_meetings
-from rankgate.errors import InputError
-from rankgate.evaluation.evaluate import evaluate
-from rankgate.evaluation.rankings import named_runs
-from rankgate.evaluation.training import restrict_run
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.rankings import named_runs
+from rankgate.measurement.evaluation.training import restrict_run
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.data.logs.interactions import LogLike
-    from rankgate.evaluation.evaluation import Evaluation
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
+    from rankgate.measurement.evaluation.evaluation import Evaluation
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
 
 _PAIR = ["query_id", "doc_id"]
 

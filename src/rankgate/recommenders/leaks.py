@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.frozen import dataclass
 from rankgate.data.logs.clock import shown
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.frames import frame
+from rankgate.core.present.result import Notice, Result
 from rankgate.data import read_qrels, read_run
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
-from rankgate.metrics.ratings import RATING_METRICS, RatingMetric
-from rankgate.present.frames import frame
-from rankgate.present.result import Notice, Result
+from rankgate.measurement.metrics.ratings import RATING_METRICS, RatingMetric
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike
@@ -81,7 +81,7 @@ def rating_accuracy(
     Args:
         qrels: the ratings: a path, a frame, ``{user: {item: rating}}``, a matrix.
         run: the predictions, as scores of a run in any form.
-        metrics: names of `rankgate.metrics.ratings.RATING_METRICS`.
+        metrics: names of `rankgate.measurement.metrics.ratings.RATING_METRICS`.
 
     Raises:
         InputError: data that cannot be read; no rated pair is predicted; ratings that are not 0

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.metrics.ranking.reciprocal import RR
-from rankgate.metrics.sampled import OF_RANK, estimates
+from rankgate.measurement.metrics.ranking.reciprocal import RR
+from rankgate.measurement.metrics.sampled import OF_RANK, estimates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.metrics.declare import Metric
+    from rankgate.measurement.metrics.declare import Metric
     from rankgate.recommenders.scorecard_figures import Card
     from rankgate.recommenders.scorecard_systems import Systems
 

@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
-from rankgate.declare import Count
-from rankgate.errors import UsageError
-from rankgate.evaluation.context import Context
-from rankgate.evaluation.evaluate import chosen_metrics
-from rankgate.frozen import dataclass
-from rankgate.metrics.lists import LIST_METRICS
-from rankgate.metrics.lists.declare import lists_apart
-from rankgate.metrics.subtopics import FACET_METRICS
-from rankgate.present.codec import decoded
-from rankgate.present.result import Notice, Result
+from rankgate.core.declare import Count
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import decoded
+from rankgate.core.present.result import Notice, Result
+from rankgate.measurement.evaluation.context import Context
+from rankgate.measurement.evaluation.evaluate import chosen_metrics
+from rankgate.measurement.metrics.lists import LIST_METRICS
+from rankgate.measurement.metrics.lists.declare import lists_apart
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.scoring.chosen import chosen_convention
 from rankgate.recommenders.sampled_correction import corrected_cards
 from rankgate.recommenders.scorecard_figures import DIFFERENCES, FIGURES, dominated, figures
 from rankgate.recommenders.scorecard_parts import GAPS, SLICES, Sliced
 from rankgate.recommenders.scorecard_slices import HISTORY, parts_of
 from rankgate.recommenders.scorecard_systems import Systems
 from rankgate.recommenders.scorecard_warnings import warnings_of
-from rankgate.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, TableLike
     from rankgate.data.logs.interactions import LogLike
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
 
 _DOCUMENTS = "rankgate.recommenders.documents.scorecard"
 
@@ -73,8 +73,8 @@ class Scorecard(Result):
     document_from: ClassVar[str] = f"{_DOCUMENTS}:document"
     report_from: ClassVar[str] = f"{_DOCUMENTS}_report:document"
     charts: ClassVar[Mapping[str, str]] = {
-        "scorecard": "rankgate.recommenders.charts:scorecard",
-        "pareto": "rankgate.recommenders.charts:pareto",
+        "scorecard": "rankgate.measurement.evaluation.charts.tradeoff:scorecard",
+        "pareto": "rankgate.measurement.evaluation.charts.tradeoff:pareto",
     }
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "figures": FIGURES,

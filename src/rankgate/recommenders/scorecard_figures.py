@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.evaluation.lists.resampled import redrawn
-from rankgate.frozen import dataclass
-from rankgate.metrics.lists.declare import lists_apart
-from rankgate.present.frames import frame
-from rankgate.recommenders.dominance import dominators
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.frames import frame
+from rankgate.measurement.evaluation.dominance import dominators
+from rankgate.measurement.evaluation.lists.resampled import redrawn
+from rankgate.measurement.metrics.lists.declare import lists_apart
 
 if TYPE_CHECKING:
-    from rankgate.metrics.declare import Metric
-    from rankgate.metrics.lists.listed import Floats, Listed
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.metrics.lists.listed import Floats, Listed
 
 FIGURES = {
     "system": pl.String,
@@ -122,8 +122,8 @@ def dominated(cards: Sequence[Card], metrics: Mapping[str, Metric]) -> tuple[tup
 
 def _of_mean(values: Floats, level: float) -> tuple[float, float, float]:
     """Student's interval and p of a mean."""
-    from rankgate.stats.interval import t_interval
-    from rankgate.stats.paired import student
+    from rankgate.measurement.stats.interval import t_interval
+    from rankgate.measurement.stats.paired import student
 
     known = values[~np.isnan(values)]
     if len(known) < 2:  # one value has no spread
@@ -134,7 +134,7 @@ def _of_mean(values: Floats, level: float) -> tuple[float, float, float]:
 
 def _corrected(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     """Differences with p corrected over all of them."""
-    from rankgate.stats.corrections import correct
+    from rankgate.measurement.stats.corrections import correct
 
     raw = np.array([row[5] for row in rows], np.float64)
     known = ~np.isnan(raw)

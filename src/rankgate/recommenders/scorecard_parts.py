@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.frozen import dataclass
-from rankgate.metrics.lists.declare import lists_apart
-from rankgate.metrics.lists.restricted import restricted
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.metrics.lists.declare import lists_apart
+from rankgate.measurement.metrics.lists.restricted import restricted
+from rankgate.measurement.scoring.lists import measured_lists
 from rankgate.recommenders.scorecard_figures import FIGURES, Card, figures
-from rankgate.scoring.lists import measured_lists
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.metrics.declare import Metric
+    from rankgate.measurement.metrics.declare import Metric
     from rankgate.recommenders.scorecard_slices import Segment
 
 SLICES = {
@@ -84,7 +84,7 @@ class Sliced:
 
         Of metrics with a value for each user, and corrected as `figures`.
         """
-        from rankgate.stats.groups import apart
+        from rankgate.measurement.stats.groups import apart
 
         rows: list[tuple[Any, ...]] = []
         for part in parts:
@@ -165,7 +165,7 @@ def _means(
 
 def corrected(table: pl.DataFrame) -> pl.DataFrame:
     """The same with p corrected over all its rows."""
-    from rankgate.stats.corrections import correct
+    from rankgate.measurement.stats.corrections import correct
 
     raw = table["p_raw"].to_numpy()
     known = table["p_raw"].is_not_null().to_numpy()

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.memory.ids import places
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
-from rankgate.metrics.lists.popularity import tail_of
+from rankgate.measurement.metrics.lists.popularity import tail_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.logs.items import Described, Whose
     from rankgate.data.logs.user_items import Meetings
-    from rankgate.evaluation.lists.inputs import Tables
-    from rankgate.scoring.catalogue import Catalogue
+    from rankgate.measurement.evaluation.lists.inputs import Tables
+    from rankgate.measurement.scoring.catalogue import Catalogue
 
 ACTIVITY, POPULARITY, HISTORY = "activity", "popularity", "history"
 REPEAT, NEW = "repeat", "new"

@@ -9,37 +9,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels
 from rankgate.data.logs.candidates import mark_in
-from rankgate.errors import UsageError
-from rankgate.evaluation.lists.builder import ListBuilder
-from rankgate.evaluation.lists.parts import relevant_among
-from rankgate.evaluation.rankings import named_runs
-from rankgate.evaluation.training import restrict_run
-from rankgate.frozen import dataclass
-from rankgate.metrics.lists.declare import lists_apart
-from rankgate.metrics.views import SUBTOPICS
+from rankgate.measurement.evaluation.lists.builder import ListBuilder
+from rankgate.measurement.evaluation.lists.parts import relevant_among
+from rankgate.measurement.evaluation.rankings import named_runs
+from rankgate.measurement.evaluation.training import restrict_run
+from rankgate.measurement.metrics.lists.declare import lists_apart
+from rankgate.measurement.metrics.views import SUBTOPICS
+from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
+from rankgate.measurement.scoring.alignment.subtopics import by_category, with_subtopics
+from rankgate.measurement.scoring.catalogue import places
+from rankgate.measurement.scoring.facts import zeros_relevant
+from rankgate.measurement.scoring.job import Job
+from rankgate.measurement.scoring.lists import measured_lists
+from rankgate.measurement.scoring.score import score
 from rankgate.recommenders.scorecard_figures import Card
 from rankgate.recommenders.scorecard_slices import REPEAT
-from rankgate.scoring.alignment.judgments import JudgmentIndex
-from rankgate.scoring.alignment.subtopics import by_category, with_subtopics
-from rankgate.scoring.catalogue import places
-from rankgate.scoring.facts import zeros_relevant
-from rankgate.scoring.job import Job
-from rankgate.scoring.lists import measured_lists
-from rankgate.scoring.score import score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data import Qrels, Run
     from rankgate.data.inputs import QrelsLike, RunsLike
-    from rankgate.evaluation.context import Context
-    from rankgate.metrics.declare import Metric
-    from rankgate.metrics.lists.listed import Listed
+    from rankgate.measurement.evaluation.context import Context
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.metrics.lists.listed import Listed
+    from rankgate.measurement.scoring import Convention
+    from rankgate.measurement.scoring.catalogue import Catalogue
     from rankgate.recommenders.scorecard_slices import Segment
-    from rankgate.scoring import Convention
-    from rankgate.scoring.catalogue import Catalogue
 
     Floats = NDArray[np.float64]
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.logs.candidates import WARNING
-from rankgate.evaluation.lists.catalogue import catalogue_notice, zero_grades_notice
-from rankgate.evaluation.lists.unusual import are, odd_lists
-from rankgate.metrics.lists.declare import lists_apart
-from rankgate.metrics.lists.listed import shared
+from rankgate.measurement.evaluation.lists.catalogue import catalogue_notice, zero_grades_notice
+from rankgate.measurement.evaluation.lists.unusual import are, odd_lists
+from rankgate.measurement.metrics.lists.declare import lists_apart
+from rankgate.measurement.metrics.lists.listed import shared
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data.logs.items import Described
-    from rankgate.metrics.declare import Metric
+    from rankgate.measurement.metrics.declare import Metric
     from rankgate.recommenders.scorecard_systems import Systems
 
 

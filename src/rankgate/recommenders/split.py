@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import polars as pl
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import encoded
+from rankgate.core.present.resolve import resolved
+from rankgate.core.present.result import Notice, Result
 from rankgate.data.logs.candidates import WARNING
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import SplitPlan
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
-from rankgate.present.codec import encoded
-from rankgate.present.resolve import resolved
-from rankgate.present.result import Notice, Result
 from rankgate.recommenders.leaks import LeakCount, Leaks, PartCount, SplitPart
 
 if TYPE_CHECKING:

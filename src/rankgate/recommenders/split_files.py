@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.streams.target import replacing
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.target import replacing
 
 if TYPE_CHECKING:
     from rankgate.recommenders.split import Fold, Split

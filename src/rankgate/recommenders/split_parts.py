@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.logs.relevance import truth
 from rankgate.data.logs.splits import masks_of
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.logs.interactions import Interactions

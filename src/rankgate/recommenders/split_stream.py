@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.frozen import dataclass
 from rankgate.data.logs.candidates import sample
 from rankgate.data.logs.clock import instant
 from rankgate.data.logs.reading import opened
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.sorted_users import ROWS, stretched
 from rankgate.data.logs.splits import SplitPlan
-from rankgate.frozen import dataclass
 from rankgate.recommenders.split import FoldCount, Split, warnings_of
 from rankgate.recommenders.split_files import FoldTables, folder_for, saved
 from rankgate.recommenders.split_parts import masks, nothing_judged, parts, refuse_unknown_kinds

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.errors import UsageError
 from rankgate.data.logs.candidates import CANDIDATES, sample
 from rankgate.data.logs.clock import Unit, instant
 from rankgate.data.logs.reading import read_interactions
 from rankgate.data.logs.relevance import Grades, Repeats, Truth
 from rankgate.data.logs.splits import SplitPlan
-from rankgate.errors import UsageError
 from rankgate.recommenders.split import Fold, FoldCount, Split, warnings_of
 from rankgate.recommenders.split_parts import (
     Masks,

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, refuse_holes, without_empty
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
-from rankgate.scoring.alignment.judgments import JudgmentIndex
+from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
 from rankgate.spark.cells import value_of
 from rankgate.spark.partition import JUDGED, located, rows_in
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.accumulate import Accumulator
-    from rankgate.scoring.plan import Plan
+    from rankgate.measurement.evaluation.accumulate import Accumulator
+    from rankgate.measurement.scoring.plan import Plan
     from rankgate.spark.card_slices import CardSlice, Cut
     from rankgate.spark.partition import Cell
 

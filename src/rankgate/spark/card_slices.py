@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data import read_run
 from rankgate.data.logs.items import read_described
-from rankgate.errors import UsageError
-from rankgate.evaluation.lists.inputs import Tables
-from rankgate.frozen import dataclass
+from rankgate.measurement.evaluation.lists.inputs import Tables
 from rankgate.recommenders.scorecard_slices import (
     ACTIVITY,
     HISTORY,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import TableLike
     from rankgate.data.logs.items import Described, Whose
     from rankgate.data.logs.user_items import Meetings
-    from rankgate.evaluation.accumulate import Accumulator
+    from rankgate.measurement.evaluation.accumulate import Accumulator
     from rankgate.spark.prepared import Prepared
 
 

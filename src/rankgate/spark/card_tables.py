@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.frozen import dataclass
-from rankgate.metrics.lists import LIST_METRICS
-from rankgate.metrics.names import parse
-from rankgate.metrics.subtopics import FACET_METRICS
-from rankgate.metrics.views import LISTS
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.metrics.lists import LIST_METRICS
+from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.metrics.views import LISTS
 from rankgate.recommenders.scorecard_parts import GAPS, SLICES, corrected
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.evaluation.accumulate import Accumulator
-    from rankgate.metrics.declare import Metric
-    from rankgate.metrics.exact import ExactMean
+    from rankgate.measurement.evaluation.accumulate import Accumulator
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.metrics.exact import ExactMean
 
     Floats = NDArray[np.float64]
     Rows = list[tuple[Any, ...]]
@@ -181,7 +181,7 @@ def _gap(
     pairs: Sequence[tuple[ExactMean | None, ExactMean | None]], weights: NDArray[np.int64]
 ) -> tuple[float, Floats]:
     """The gap of the users inside from all others, and that of each resample of the groups."""
-    from rankgate.metrics.exact import ExactMean
+    from rankgate.measurement.metrics.exact import ExactMean
 
     some = [(one or ExactMean(), all_ or ExactMean()) for one, all_ in pairs]
     table = np.array(

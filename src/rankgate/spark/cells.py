@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.declare import Count
+from rankgate.core.declare import Count
 from rankgate.online.clicks import click_counts as counting
 from rankgate.online.clicks.packed import RANKS
 from rankgate.online.indicators import tables

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rankgate.console.output import print_result
-from rankgate.console.places import inputs, refuse_clashes
-from rankgate.errors import UsageError
+from rankgate.core.console.output import print_result
+from rankgate.core.console.places import inputs, refuse_clashes
+from rankgate.core.errors import UsageError
 from rankgate.spark.failures import translated
 
 if TYPE_CHECKING:

@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.comparison.comparison import METRICS, SCHEMAS, Comparison, Comparisons, Identity
-from rankgate.comparison.inference import Test
-from rankgate.comparison.paired import Figures
-from rankgate.comparison.pairs import Rules, metric_rows
-from rankgate.comparison.sample_sizes import detectables
-from rankgate.comparison.values import refuse_unequal
-from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.present.codec import frame
-from rankgate.scoring.input_cautions import prefixed
+from rankgate.core.present.codec import frame
+from rankgate.decisions.comparison.comparison import (
+    METRICS,
+    SCHEMAS,
+    Comparison,
+    Comparisons,
+    Identity,
+)
+from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.comparison.paired import Figures
+from rankgate.decisions.comparison.pairs import Rules, metric_rows
+from rankgate.decisions.comparison.sample_sizes import detectables
+from rankgate.decisions.comparison.values import refuse_unequal
+from rankgate.measurement.metrics.names import DEFAULT_METRICS
+from rankgate.measurement.scoring.input_cautions import prefixed
 from rankgate.spark.evaluation import refuse_by_convention, refuse_without_tags
 from rankgate.spark.executed import measured
 from rankgate.spark.paired import ALL, PairSums, slices_of, summed_pairs
@@ -27,11 +33,11 @@ from rankgate.spark.totals import summed
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from rankgate.comparison.inference import Correction
     from rankgate.data.inputs import ColumnsLike, TagsLike
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
-    from rankgate.scoring.overrides import Overrides
+    from rankgate.decisions.comparison.inference import Correction
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
+    from rankgate.measurement.scoring.overrides import Overrides
     from rankgate.spark.paired import PairTotals, Slice
     from rankgate.spark.prepared import Prepared
     from rankgate.spark.totals import Totals
@@ -125,7 +131,7 @@ def _comparisons(
     test: Test,
     slices: Sequence[str],
 ) -> Comparisons:
-    from rankgate.stats.corrections import correct
+    from rankgate.measurement.stats.corrections import correct
 
     labels = [label for label, _ in work.metrics]
     tests = len(labels) * len(pairs)
@@ -209,7 +215,7 @@ def _row(sums: PairSums, test: Test) -> dict[str, float]:
     """One metric's figures by Student's t; equal differences have that of signs."""
     from scipy.special import stdtr, stdtrit
 
-    from rankgate.stats.planning.power import detectable, needed
+    from rankgate.measurement.stats.planning.power import detectable, needed
 
     nan = float("nan")
     n = int(sums.delta.first.count)
@@ -242,7 +248,7 @@ def _row(sums: PairSums, test: Test) -> dict[str, float]:
 
 def _sliced(work: Prepared, totals: PairTotals, test: Test, slices: Sequence[str]) -> pl.DataFrame:
     """Figures of each value of each tag, corrected by BH over a tag's values."""
-    from rankgate.stats.corrections import correct
+    from rankgate.measurement.stats.corrections import correct
 
     labels = [label for label, _ in work.metrics]
     parts = [pl.DataFrame(schema={"tag": pl.String, "value": pl.String, **METRICS})]

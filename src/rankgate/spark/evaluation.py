@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.scores import Scores
-from rankgate.errors import InputError, UsageError
-from rankgate.evaluation.evaluation import Evaluation
-from rankgate.evaluation.slices import SCHEMA as SLICES
-from rankgate.evaluation.slices import in_order
-from rankgate.frozen import dataclass
-from rankgate.metrics.names import DEFAULT_METRICS
+from rankgate.measurement.evaluation.evaluation import Evaluation
+from rankgate.measurement.evaluation.slices import SCHEMA as SLICES
+from rankgate.measurement.evaluation.slices import in_order
+from rankgate.measurement.metrics.names import DEFAULT_METRICS
 from rankgate.spark.executed import measured
 from rankgate.spark.prepared import prepare
 from rankgate.spark.totals import summed
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from rankgate.data.inputs import ColumnsLike, TagsLike
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
-    from rankgate.scoring.overrides import Overrides
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
+    from rankgate.measurement.scoring.overrides import Overrides
     from rankgate.spark.prepared import Prepared
     from rankgate.spark.totals import Moments, Totals
 

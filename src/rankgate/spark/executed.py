@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rankgate.errors import RankgateError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import RankgateError
+from rankgate.core.frozen import dataclass
 from rankgate.spark.failures import translated
 from rankgate.spark.places import refuse_placed
 from rankgate.spark.shipping import mapped
@@ -14,7 +14,7 @@ from rankgate.spark.shipping import mapped
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from rankgate.scoring.plan import Plan
+    from rankgate.measurement.scoring.plan import Plan
     from rankgate.spark.partition import Cell
     from rankgate.spark.tables import Rows
 

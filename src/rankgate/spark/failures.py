@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rankgate.errors import InputError, RankgateError, UsageError
+from rankgate.core.errors import InputError, RankgateError, UsageError
 
 _FILE = re.compile(r"(?:file:|hdfs:|s3a?:|abfss?:|gs:)/+[^\s,;'\")]+")
 _FAILURES: tuple[tuple[tuple[str, ...], type[RankgateError], str, str], ...] = (

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.text import json_text
-from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

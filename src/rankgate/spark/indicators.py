@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from rankgate.online.indicators.catalogue import KPIS, SLICES, has_events
 from rankgate.online.indicators.compute import table_of
 from rankgate.spark.failures import translated

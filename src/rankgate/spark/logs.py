@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 from rankgate.online.database import Database
 from rankgate.online.events.ingest import MANIFEST, ZONE
 from rankgate.online.events.table import COLUMNS

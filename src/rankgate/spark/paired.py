@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.scores import REASONS
-from rankgate.errors import UsageError
-from rankgate.evaluation.batch_totals import merged
-from rankgate.frozen import dataclass
-from rankgate.metrics.exact import ExactMean
+from rankgate.measurement.evaluation.batch_totals import merged
+from rankgate.measurement.metrics.exact import ExactMean
 from rankgate.spark.totals import Moments
 
 if TYPE_CHECKING:
@@ -241,6 +241,6 @@ def _places(before: Scores, after: Scores) -> NDArray[np.int64]:
 
 def slices_of(totals: PairTotals, tag: str) -> Iterator[str]:
     """The values of a tag that queries have."""
-    from rankgate.evaluation.slices import in_order
+    from rankgate.measurement.evaluation.slices import in_order
 
     yield from in_order(list(dict.fromkeys(value for (own, value), _ in totals.sums if own == tag)))

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import DuplicateError, InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.place import Place
 from rankgate.data.qrels import OPTIONAL, Qrels, refuse_holes, without_empty
 from rankgate.data.run import Run
-from rankgate.errors import DuplicateError, InputError
-from rankgate.evaluation.evaluate import with_subtopics
-from rankgate.frozen import dataclass
-from rankgate.scoring.alignment.judgments import JudgmentIndex
-from rankgate.scoring.plan import Measurement, Plan
-from rankgate.scoring.sources import RunSource, measured, with_empty
+from rankgate.measurement.evaluation.evaluate import with_subtopics
+from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
+from rankgate.measurement.scoring.plan import Measurement, Plan
+from rankgate.measurement.scoring.sources import RunSource, measured, with_empty
 from rankgate.spark.paired import PairTotals, groups_of
 from rankgate.spark.totals import Totals
 

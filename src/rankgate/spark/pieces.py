@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.frozen import dataclass
 from rankgate.data.columns import renamed, shaped
 from rankgate.data.formats.tables.arrow import collected, scanned
 from rankgate.data.streams.source import InputFile
-from rankgate.frozen import dataclass
 from rankgate.spark.cells import ORDER, QUERY
 from rankgate.spark.shipping import numbers_in
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankgate import errors
-from rankgate.errors import DuplicateError, InputError, RankgateError
+from rankgate.core import errors
+from rankgate.core.errors import DuplicateError, InputError, RankgateError
 from rankgate.spark.failures import translated
 from rankgate.spark.files import local_path
 

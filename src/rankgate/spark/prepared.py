@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import known_metrics
-from rankgate.evaluation.sequences.asked import refuse_tasks
-from rankgate.frozen import dataclass
-from rankgate.metrics.subtopics import FACET_METRICS
-from rankgate.metrics.views import LISTS, SUBTOPICS
-from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.plan import Plan
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.evaluation.evaluate import known_metrics
+from rankgate.measurement.evaluation.sequences.asked import refuse_tasks
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.metrics.views import LISTS, SUBTOPICS
+from rankgate.measurement.scoring.chosen import chosen_convention
+from rankgate.measurement.scoring.plan import Plan
 from rankgate.spark.cells import PACKED, Cells, Packing, unpacked
 from rankgate.spark.executed import Whole
 from rankgate.spark.partition import JUDGED, UNJUDGED, Scoring
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from rankgate.data.inputs import ColumnsLike
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
-    from rankgate.scoring.overrides import Overrides
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
+    from rankgate.measurement.scoring.overrides import Overrides
     from rankgate.spark.tables import Rows
 
 _BYTES = 48 << 20  # of input for one partition

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.present.frames import frame
 from rankgate.data.logs.items import read_described
-from rankgate.evaluation.accumulate import Accumulator
-from rankgate.evaluation.context import Context
-from rankgate.evaluation.lists.catalogue import catalogue_facts
-from rankgate.evaluation.lists.inputs import named
-from rankgate.metrics.lists import LIST_METRICS
-from rankgate.metrics.names import parse
-from rankgate.metrics.subtopics import FACET_METRICS
-from rankgate.metrics.views import LISTS
-from rankgate.present.frames import frame
-from rankgate.recommenders.dominance import dominators
+from rankgate.measurement.evaluation.accumulate import Accumulator
+from rankgate.measurement.evaluation.context import Context
+from rankgate.measurement.evaluation.dominance import dominators
+from rankgate.measurement.evaluation.lists.catalogue import catalogue_facts
+from rankgate.measurement.evaluation.lists.inputs import named
+from rankgate.measurement.metrics.lists import LIST_METRICS
+from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.metrics.views import LISTS
+from rankgate.measurement.scoring.alignment.subtopics import no_subtopics
+from rankgate.measurement.scoring.chosen import chosen_convention
+from rankgate.measurement.scoring.input_cautions import prefixed
 from rankgate.recommenders.scorecard import Scorecard
 from rankgate.recommenders.scorecard_figures import DIFFERENCES, FIGURES
 from rankgate.recommenders.scorecard_warnings import catalogue_warnings
-from rankgate.scoring.alignment.subtopics import no_subtopics
-from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.input_cautions import prefixed
 from rankgate.spark.accumulating import Accumulating, Seen
 from rankgate.spark.card_slices import SliceTables
 from rankgate.spark.card_tables import (
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.inputs import ColumnsLike, TableLike
     from rankgate.data.logs.interactions import LogLike
-    from rankgate.scoring import Convention
+    from rankgate.measurement.scoring import Convention
     from rankgate.spark.prepared import Prepared
 
 GROUPS = 32
@@ -183,7 +183,7 @@ def _card(
     drawing: tuple[float, int, int],
 ) -> Scorecard:
     """The card of what was seen of all groups of users, and of the parts of slices."""
-    from rankgate.stats.corrections import correct
+    from rankgate.measurement.stats.corrections import correct
 
     level, resamples, seed = drawing
     weights = np.random.default_rng(seed).poisson(1.0, (resamples, len(found[0])))

@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import MissingExtraError, UsageError
-from rankgate.extras import install_command, require
+from rankgate.core.errors import MissingExtraError, UsageError
+from rankgate.core.extras import install_command, require
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

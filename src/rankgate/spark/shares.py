@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.spark.cells import QUERY, probed, refuse_longest, refuse_other_hash
 from rankgate.spark.shipping import numbers_in
 from rankgate.spark.spans import Spans

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.spark.cells import probed, refuse_other_hash, value_of
 from rankgate.spark.shipping import mapped, numbers_in
 

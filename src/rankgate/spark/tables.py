@@ -7,12 +7,12 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels, read_run
 from rankgate.data.column_map import ColumnMap
 from rankgate.data.columns import missing_column, named, one_document_column
 from rankgate.data.qrels import OPTIONAL
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 from rankgate.spark.cells import ORDER
 from rankgate.spark.failures import translated
 from rankgate.spark.files import (

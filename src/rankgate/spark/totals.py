@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from rankgate.core.frozen import dataclass
 from rankgate.data.group_sums import GroupSums, hashed
 from rankgate.data.scores import Counts
-from rankgate.evaluation.batch_totals import COUNTED, merged
-from rankgate.frozen import dataclass
-from rankgate.metrics.exact import ExactMean
-from rankgate.scoring.input_cautions import BatchCautions
-from rankgate.scoring.mean import of_parts, terms
+from rankgate.measurement.evaluation.batch_totals import COUNTED, merged
+from rankgate.measurement.metrics.exact import ExactMean
+from rankgate.measurement.scoring.input_cautions import BatchCautions
+from rankgate.measurement.scoring.mean import of_parts, terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.scores import Scores
-    from rankgate.scoring.job import Job
+    from rankgate.measurement.scoring.job import Job
 
 _COUNTED = (*COUNTED, "against_scores", "zeros_relevant")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.recommenders.scorecard_slices import ACTIVITY, split_values
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.logs.items import Whose
     from rankgate.data.logs.user_items import Meetings
-    from rankgate.evaluation.accumulate import Accumulator
+    from rankgate.measurement.evaluation.accumulate import Accumulator
     from rankgate.spark.prepared import Prepared
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +45,7 @@ class Shipped:
         os.environ.setdefault("POLARS_MAX_THREADS", "1")  # before Polars is imported
         import pyarrow as pa
 
-        from rankgate.errors import RankgateError
+        from rankgate.core.errors import RankgateError
 
         schema = pa.ipc.read_schema(pa.py_buffer(self.schema))
         task: Any = pickle.loads(self.task)  # noqa: S301 - from our own driver

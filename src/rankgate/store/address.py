@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 
 if TYPE_CHECKING:
     from sqlalchemy import URL

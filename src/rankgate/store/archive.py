@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.store import deletion
 from rankgate.store.material import projects as material
 from rankgate.store.models.jobs import UNDER_WAY

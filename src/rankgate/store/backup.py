@@ -19,9 +19,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.data.streams.target import replacing
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.target import replacing
 from rankgate.store import versions
 from rankgate.store.address import PRIVATE, address, file_of, shown
 from rankgate.store.database import WRITES, engine_of

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.store.database import failure
 from rankgate.store.material.content import content_hash
 from rankgate.store.rating.ratings import WITHDRAWN

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
 
-from rankgate.errors import InputError, RankgateError, UsageError
-from rankgate.extras import require
+from rankgate.core.errors import InputError, RankgateError, UsageError
+from rankgate.core.extras import require
 from rankgate.store.address import file_of, shown
 
 if TYPE_CHECKING:

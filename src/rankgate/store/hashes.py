@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.store.leases import PREFIX
 from rankgate.store.rows import PIECE
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.people import raters
 from rankgate.store.rating import task_numbers

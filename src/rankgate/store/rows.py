@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row, Table

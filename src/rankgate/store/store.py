@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Self
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.store import versions
 from rankgate.store.address import PRIVATE, address, file_of, shown
 from rankgate.store.database import WRITES, engine_of, failure

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.streams.closing import Closing
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 from rankgate.store.kept import judgments, results, runs
 from rankgate.store.material import projects
 from rankgate.store.models.counted import counted

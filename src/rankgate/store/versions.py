@@ -11,7 +11,7 @@ from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from rankgate.store.address import shown
 from rankgate.store.database import WRITES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rankgate.errors import DuplicateError, InputError
+from rankgate.core.errors import DuplicateError, InputError
 from support.wording import raises
 
 

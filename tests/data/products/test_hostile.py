@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankgate.core.errors import RankgateError
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.read import contents_of
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import RankgateError
 from support.wording import raises
 
 SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())

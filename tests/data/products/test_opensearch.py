@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.formats.registry import named
-from rankgate.errors import DuplicateError, InputError
 from support.wording import raises
 
 

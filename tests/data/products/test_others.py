@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rankgate.errors import DuplicateError, InputError
+from rankgate.core.errors import DuplicateError, InputError
 from support.wording import raises
 
 

@@ -10,10 +10,10 @@ from collections import Counter
 import polars as pl
 import pytest
 
+from rankgate.core.errors import InputError
 from rankgate.data import contents_of, read_qrels, read_run
 from rankgate.data.formats.registry import detected, named
 from rankgate.data.streams.source import InputFile, source
-from rankgate.errors import InputError
 from support.wording import raises
 
 QUEPID = "products/quepid/haystack_rating_party_"

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
+from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.data import contents_of
 from rankgate.data.formats.registry import named
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import DuplicateError, InputError, UsageError
-from rankgate.evaluation.evaluation import Evaluation
-from rankgate.metrics.sequences import agents
-from rankgate.metrics.sequences.contexts import redundancy
-from rankgate.metrics.sequences.sequence import sequences
+from rankgate.measurement.evaluation.evaluation import Evaluation
+from rankgate.measurement.metrics.sequences import agents
+from rankgate.measurement.metrics.sequences.contexts import redundancy
+from rankgate.measurement.metrics.sequences.sequence import sequences
 from support.wording import raises
 
 TASK = {

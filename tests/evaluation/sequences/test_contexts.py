@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
-from rankgate.errors import DuplicateError, InputError, UsageError
-from rankgate.metrics.sequences.contexts import (
+from rankgate.core.errors import DuplicateError, InputError, UsageError
+from rankgate.measurement.metrics.sequences.contexts import (
     context_precision,
     context_recall,
     position_gain,
     redundancy,
     utility,
 )
-from rankgate.metrics.sequences.sequence import sequences
+from rankgate.measurement.metrics.sequences.sequence import sequences
 from support.wording import raises
 
 QRELS = {"1": {"a1": 1, "c1": 1}, "2": {"d1": 2}}

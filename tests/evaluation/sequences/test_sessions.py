@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
-from rankgate.errors import InputError, UsageError
-from rankgate.metrics.graded.rbp import RBP
-from rankgate.metrics.judged import block
-from rankgate.metrics.sequences import agents, sessions
-from rankgate.metrics.sequences.sequence import sequences
+from rankgate.core.errors import InputError, UsageError
+from rankgate.measurement.metrics.graded.rbp import RBP
+from rankgate.measurement.metrics.judged import block
+from rankgate.measurement.metrics.sequences import agents, sessions
+from rankgate.measurement.metrics.sequences.sequence import sequences
 from support.command import assert_refused
 from support.wording import raises
 

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from rankgate.core.errors import InputError
 from rankgate.data import Qrels
 from rankgate.data.ratings import Ratings
-from rankgate.errors import InputError
 from rankgate.judging.admission.admission import JudgeAdmission
 from rankgate.judging.admission.admit import admit
 from rankgate.judging.admission.demands import Demands

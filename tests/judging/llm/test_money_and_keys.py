@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from rankgate.judging.llm.costs import Prices
 from support.wording import raises
 

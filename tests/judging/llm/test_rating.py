@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.judging.admission.admit import Demands, admit
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.llm.judge import Judge

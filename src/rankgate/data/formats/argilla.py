@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.columns import strings
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss, Note
@@ -17,7 +18,6 @@ from rankgate.data.ratings import SCHEMA, Ratings
 from rankgate.data.text.json_keys import have
 from rankgate.data.text.json_reader import an_object, each
 from rankgate.data.text.json_text import document, dumped, identifier, number, whole
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.duplicates import refuse_repeated
 from rankgate.data.formats.format import Format, Loss
@@ -20,7 +21,6 @@ from rankgate.data.text import json_text
 from rankgate.data.text.json_keys import keys
 from rankgate.data.text.records import first_fields
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.errors import DuplicateError
 from rankgate.data.columns import strings
 from rankgate.data.formats.format import Note
 from rankgate.data.place import Place
@@ -17,7 +18,6 @@ from rankgate.data.ratings import Ratings
 from rankgate.data.run import SCHEMA as RANKED
 from rankgate.data.run import Run
 from rankgate.data.text.json_text import identifier, number
-from rankgate.errors import DuplicateError
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Scale

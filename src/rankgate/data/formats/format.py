@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, BinaryIO
 
+from rankgate.core.frozen import dataclass
 from rankgate.data.notes import Loss, Note
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.contents import FileContents

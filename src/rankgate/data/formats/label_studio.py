@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.columns import named, strings
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss, Note
@@ -18,7 +19,6 @@ from rankgate.data.text.json_keys import have
 from rankgate.data.text.json_reader import a_text, an_object, each
 from rankgate.data.text.json_text import document, dumped, identifier, number, whole
 from rankgate.data.text.times import moment, stamp
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

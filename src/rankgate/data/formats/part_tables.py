@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.tables import arrow
 from rankgate.data.formats.tables import csv as delimited
 from rankgate.data.streams.part_files import PartRows, part_files
 from rankgate.data.text.records import first_fields
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format

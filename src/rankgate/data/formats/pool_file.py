@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.errors import DuplicateError, InputError
+from rankgate.core.formulas import unguarded
 from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.text import cells
-from rankgate.data.text.formulas import unguarded
-from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
     from rankgate.data.text.cells import CsvRow

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rankgate.core.errors import InputError
 from rankgate.data.columns import strings
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
@@ -22,7 +23,6 @@ from rankgate.data.formats.writing import (
 from rankgate.data.text.json_keys import have, matching
 from rankgate.data.text.json_reader import an_id, an_object, each, inside
 from rankgate.data.text.json_text import document
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl

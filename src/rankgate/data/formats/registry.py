@@ -13,12 +13,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.declare import Added, added, declared_in
+from rankgate.core.errors import InputError
 from rankgate.data.formats import unsupported
 from rankgate.data.streams.part_files import is_folder, part_files
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text.utf8 import BOM
-from rankgate.declare import Added, added, declared_in
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.errors import DuplicateError
 from rankgate.data.duplicates import hashed_twice, pairs_of
 from rankgate.data.notes import Note
-from rankgate.errors import DuplicateError
 
 if TYPE_CHECKING:
     from rankgate.data.place import Place

@@ -11,6 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format, Loss, Note
@@ -19,8 +21,6 @@ from rankgate.data.formats.writing import by_query, lost, own, put
 from rankgate.data.text.json_keys import matching
 from rankgate.data.text.json_reader import an_object, each, whole_object
 from rankgate.data.text.json_text import document, identifier, kind, whole
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.target import replacing
 from rankgate.data.streams.source import source
-from rankgate.data.streams.target import replacing
 from rankgate.data.text.json_text import dumped, lines
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.run import Run

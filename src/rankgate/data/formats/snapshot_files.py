@@ -11,8 +11,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from rankgate.core.errors import InputError
 from rankgate.data.formats.run_meta import companion_of
-from rankgate.errors import InputError
 
 PARTIAL = ".partial.jsonl"
 """The end of the name of a snapshot that is under way."""

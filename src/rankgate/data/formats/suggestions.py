@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format
@@ -18,7 +19,6 @@ from rankgate.data.text.cells import csv_rows
 from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.records import first_fields
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

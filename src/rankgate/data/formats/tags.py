@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.dataframes import polars_frame
 from rankgate.data.formats.run_meta import read
 from rankgate.data.streams.source import source
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import TagsLike

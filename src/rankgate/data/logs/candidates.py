@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.frozen import dataclass
 from rankgate.data.stretches import starts_of
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

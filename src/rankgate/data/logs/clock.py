@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.place import Place
 from rankgate.data.text.times import moment, stamp
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query_id": (

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.logs.clock import instants
 from rankgate.data.place import Place
 from rankgate.data.qrels import refuse_holes
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import Array, Frame, Source

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.dataframes import polars_frame
 from rankgate.data.duplicates import refuse_repeated
 from rankgate.data.formats.tables import arrow
@@ -16,8 +18,6 @@ from rankgate.data.place import Place
 from rankgate.data.streams.part_files import PartRows, is_folder, part_files, refuse_other_columns
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text import json_text, records
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import TableLike

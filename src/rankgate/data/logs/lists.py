@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.place import Place
 from rankgate.data.text.utf8 import BOM, decoded
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.logs.tables import Rows

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.logs import lists as log_lists
 from rankgate.data.logs import tables as log_tables
@@ -20,8 +22,6 @@ from rankgate.data.place import Place
 from rankgate.data.streams.part_files import PartRows, is_folder, part_files, refuse_other_columns
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.logs.clock import Unit

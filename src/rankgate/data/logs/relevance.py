@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import Qrels
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.logs.interactions import Interactions

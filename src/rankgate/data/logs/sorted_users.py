@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.logs.interactions import KIND, Interactions, by_user, checked, completed, ordered
 from rankgate.data.streams.prefetch import ahead
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.logs.clock import Unit

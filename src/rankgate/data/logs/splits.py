@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.stretches import starts_of
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.logs.interactions import Interactions, checked
 from rankgate.data.logs.reading import opened
 from rankgate.data.memory.growing import GrowingArray
 from rankgate.data.memory.ids import NOWHERE, Growing, places, present, rising
 from rankgate.data.streams.prefetch import ahead
 from rankgate.data.stretches import starts_of
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

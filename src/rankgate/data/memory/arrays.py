@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.memory.devices import home
 from rankgate.data.memory.ids import Ids
 from rankgate.data.memory.matrices import Padded, numbers, refuse_shape, source_of
@@ -19,7 +20,6 @@ from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels, refuse_holes
 from rankgate.data.run import SCHEMA as RUN
 from rankgate.data.run import Run
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.columns import document_columns, named, shaped
 from rankgate.data.dataframes import by_system, is_frame, lazy_frame, refuse_series
 from rankgate.data.memory import arrays
@@ -20,7 +21,6 @@ from rankgate.data.qrels import Qrels, refuse_holes, without_empty
 from rankgate.data.rankings import Rankings
 from rankgate.data.run import Run
 from rankgate.data.text.utf8 import refuse_surrogates
-from rankgate.errors import InputError
 
 _BATCH = 1 << 20
 

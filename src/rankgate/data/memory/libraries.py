@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from rankgate.core.errors import InputError
 from rankgate.data.memory.devices import home
 from rankgate.data.memory.matrices import Lists
-from rankgate.errors import InputError
 
 _PAIR = 2
 _UNRANKED = float(np.finfo(np.float32).min)

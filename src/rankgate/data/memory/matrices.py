@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from rankgate.core.errors import DuplicateError, InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.memory.devices import home, library
 from rankgate.data.memory.ids import NOWHERE, Ids, rising
-from rankgate.errors import DuplicateError, InputError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.streams.closing import Closing
-from rankgate.errors import InputError, UsageError
 
 
 @dataclass

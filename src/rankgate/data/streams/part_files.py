@@ -6,9 +6,9 @@ from bisect import bisect_right
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.place import Place
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
+from rankgate.core.errors import InputError, MissingExtraError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.streams.rooms import Rooms
-from rankgate.errors import InputError, MissingExtraError, UsageError
-from rankgate.frozen import dataclass
 
 CHUNK = 16 << 20
 """Bytes parsed at one time, and the longest line; more would be fresh memory for each piece."""

@@ -9,9 +9,9 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.streams.source import source
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.errors import InputError
 from rankgate.data.text.json_text import identifier, kind, member
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

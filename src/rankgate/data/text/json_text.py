@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.errors import InputError
 from rankgate.data.text.json_depth import deeper
 from rankgate.data.text.utf8 import BOM, decoded
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

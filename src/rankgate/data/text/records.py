@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.rows import with_defects
 from rankgate.data.streams.prefetch import in_order
 from rankgate.data.streams.source import CHUNK
 from rankgate.data.text.lines import JOINED, joined
 from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.utf8 import BOM, decoded
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

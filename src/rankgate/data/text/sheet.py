@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.formulas import NUMBER
+from rankgate.core.frozen import dataclass
 from rankgate.data.place import Place
 from rankgate.data.text import records
-from rankgate.data.text.formulas import NUMBER
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

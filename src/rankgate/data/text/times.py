@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 
 
 def moment(text: str, where: str, label: str, line: int | None = None) -> datetime:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 
 BOM = b"\xef\xbb\xbf"
 """The byte order mark that a file may begin with."""

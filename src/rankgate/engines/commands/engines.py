@@ -6,12 +6,12 @@ import sys
 
 import click
 
-from rankgate.console import options
-from rankgate.console.output import print_result, print_summary
+from rankgate.core.console import options
+from rankgate.core.console.output import print_result, print_summary
+from rankgate.core.present.write import FORMS
 from rankgate.engines.catalogue import ENGINES
 from rankgate.engines.engine_check import check_engine
 from rankgate.engines.engine_kinds import engines
-from rankgate.present.write import FORMS
 
 
 @click.group("engines", context_settings={"help_option_names": ["-h", "--help"]})

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.declared_options import options_of
-from rankgate.console.output import print_result
-from rankgate.console.progress import Progress
-from rankgate.console.recording import recordable
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.console.progress import Progress
+from rankgate.core.console.recording import recordable
+from rankgate.core.errors import UsageError
+from rankgate.core.present.write import FORMS
 from rankgate.engines.snapshots.compare_engines import compare_engines
 from rankgate.engines.snapshots.queries import queries_of
 from rankgate.engines.snapshots.take import snapshot
-from rankgate.errors import UsageError
-from rankgate.present.write import FORMS
 
 if TYPE_CHECKING:
     from rankgate.engines.snapshots.engine_comparison import EngineComparison

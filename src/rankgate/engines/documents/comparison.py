@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankgate.core.present.document import Document, PlainRows, Table, Warnings
+from rankgate.core.present.document import document as made
+from rankgate.core.present.figures import interval, signed
+from rankgate.core.present.grid import Grid, printable
 from rankgate.engines.documents.engines import facts_of
-from rankgate.present.document import Document, PlainRows, Table, Warnings
-from rankgate.present.document import document as made
-from rankgate.present.figures import interval, signed
-from rankgate.present.grid import Grid, printable
 
 if TYPE_CHECKING:
     from rankgate.engines.snapshots.engine_comparison import EngineComparison

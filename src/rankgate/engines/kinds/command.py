@@ -11,13 +11,13 @@ from contextlib import suppress
 from dataclasses import field
 from typing import Any, ClassVar
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.engines.engine import Answer, Connection, Engine, Query
 from rankgate.engines.failure import Failure
 from rankgate.engines.json_api import Shape
 from rankgate.engines.paths import parsed
 from rankgate.engines.requests.template import filled, names
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 
 _LARGEST = 64 << 20  # bytes of an answer
 

@@ -7,7 +7,9 @@ from dataclasses import field
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import quote
 
-from rankgate.declare import Range
+from rankgate.core.declare import Range
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.engines.engine import Answer, Connection, Engine, Query
 from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
@@ -16,8 +18,6 @@ from rankgate.engines.paths import parsed
 from rankgate.engines.requests.secrets import Secrets, resolved_table
 from rankgate.engines.requests.template import filled, names
 from rankgate.engines.requests.transport import Transport
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,8 @@ from hashlib import sha256
 from typing import Any, ClassVar
 from urllib.parse import quote
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
 from rankgate.engines.failure import Failure
 from rankgate.engines.json_api import Shape, sent, with_partial
@@ -17,8 +19,6 @@ from rankgate.engines.paths import MISSING, at, parsed
 from rankgate.engines.requests.secrets import Secrets, resolved_table
 from rankgate.engines.requests.template import filled, names
 from rankgate.engines.requests.transport import Transport
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

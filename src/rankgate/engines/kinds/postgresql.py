@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, ClassVar
 
+from rankgate.core.errors import UsageError
+from rankgate.core.extras import require
+from rankgate.core.frozen import dataclass
 from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
 from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING
 from rankgate.engines.requests.secrets import Secrets
-from rankgate.errors import UsageError
-from rankgate.extras import require
-from rankgate.frozen import dataclass
 
 _CONNECT = 10  # seconds
 _CANCELLED, _BUSY = "57014", ("08", "40", "53", "57")  # classes of SQLSTATE

@@ -8,12 +8,12 @@ from dataclasses import field
 from importlib import import_module
 from typing import Any, ClassVar
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.engines.engine import Answer, Connection, Engine, Query
 from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 from urllib.parse import quote
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
 from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING
 from rankgate.engines.requests.template import filled, names
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r":(\w+)")

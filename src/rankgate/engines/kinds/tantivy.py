@@ -10,14 +10,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
+from rankgate.core.errors import UsageError
+from rankgate.core.extras import require
+from rankgate.core.frozen import dataclass
 from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
 from rankgate.engines.failure import Failure
 from rankgate.engines.hits import Row, answer
 from rankgate.engines.paths import MISSING
 from rankgate.engines.requests.template import filled, names
-from rankgate.errors import UsageError
-from rankgate.extras import require
-from rankgate.frozen import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any, Self, TypeVar
 from weakref import WeakSet
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """An environment variable in a text of an engine's file."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.engines.failure import Failure
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     import urllib3

@@ -9,12 +9,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from rankgate.core.frozen import dataclass
 from rankgate.data.formats.snapshot_files import PARTIAL
 from rankgate.engines.engine import Facts
 from rankgate.engines.snapshots.outcome import Outcome, Outcomes
 from rankgate.engines.snapshots.snapshot import Snapshot
 from rankgate.engines.snapshots.writing import Target, gathered
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.engines.configuration import Configuration

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import polars as pl
 
-from rankgate.declare import Range
+from rankgate.core.declare import Range
+from rankgate.core.errors import UsageError
 from rankgate.engines.snapshots.arm import Arm
 from rankgate.engines.snapshots.asking import Asking
 from rankgate.engines.snapshots.engine_comparison import LATENCY, QUERIES, EngineComparison
 from rankgate.engines.snapshots.queries import queries_of
 from rankgate.engines.snapshots.take import chosen_engine, target_of
 from rankgate.engines.snapshots.writing import Target
-from rankgate.errors import UsageError
-from rankgate.stats.resampling.quantiles import quantile_differences
+from rankgate.measurement.stats.resampling.quantiles import quantile_differences
 
 if TYPE_CHECKING:
     from rankgate.engines.snapshots.outcome import Outcome

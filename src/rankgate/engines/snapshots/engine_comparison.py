@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Notice, Result
 from rankgate.engines.snapshots.snapshot import Snapshot
-from rankgate.frozen import dataclass
-from rankgate.present.result import Notice, Result
 
 LATENCY = {
     "statistic": pl.String,

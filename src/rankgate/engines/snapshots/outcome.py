@@ -9,11 +9,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, Self
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.formats.snapshot_files import WRITTEN
 from rankgate.data.streams.journal import Journal
 from rankgate.engines.engine import Facts, Query
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
 
 State = Literal["ok", "zero", "failed", "not_run"]
 DOWN = "down"

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from rankgate.core.declare.parameter import literal
+from rankgate.core.errors import InputError
 from rankgate.data import contents_of
 from rankgate.data.columns import ALIASES
 from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.streams.source import InputFile, source
 from rankgate.data.text.utf8 import BOM, decoded
-from rankgate.declare.parameter import literal
 from rankgate.engines.engine import Query
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl

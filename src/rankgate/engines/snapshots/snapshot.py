@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+# the codec reads the types of fields when it restores a result
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import encoded
+from rankgate.core.present.result import Notice, Result
 from rankgate.data import Run
 from rankgate.data.formats.snapshot_files import CAUTIONS
 from rankgate.engines.engine import Facts
-
-# the codec reads the types of fields when it restores a result
-from rankgate.frozen import dataclass
-from rankgate.present.codec import encoded
-from rankgate.present.result import Notice, Result
 
 QUERIES = {
     "query_id": pl.String,

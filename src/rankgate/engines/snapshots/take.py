@@ -10,8 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
+from rankgate.core.declare import Range
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.write import format_for
-from rankgate.declare import Range
 from rankgate.engines.configuration import Configuration, read
 from rankgate.engines.engine import Connection, Engine, Query
 from rankgate.engines.kinds.python import Calls, Python
@@ -22,8 +24,6 @@ from rankgate.engines.snapshots.outcome import Outcome
 from rankgate.engines.snapshots.queries import queries_of
 from rankgate.engines.snapshots.snapshot import Snapshot
 from rankgate.engines.snapshots.writing import Target
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import RankgateError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.target import replacing
 from rankgate.data.formats import registry, run_meta
 from rankgate.data.formats.snapshot_files import PARTIAL, RESULT
 from rankgate.data.place import Place
 from rankgate.data.run import SCHEMA, Run
-from rankgate.data.streams.target import replacing
 from rankgate.data.text.json_text import dumped
 from rankgate.data.write import write_run
 from rankgate.engines.snapshots.outcome import Outcome, Outcomes
 from rankgate.engines.snapshots.served_order import untied
 from rankgate.engines.snapshots.snapshot import QUERIES, Lists, Snapshot
-from rankgate.errors import RankgateError, UsageError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format

@@ -8,7 +8,9 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import Named
+from rankgate.core.present.result import Notice, Result
 from rankgate.judging.admission.attacked import ATTACKS
 from rankgate.judging.admission.bias import Bias
 from rankgate.judging.admission.demands import Answer, Demand, Demands
@@ -16,9 +18,7 @@ from rankgate.judging.admission.judged_pairs import AnsweredShare
 from rankgate.judging.admission.lineage import FAMILIES
 from rankgate.judging.admission.order import SYSTEMS, SystemOrder
 from rankgate.judging.admission.repeated_grades import COMPONENTS
-from rankgate.present.codec import Named
-from rankgate.present.result import Notice, Result
-from rankgate.stats.agreement.intervals import Agreement
+from rankgate.measurement.stats.agreement.intervals import Agreement
 
 _LEVEL = 0.95
 

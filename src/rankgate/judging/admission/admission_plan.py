@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import Named
+from rankgate.core.present.result import Result
 from rankgate.judging.admission.agreement_figures import AgreementFigure
-from rankgate.present.codec import Named
-from rankgate.present.result import Result
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.declare import Range
+from rankgate.core.errors import UsageError
+from rankgate.core.present.codec import Named
 from rankgate.data import read_qrels
 from rankgate.data.scales import scale_of
-from rankgate.declare import Range
-from rankgate.errors import UsageError
 from rankgate.judging.admission.admission import JudgeAdmission
 from rankgate.judging.admission.attacked import attacks_on
 from rankgate.judging.admission.bias import bias_of
@@ -24,7 +25,6 @@ from rankgate.judging.agreement.figures import agreements
 from rankgate.judging.agreement.grade_alarms import stray
 from rankgate.judging.agreement.rated_pairs import rated_pairs
 from rankgate.judging.rating.pool_tasks import pool_of
-from rankgate.present.codec import Named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RatingsLike
     from rankgate.judging.admission.order import OrderedSystems
     from rankgate.judging.rating.pool_tasks import PoolLike
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
 
 METRICS = ("nDCG@10",)
 """Metrics under which the order of systems is compared when none is named."""

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import polars as pl
 
+from rankgate.core.declare import Range
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import Named
+from rankgate.core.present.numbers import known
 from rankgate.data import read_qrels
 from rankgate.data.scales import MOST_GRADES, on_scale, possible_grades, scale_of
-from rankgate.declare import Range
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 from rankgate.judging.admission.admission_plan import AdmissionPlan
 from rankgate.judging.admission.agreement_figures import FIGURES, AgreementFigure, influence
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE, judged_pairs
 from rankgate.judging.standing import PAIR
-from rankgate.present.codec import Named
-from rankgate.present.numbers import known
-from rankgate.stats.stratified import neyman_allocation, stratified_error
+from rankgate.measurement.stats.stratified import neyman_allocation, stratified_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.read_ratings import read_ratings
-from rankgate.errors import InputError
 from rankgate.judging.admission.bias import share_over_queries
 from rankgate.judging.admission.judged_pairs import JUDGE
 from rankgate.judging.standing import PAIR

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.numbers import known
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
-from rankgate.present.numbers import known
-from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS, jackknife
-from rankgate.stats.interval import t_interval
+from rankgate.measurement.stats.agreement.intervals import FEWEST_CLUSTERS, jackknife
+from rankgate.measurement.stats.interval import t_interval
 
 _ENDS = {"low": pl.Float64, "high": pl.Float64}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.pipelines.charts.ranked import shades_of
-from rankgate.present.charts.backend import altair
-from rankgate.present.charts.parts import table
-from rankgate.present.charts.picture import Picture
-from rankgate.present.charts.words import queries, short
-from rankgate.present.numbers import grade
+from rankgate.core.present.charts.backend import altair
+from rankgate.core.present.charts.parts import table
+from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.charts.words import queries, short
+from rankgate.core.present.numbers import grade
+from rankgate.decisions.comparison.charts.ranked import shades_of
 
 if TYPE_CHECKING:
     from rankgate.judging.admission.admission import JudgeAdmission

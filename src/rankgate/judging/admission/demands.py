@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from rankgate.declare import Count, Range, Share
-from rankgate.frozen import dataclass
-from rankgate.present.numbers import known
-from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS
+from rankgate.core.declare import Count, Range, Share
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.numbers import known
+from rankgate.measurement.stats.agreement.intervals import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
     from rankgate.judging.admission.bias import Bias
     from rankgate.judging.admission.judged_pairs import AnsweredShare
     from rankgate.judging.admission.order import SystemOrder
-    from rankgate.stats.agreement.intervals import Agreement
+    from rankgate.measurement.stats.agreement.intervals import Agreement
 
 Correlation = Annotated[float, Range(-1, 1)]
 Answer = Literal["pass", "fail", "inconclusive"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import (
+from rankgate.core.present.document import (
     SIGNS,
     Chart,
     Document,
@@ -14,10 +14,10 @@ from rankgate.present.document import (
     Table,
     Warnings,
 )
-from rankgate.present.document import document as made
-from rankgate.present.figures import interval, number, signed, whole
-from rankgate.present.grid import Grid, printable
-from rankgate.present.numbers import decimal
+from rankgate.core.present.document import document as made
+from rankgate.core.present.figures import interval, number, signed, whole
+from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.numbers import decimal
 
 if TYPE_CHECKING:
     from rankgate.judging.admission.admission import JudgeAdmission

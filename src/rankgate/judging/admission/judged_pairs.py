@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.ratings import Ratings
 from rankgate.data.scales import on_scale
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 from rankgate.judging.standing import PAIR
 
 if TYPE_CHECKING:

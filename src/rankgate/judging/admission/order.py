@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.numbers import known
 from rankgate.data import Qrels
-from rankgate.evaluation.scored_system import Scorer
-from rankgate.frozen import dataclass
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
-from rankgate.present.numbers import known
-from rankgate.scoring.input_cautions import prefixed
+from rankgate.measurement.evaluation.scored_system import Scorer
+from rankgate.measurement.scoring.input_cautions import prefixed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
 
     Floats = NDArray[np.float64]
 
@@ -162,9 +162,9 @@ def _values(scores: pl.DataFrame) -> dict[str, Floats]:
 def _order(
     label: str, tables: list[Floats], means: list[Floats], sign: int, top: int
 ) -> SystemOrder:
-    from rankgate.comparison.orders import redrawn_pair
-    from rankgate.stats.ranks.correlation import rank_correlation
-    from rankgate.stats.ranks.order import tau, tau_ap
+    from rankgate.decisions.comparison.orders import redrawn_pair
+    from rankgate.measurement.stats.ranks.correlation import rank_correlation
+    from rankgate.measurement.stats.ranks.order import tau, tau_ap
 
     flips = lost = turned = significant = agreed = 0
     pairs = list(combinations(range(tables[0].shape[1]), 2))
@@ -197,7 +197,7 @@ def _order(
 
 
 def _of_best(means: list[Floats], top: int) -> float | None:
-    from rankgate.stats.ranks.order import tau
+    from rankgate.measurement.stats.ranks.order import tau
 
     if len(means[0]) <= top:
         return None
@@ -206,7 +206,7 @@ def _of_best(means: list[Floats], top: int) -> float | None:
 
 
 def _p(delta: Floats) -> float:
-    from rankgate.stats.paired import student
+    from rankgate.measurement.stats.paired import student
 
     known = delta[~np.isnan(delta)]
     return float(student(known).p_value[0]) if len(known) > 1 and known.any() else 1.0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Document, PlainRows, Table
-from rankgate.present.document import document as made
-from rankgate.present.figures import number
-from rankgate.present.grid import Grid, printable
+from rankgate.core.present.document import Document, PlainRows, Table
+from rankgate.core.present.document import document as made
+from rankgate.core.present.figures import number
+from rankgate.core.present.grid import Grid, printable
 
 if TYPE_CHECKING:
     from rankgate.judging.admission.admission_plan import AdmissionPlan

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data import read_qrels
 from rankgate.data.repeated import Repeated
-from rankgate.errors import InputError, UsageError
 from rankgate.judging.standing import PAIR
-from rankgate.stats.facets import facets
+from rankgate.measurement.stats.facets import facets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

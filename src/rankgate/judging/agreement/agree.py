@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankgate.core.declare import Count
 from rankgate.data.column_map import mapped
 from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import scale_of
-from rankgate.declare import Count
 from rankgate.judging.agreement.agreement import RaterAgreement
 from rankgate.judging.agreement.alarms import alarms
 from rankgate.judging.agreement.figures import agreements

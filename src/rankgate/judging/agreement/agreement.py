@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import decoded, encoded, frame
+from rankgate.core.present.result import Notice, Result
 from rankgate.judging.agreement.alarm import Alarm
 from rankgate.judging.agreement.figures import Agreements
 from rankgate.judging.agreement.rater_resampling import RaterResampling
-from rankgate.present.codec import decoded, encoded, frame
-from rankgate.present.result import Notice, Result
-from rankgate.stats.agreement.intervals import Agreement
+from rankgate.measurement.stats.agreement.intervals import Agreement
 
 _F, _I, _S = pl.Float64, pl.Int64, pl.String
 _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {

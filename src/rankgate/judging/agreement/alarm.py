@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 
 ENOUGH = 20
 """Ratings below which nothing is said about a rater or a pair of raters."""

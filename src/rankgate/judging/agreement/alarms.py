@@ -9,7 +9,7 @@ import polars as pl
 from rankgate.judging.agreement.alarm import ENOUGH, Alarm
 from rankgate.judging.agreement.grade_alarms import outside, stray
 from rankgate.judging.agreement.rater_alarms import rater_alarms
-from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS
+from rankgate.measurement.stats.agreement.intervals import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
     from rankgate.judging.agreement.figures import Agreements

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import UsageError
-from rankgate.present.charts.backend import altair
-from rankgate.present.charts.heat import heat
-from rankgate.present.charts.parts import table
-from rankgate.present.charts.picture import Picture
-from rankgate.present.charts.style import BLUE, SIGNED
-from rankgate.present.charts.words import queries, short, shorts
-from rankgate.present.numbers import known
+from rankgate.core.errors import UsageError
+from rankgate.core.present.charts.backend import altair
+from rankgate.core.present.charts.heat import heat
+from rankgate.core.present.charts.parts import table
+from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.charts.style import BLUE, SIGNED
+from rankgate.core.present.charts.words import queries, short, shorts
+from rankgate.core.present.numbers import known
 
 if TYPE_CHECKING:
     from rankgate.judging.agreement.agreement import RaterAgreement

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.frozen import dataclass
 from rankgate.data import Qrels
-from rankgate.evaluation.scored_system import Scorer
-from rankgate.frozen import dataclass
 from rankgate.judging.standing import PAIR, standing
+from rankgate.measurement.evaluation.scored_system import Scorer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data import Run
     from rankgate.data.ratings import Ratings
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
 
     Floats = NDArray[np.float64]
 
@@ -102,7 +102,7 @@ def _values(
 def _of_metric(
     label: str, order: Sequence[str], values: Mapping[str, _Values]
 ) -> RaterComponents | None:
-    from rankgate.stats.crossed import EFFECTS, crossed
+    from rankgate.measurement.stats.crossed import EFFECTS, crossed
 
     best: tuple[int, list[str]] = (0, [])
     common: set[str] | None = None

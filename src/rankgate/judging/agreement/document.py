@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.present.document import Chart, Document, PlainRows, Table, Warnings
-from rankgate.present.document import document as made
-from rankgate.present.figures import interval, number, p_value, signed
-from rankgate.present.grid import SOFT, Grid, printable
-from rankgate.present.numbers import UNDEFINED, known
+from rankgate.core.present.document import Chart, Document, PlainRows, Table, Warnings
+from rankgate.core.present.document import document as made
+from rankgate.core.present.figures import interval, number, p_value, signed
+from rankgate.core.present.grid import SOFT, Grid, printable
+from rankgate.core.present.numbers import UNDEFINED, known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

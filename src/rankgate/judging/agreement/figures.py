@@ -7,20 +7,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.judging.agreement import tables
 from rankgate.judging.agreement.rater_checks import rater_checks
 from rankgate.judging.standing import PAIR
-from rankgate.stats.agreement.intervals import Agreement, intervals
-from rankgate.stats.agreement.kappa import agreement, brennan_prediger, conger, fleiss, gwet
-from rankgate.stats.agreement.krippendorff import alpha
+from rankgate.measurement.stats.agreement.intervals import Agreement, intervals
+from rankgate.measurement.stats.agreement.kappa import (
+    agreement,
+    brennan_prediger,
+    conger,
+    fleiss,
+    gwet,
+)
+from rankgate.measurement.stats.agreement.krippendorff import alpha
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.judging.agreement.rated_pairs import RatedPairs
-    from rankgate.stats.agreement.ratings import Floats
+    from rankgate.measurement.stats.agreement.ratings import Floats
 
 _LEVEL = 0.95
 

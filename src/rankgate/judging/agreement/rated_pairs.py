@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.scales import on_scale, possible_grades
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 from rankgate.judging.standing import PAIR, standing
-from rankgate.stats.agreement.ratings import RatingMatrix, Tallies
+from rankgate.measurement.stats.agreement.ratings import RatingMatrix, Tallies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.frozen import dataclass
-from rankgate.stats.agreement.intervals import jackknife
-from rankgate.stats.agreement.kappa import cohen_values
-from rankgate.stats.agreement.ratings import weights
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.stats.agreement.intervals import jackknife
+from rankgate.measurement.stats.agreement.kappa import cohen_values
+from rankgate.measurement.stats.agreement.ratings import weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.judging.agreement.rated_pairs import RatedPairs
-    from rankgate.stats.agreement.intervals import Agreement
-    from rankgate.stats.agreement.ratings import Floats
+    from rankgate.measurement.stats.agreement.intervals import Agreement
+    from rankgate.measurement.stats.agreement.ratings import Floats
 
 FALSE_ALARMS = 0.05
 """The share of sets of honest raters in which any of them may be reported (docs/validity.md)."""

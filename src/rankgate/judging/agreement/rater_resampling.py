@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.declare import Count
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import fields_of
+from rankgate.core.present.result import Notice, run_notices
 from rankgate.data import read_qrels, read_run
 from rankgate.data.read_ratings import read_ratings
-from rankgate.declare import Count
-from rankgate.errors import InputError
-from rankgate.evaluation.scored_system import Scorer
-from rankgate.frozen import dataclass
 from rankgate.judging.agreement.components import RaterComponents, rater_components
 from rankgate.judging.agreement.redrawing import RedrawnGrades
 from rankgate.judging.resolution.apply_rule import resolve
-from rankgate.present.codec import fields_of
-from rankgate.present.result import Notice, run_notices
+from rankgate.measurement.evaluation.scored_system import Scorer
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import RatingsLike, RunLike
     from rankgate.data.ratings import Ratings
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
 
 DRAWS = 200
 """Sets of raters that are drawn."""

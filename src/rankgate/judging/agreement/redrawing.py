@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.judging.standing import PAIR, standing
 
 if TYPE_CHECKING:

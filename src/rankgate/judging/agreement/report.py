@@ -6,13 +6,13 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rankgate.core.present.document import Chart, Document, Section, Warnings
 from rankgate.judging.agreement import document as plain
-from rankgate.present.document import Chart, Document, Section, Warnings
 
 if TYPE_CHECKING:
+    from rankgate.core.present.document import Block
+    from rankgate.core.present.result import ReportOptions
     from rankgate.judging.agreement.agreement import RaterAgreement
-    from rankgate.present.document import Block
-    from rankgate.present.result import ReportOptions
 
 _CHART = "rankgate.judging.agreement.chart"
 _HEADLINE = "alpha, ordinal"

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.present.frames import frame
 from rankgate.judging.standing import PAIR
-from rankgate.present.frames import frame
-from rankgate.stats.agreement.correlations import (
+from rankgate.measurement.stats.agreement.correlations import (
     kendall_values,
     mean_absolute,
     pearson_values,
     spearman_values,
 )
-from rankgate.stats.agreement.intervals import FEWEST_CLUSTERS, jackknife
-from rankgate.stats.agreement.kappa import cohen_values
+from rankgate.measurement.stats.agreement.intervals import FEWEST_CLUSTERS, jackknife
+from rankgate.measurement.stats.agreement.kappa import cohen_values
 
 if TYPE_CHECKING:
     from rankgate.judging.agreement.rated_pairs import RatedPairs
     from rankgate.judging.agreement.rater_checks import RaterCheck
-    from rankgate.stats.agreement.ratings import Floats, RatingMatrix
+    from rankgate.measurement.stats.agreement.ratings import Floats, RatingMatrix
 
 
 def compared(given: pl.DataFrame) -> pl.DataFrame:

@@ -6,23 +6,24 @@ from typing import Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.declared_options import collected, options_of
-from rankgate.console.output import print_result
-from rankgate.console.progress import Progress
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import collected, options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.console.progress import Progress
+from rankgate.core.present.write import FORMS
 from rankgate.judging.admission.admit import METRICS, admit
 from rankgate.judging.admission.demands import Demands
-from rankgate.present.write import FORMS
+from rankgate.measurement import metric_options
 
 
 @click.command("admit")
 @click.argument("people", type=click.Path())
 @click.argument("judge", type=click.Path())
 @click.argument("runs", nargs=-1, type=click.Path())
-@options.metrics_option(
+@metric_options.metrics_option(
     "A metric to order RUNS by; may be given several times.", METRICS, shown=True
 )
-@options.convention
+@metric_options.convention
 @options.scale
 @options_of(admit, "asked", "attacked FILE", "lineage FILE", "repeated FACET:LEVEL,...=FILE", "top")
 @collected("demands", Demands)

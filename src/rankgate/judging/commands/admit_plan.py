@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.declared_options import options_of
-from rankgate.console.output import print_result, print_summary
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result, print_summary
+from rankgate.core.present.write import FORMS
 from rankgate.judging.admission.admit_plan import admit_plan
 from rankgate.judging.admission.plan_document import summary
-from rankgate.present.write import FORMS
 
 
 @click.command("admit-plan")

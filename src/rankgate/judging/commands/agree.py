@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.console import options, store_options
-from rankgate.console.declared_options import options_of
-from rankgate.console.output import print_result
-from rankgate.console.progress import Progress
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.console.progress import Progress
+from rankgate.core.errors import UsageError
+from rankgate.core.present.write import FORMS
 from rankgate.data.column_map import mapped
-from rankgate.errors import UsageError
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.rater_resampling import rerated
-from rankgate.present.write import FORMS
+from rankgate.measurement import metric_options
+from rankgate.store import store_options
 
 if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject
@@ -25,12 +27,12 @@ if TYPE_CHECKING:
 @click.argument("ratings", type=click.Path())
 @click.argument("baseline", type=click.Path(), required=False)
 @click.argument("candidate", type=click.Path(), required=False)
-@options.metrics_option(
+@metric_options.metrics_option(
     "A metric to compare BASELINE and CANDIDATE; may be given several times.",
     ("nDCG@10",),
     shown=True,
 )
-@options.convention
+@metric_options.convention
 @options_of(rerated, "rule", "draws")
 @options_of(agree, "scale SCALE", "resamples")
 @options.seed

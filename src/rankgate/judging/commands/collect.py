@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.declared_options import options_of
-from rankgate.console.output import print_result, print_summary
-from rankgate.console.places import deliver, inputs, refuse_clashes
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result, print_summary
+from rankgate.core.console.places import deliver, inputs, refuse_clashes
 from rankgate.judging.sheets.collected import collect
 from rankgate.judging.sheets.document import lines_of_json, summary
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.declared_options import options_of
-from rankgate.console.output import print_result
-from rankgate.data.streams.target import replacing
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.present.write import FORMS
+from rankgate.core.target import replacing
 from rankgate.judging.gold.check import check_gold
 from rankgate.judging.gold.draw import draw_gold
-from rankgate.present.write import FORMS
+from rankgate.measurement import metric_options
 
 
 @click.group("gold")
@@ -43,8 +44,10 @@ def draw(gold: str, pairs: int, seed: int, output: str) -> None:
 @click.argument("gold", type=click.Path())
 @click.argument("ratings", type=click.Path())
 @click.argument("runs", nargs=-1, type=click.Path())
-@options.metrics_option("A metric of RUNS; may be given several times.", ("nDCG@10",), shown=True)
-@options.convention
+@metric_options.metrics_option(
+    "A metric of RUNS; may be given several times.", ("nDCG@10",), shown=True
+)
+@metric_options.convention
 @options_of(check_gold, "majority", "fewest")
 @options.form(*FORMS)
 @options.output

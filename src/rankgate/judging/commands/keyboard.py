@@ -9,7 +9,7 @@ import sys
 from types import TracebackType
 from typing import Any, Self
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 
 ESCAPE, BACKSPACE, MORE = "\x1b", "\x7f", " "
 _PASTE_ON, _PASTE_OFF = b"\x1b[?2004h", b"\x1b[?2004l"

@@ -10,10 +10,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from rankgate.console.declared_options import option
-from rankgate.console.pairs import pairs
-from rankgate.declare import fields_of
-from rankgate.errors import UsageError
+from rankgate.core.console.declared_options import option
+from rankgate.core.console.pairs import pairs
+from rankgate.core.declare import fields_of
+from rankgate.core.errors import UsageError
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.llm.judge import Judge
 from rankgate.judging.llm.protocols import PARAMETERS

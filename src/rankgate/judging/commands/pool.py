@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.console import options, store_options
-from rankgate.console.declared_options import options_of
-from rankgate.console.definitions import DefiningCommand
-from rankgate.console.output import print_result, print_summary
-from rankgate.console.places import deliver, inputs, refuse_clashes
-from rankgate.console.progress import Progress
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.definitions import DefiningCommand
+from rankgate.core.console.output import print_result, print_summary
+from rankgate.core.console.places import deliver, inputs, refuse_clashes
+from rankgate.core.console.progress import Progress
+from rankgate.core.present.suffixes import refuse_other_suffix
 from rankgate.judging.pooling.document import rest, summary
 from rankgate.judging.pooling.pool import ORDER_NAMES, order_facts, pool
-from rankgate.present.suffixes import refuse_other_suffix
+from rankgate.measurement import metric_options
+from rankgate.store import store_options
 
 if TYPE_CHECKING:
     from rankgate.store.rating.batches import Strategy
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     "them.",
 )
 @options.seed
-@options.convention
+@metric_options.convention
 @store_options.instead_of_files(runs="run", qrels="judgments")
 @store_options.save_as("Make a batch of this name of the pool, for raters, in the project.")
 @click.option(

@@ -7,25 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.console import options, store_options
-from rankgate.console.declared_options import options_of
-from rankgate.console.output import print_report
-from rankgate.console.places import inputs, refuse_clashes
-from rankgate.console.progress import Progress
-from rankgate.errors import UsageError
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_report
+from rankgate.core.console.places import inputs, refuse_clashes
+from rankgate.core.console.progress import Progress
+from rankgate.core.errors import UsageError
+from rankgate.core.present.suffixes import refuse_other_suffix
+from rankgate.core.present.write import rendered
 from rankgate.judging.commands import llm_options
 from rankgate.judging.commands.rating_keys import rated
 from rankgate.judging.llm.rate import LLMRating, rate
 from rankgate.judging.rating.pool_tasks import tasks
 from rankgate.judging.rating.terminal import Rating
-from rankgate.present.suffixes import refuse_other_suffix
-from rankgate.present.write import rendered
+from rankgate.store import store_options
 
 if TYPE_CHECKING:
-    from rankgate.client.remote_project import RemoteProject
     from rankgate.judging.llm.judge import Judge
     from rankgate.judging.store.remote_rating import RemoteRating
     from rankgate.judging.store.store_rating import StoreRating
+    from rankgate.store.client.remote_project import RemoteProject
     from rankgate.store.stored_project import StoredProject
 
 _CUT = "an unfinished line at the end of the file was cut off"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankgate.console.terminal import width
+from rankgate.core.console.terminal import width
 from rankgate.judging.commands.keyboard import BACKSPACE, ESCAPE, MORE, Keyboard, Pasted
 from rankgate.judging.rating.screen import parts_of, render
 

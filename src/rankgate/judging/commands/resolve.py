@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.console import options, store_options
-from rankgate.console.declared_options import options_of
-from rankgate.console.definitions import DefiningCommand
-from rankgate.console.output import print_result, print_summary
-from rankgate.console.places import deliver
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.definitions import DefiningCommand
+from rankgate.core.console.output import print_result, print_summary
+from rankgate.core.console.places import deliver
+from rankgate.core.present.suffixes import refuse_other_suffix
 from rankgate.judging.resolution.document import as_pool, how_made, summary, trec
 from rankgate.judging.resolution.resolve import resolve, rules
-from rankgate.present.suffixes import refuse_other_suffix
+from rankgate.store import store_options
 
 if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject

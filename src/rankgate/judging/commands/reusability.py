@@ -6,19 +6,20 @@ from typing import Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.declared_options import options_of
-from rankgate.console.output import print_result
-from rankgate.console.progress import Progress
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.console.progress import Progress
+from rankgate.core.present.write import FORMS
 from rankgate.judging.pooling.reusability import reusability
-from rankgate.present.write import FORMS
+from rankgate.measurement import metric_options
 
 
 @click.command("reusability")
 @options.qrels
 @options.runs
-@options.metrics
-@options.convention
+@metric_options.metrics
+@metric_options.convention
 @options_of(reusability, "depth")
 @options.form(*FORMS)
 @options.output

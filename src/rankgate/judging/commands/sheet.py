@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.declared_options import options_of
-from rankgate.console.places import inputs, refuse_clashes
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.places import inputs, refuse_clashes
 from rankgate.judging.sheets.sheets import FORMS, Form, sheets
 
 

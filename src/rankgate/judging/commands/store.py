@@ -6,13 +6,14 @@ import sys
 
 import click
 
-from rankgate.console import options, store_options
-from rankgate.console.output import print_result, print_summary
+from rankgate.core.console import options
+from rankgate.core.console.output import print_result, print_summary
+from rankgate.core.present.write import FORMS
 from rankgate.judging.commands.store_models import model
 from rankgate.judging.commands.store_people import token, user
 from rankgate.judging.commands.store_projects import project
 from rankgate.judging.commands.store_transfer import export, import_
-from rankgate.present.write import FORMS
+from rankgate.store import store_options
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankgate.console import options, store_options
-from rankgate.console.declared_options import collected
-from rankgate.console.output import print_result
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import collected
+from rankgate.core.console.output import print_result
+from rankgate.core.present.write import FORMS
 from rankgate.judging.admission.demands import Demands
-from rankgate.present.write import FORMS
+from rankgate.store import store_options
 
 if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from rankgate.console import options, store_options
-from rankgate.console.labels import label, labelled
-from rankgate.console.output import print_result
-from rankgate.present.write import FORMS
+from rankgate.core.console import options
+from rankgate.core.console.labels import label, labelled
+from rankgate.core.console.output import print_result
+from rankgate.core.present.write import FORMS
+from rankgate.store import store_options
 
 
 @click.group("project", context_settings={"help_option_names": ["-h", "--help"]})

@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from rankgate.console import options, store_options
-from rankgate.console.output import print_report
-from rankgate.console.places import deliver, refuse_clashes
-from rankgate.console.terminal import styled, width
-from rankgate.files.convert import PARTS
-from rankgate.present.write import FORMS, rendered
+from rankgate.core.console import options
+from rankgate.core.console.output import print_report
+from rankgate.core.console.places import deliver, refuse_clashes
+from rankgate.core.console.terminal import styled, width
+from rankgate.core.present.write import FORMS, rendered
+from rankgate.data.files.convert import PARTS
+from rankgate.store import store_options
 
 
 @click.command("import")

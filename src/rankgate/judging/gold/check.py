@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.declare import Count, Range
+from rankgate.core.errors import InputError
+from rankgate.core.present.codec import Named
 from rankgate.data import Qrels, read_qrels
 from rankgate.data.read_ratings import read_ratings
-from rankgate.declare import Count, Range
-from rankgate.errors import InputError
-from rankgate.evaluation.evaluate import evaluate
 from rankgate.judging.admission.bias import share_over_queries
 from rankgate.judging.gold.gold_check import AMBIGUOUS, CONFIRMED, OPEN, WRONG, GoldCheck
 from rankgate.judging.standing import PAIR
-from rankgate.present.codec import Named
+from rankgate.measurement.evaluation.evaluate import evaluate
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RatingsLike
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
 
 _MANY = 50  # pairs, of which some would be graded otherwise by anybody who has not seen the gold
 _ORDER = (WRONG, AMBIGUOUS, CONFIRMED, OPEN)

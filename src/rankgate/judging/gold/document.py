@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.present.document import Document, PlainRows, Table, Warnings
+from rankgate.core.present.document import document as made
+from rankgate.core.present.figures import interval, number, signed
+from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.numbers import decimal
 from rankgate.judging.gold.gold_check import AMBIGUOUS, OPEN, WRONG
-from rankgate.present.document import Document, PlainRows, Table, Warnings
-from rankgate.present.document import document as made
-from rankgate.present.figures import interval, number, signed
-from rankgate.present.grid import Grid, printable
-from rankgate.present.numbers import decimal
 
 if TYPE_CHECKING:
     from rankgate.judging.gold.gold_check import GoldCheck

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgate.core.declare import Count
+from rankgate.core.errors import UsageError
 from rankgate.data import read_qrels
-from rankgate.declare import Count
-from rankgate.errors import UsageError
 from rankgate.judging.standing import PAIR
 
 if TYPE_CHECKING:

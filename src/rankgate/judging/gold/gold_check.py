@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from rankgate.frozen import dataclass
-from rankgate.present.codec import Named
-from rankgate.present.result import Notice, Result
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import Named
+from rankgate.core.present.result import Notice, Result
 
 CONFIRMED, WRONG, AMBIGUOUS, OPEN = "confirmed", "wrong", "ambiguous", "open"
 """What becomes of a label: raters agree with it, agree on another grade, do not agree; too few."""

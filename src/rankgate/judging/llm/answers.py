@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.judging.standing import WITHDRAWN
 
 _SHOWN = 60

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.engines.requests.secrets import Secrets
 from rankgate.engines.requests.transport import Broken, Transport
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 from rankgate.judging.llm.answers import all_values
 
 if TYPE_CHECKING:

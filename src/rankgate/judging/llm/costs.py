@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from threading import Condition
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 
 _MILLION = 1_000_000
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Document, Entries, Entry
-from rankgate.present.document import document as made
+from rankgate.core.present.document import Document, Entries, Entry
+from rankgate.core.present.document import document as made
 
 if TYPE_CHECKING:
     from rankgate.judging.llm.model_ratings import ModelRatings

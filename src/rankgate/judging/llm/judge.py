@@ -9,9 +9,9 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from rankgate.declare import Count, Range, fields_of
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.declare import Count, Range, fields_of
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.judging.llm.attacks import Attack, attacked
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.llm.prompts import Template

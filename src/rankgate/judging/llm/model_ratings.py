@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from rankgate.frozen import dataclass
-from rankgate.present.codec import Named
-from rankgate.present.result import Result
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import Named
+from rankgate.core.present.result import Result
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 
 _SYSTEM, _USER = "[system]", "[user]"
 _TAG = re.compile(r"</?\s*([a-z][\w.-]*)\s*>", re.IGNORECASE)

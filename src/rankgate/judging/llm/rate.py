@@ -9,12 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.declare import Count
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.codec import Named
 from rankgate.data.scales import scale_of
 from rankgate.data.streams.closing import Closing
 from rankgate.data.streams.journal import Journal
-from rankgate.declare import Count
 from rankgate.engines.requests.workers import Workers
-from rankgate.errors import InputError, UsageError
 from rankgate.judging.llm.client import Client
 from rankgate.judging.llm.costs import Budget
 from rankgate.judging.llm.model_ratings import ModelRatings
@@ -26,7 +27,6 @@ from rankgate.judging.llm.work import Work
 from rankgate.judging.rating.pool_tasks import pool_of, tasks
 from rankgate.judging.rating.session import grades_of
 from rankgate.judging.rating.terminal import in_batch
-from rankgate.present.codec import Named
 
 if TYPE_CHECKING:
     import polars as pl

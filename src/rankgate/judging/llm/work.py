@@ -9,8 +9,8 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
+from rankgate.core.frozen import dataclass
 from rankgate.engines.requests.workers import Workers
-from rankgate.frozen import dataclass
 from rankgate.judging.llm.answers import Answer, answer_of
 from rankgate.judging.llm.costs import Usage
 

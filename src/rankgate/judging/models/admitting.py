@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.judging.admission.admit import DEMANDS, METRICS, admit
 from rankgate.judging.resolution.resolve import resolve
 from rankgate.store.kept import results, runs

@@ -7,8 +7,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
-from rankgate.declare.toml import Toml
-from rankgate.frozen import dataclass
+from rankgate.core.declare.toml import Toml
+from rankgate.core.frozen import dataclass
 from rankgate.judging.llm.client import Client
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.llm.protocols import WIRES

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.judging.llm.judge import Judge
 from rankgate.judging.llm.prompts import Template
 from rankgate.judging.llm.protocols import WIRES

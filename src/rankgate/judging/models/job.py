@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.models.identity import Identity, identity_for, rater_of
 from rankgate.judging.pooling.pool import pool

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import RankgateError, UsageError
+from rankgate.core.errors import RankgateError, UsageError
 from rankgate.judging.models.identity import identity_for, rater_of
 from rankgate.judging.models.job import Review, add_job, tasks_to_depth
 from rankgate.judging.models.request import judge_for

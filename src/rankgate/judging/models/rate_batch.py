@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from rankgate.judging.llm.client import Client
 from rankgate.judging.llm.protocols import WIRES
 from rankgate.judging.llm.rate import key_of

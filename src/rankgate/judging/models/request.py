@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import InputError, UsageError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.llm.judge import Judge
 from rankgate.judging.llm.prompts import Template

@@ -8,9 +8,10 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.errors import RankgateError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import Named
 from rankgate.engines.requests.workers import Workers
-from rankgate.errors import RankgateError, UsageError
-from rankgate.frozen import dataclass
 from rankgate.judging.llm.client import Client
 from rankgate.judging.llm.costs import Budget, Usage
 from rankgate.judging.llm.model_ratings import ModelRatings
@@ -20,7 +21,6 @@ from rankgate.judging.llm.work import PairOutcome, Work
 from rankgate.judging.models.identity import Identity
 from rankgate.judging.models.job import judge_of, models
 from rankgate.judging.rating.tasks import Task
-from rankgate.present.codec import Named
 from rankgate.store.material import projects
 from rankgate.store.models import answers, jobs, requests
 

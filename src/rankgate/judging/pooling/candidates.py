@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.judging.standing import PAIR
 
 if TYPE_CHECKING:

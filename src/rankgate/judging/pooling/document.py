@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.errors import UsageError
-from rankgate.files.checks.declare import counted
-from rankgate.present.document import Document, PlainRows, Table
-from rankgate.present.document import document as made
-from rankgate.present.grid import Grid, printable
+from rankgate.core.errors import UsageError
+from rankgate.core.present.document import Document, PlainRows, Table
+from rankgate.core.present.document import document as made
+from rankgate.core.present.grid import Grid, printable
+from rankgate.data.files.checks.declare import counted
 
 if TYPE_CHECKING:
     from rankgate.judging.pooling.pool import Pool

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 from rankgate.judging.standing import PAIR
 
 if TYPE_CHECKING:

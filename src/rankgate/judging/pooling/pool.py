@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from rankgate.core.declare import Count
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Result
 from rankgate.data import read_qrels
 from rankgate.data.formats.tags import tags_from
-from rankgate.declare import Count
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.decisions.unjudged.holes import holes
 from rankgate.judging.pooling.candidates import ORDERS, in_order, pooled, shuffled
 from rankgate.judging.pooling.sampling import QuerySampling, queries_drawn, sampled
 from rankgate.judging.pooling.sampling import strata_of as strata_in
-from rankgate.present.result import Result
-from rankgate.scoring.alignment.ranked import ranked, systems_of
-from rankgate.scoring.chosen import chosen_convention
-from rankgate.unjudged.holes import holes
+from rankgate.measurement.scoring.alignment.ranked import ranked, systems_of
+from rankgate.measurement.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels
     from rankgate.data.inputs import QrelsLike
-    from rankgate.scoring import Convention
+    from rankgate.measurement.scoring import Convention
 
 DEPTH = 10
 """How far each list goes into the pool when nothing is said."""

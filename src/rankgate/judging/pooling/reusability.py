@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from rankgate.core.declare import Count
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Notice, Result, run_notices
 from rankgate.data import read_qrels
-from rankgate.declare import Count
-from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import chosen_metrics
-from rankgate.frozen import dataclass
 from rankgate.judging.pooling.pool import DEPTH
 from rankgate.judging.standing import PAIR
-from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.present.result import Notice, Result, run_notices
-from rankgate.scoring.alignment.judgments import JudgmentIndex
-from rankgate.scoring.alignment.ranked import ranked, systems_of
-from rankgate.scoring.chosen import chosen_convention
-from rankgate.scoring.score import score
-from rankgate.stats.ranks.order import tau
+from rankgate.measurement.evaluation.evaluate import chosen_metrics
+from rankgate.measurement.metrics.names import DEFAULT_METRICS
+from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
+from rankgate.measurement.scoring.alignment.ranked import ranked, systems_of
+from rankgate.measurement.scoring.chosen import chosen_convention
+from rankgate.measurement.scoring.score import score
+from rankgate.measurement.stats.ranks.order import tau
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run
     from rankgate.data.inputs import QrelsLike
     from rankgate.data.scores import Scores
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
 
 _TWO = 2
 _NO_DOCUMENT = "\x00"  # an id that no run has

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Document, PlainRows, Table, Warnings
-from rankgate.present.document import document as made
-from rankgate.present.figures import number, signed
-from rankgate.present.grid import Grid, printable
-from rankgate.present.numbers import decimal
+from rankgate.core.present.document import Document, PlainRows, Table, Warnings
+from rankgate.core.present.document import document as made
+from rankgate.core.present.figures import number, signed
+from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.numbers import decimal
 
 if TYPE_CHECKING:
     import polars as pl

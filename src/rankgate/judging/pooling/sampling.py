@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from rankgate.judging.standing import PAIR
 
 if TYPE_CHECKING:

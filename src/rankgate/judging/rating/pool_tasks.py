@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from rankgate.core.errors import InputError
 from rankgate.data import contents_of
 from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.formats.pool_file import read_pool
-from rankgate.errors import InputError
 from rankgate.judging.pooling.pool import Pool
 from rankgate.judging.rating.tasks import Task, tasks_of
 

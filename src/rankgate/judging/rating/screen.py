@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from rankgate.present.forms.as_text import WIDTH
-from rankgate.present.grid import printable
+from rankgate.core.present.forms.as_text import WIDTH
+from rankgate.core.present.grid import printable
 
 if TYPE_CHECKING:
     from rankgate.judging.rating.terminal import Screen

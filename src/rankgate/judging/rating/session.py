@@ -9,9 +9,9 @@ from dataclasses import field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.scales import MOST_GRADES, possible_grades
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 from rankgate.judging.standing import WITHDRAWN
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.judging.standing import PAIR
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.scales import scale_of
 from rankgate.data.streams.closing import Closing
 from rankgate.data.streams.journal import Journal
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 from rankgate.judging.pooling.candidates import shuffled
 from rankgate.judging.rating.pool_tasks import pool_of, tasks
 from rankgate.judging.rating.session import Session, grades_of, keys_of

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.errors import UsageError
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
-from rankgate.errors import UsageError
 from rankgate.judging.resolution.resolution import ResolvedJudgments
 from rankgate.judging.resolution.rules import NO_GRADE, RULES
 from rankgate.judging.standing import PAIR, standing

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.errors import UsageError
-from rankgate.files.checks.declare import counted
-from rankgate.present.document import Document, PlainRows, Points, Table, Warnings
-from rankgate.present.document import document as made_of
-from rankgate.present.forms import as_csv, as_json
-from rankgate.present.grid import Grid, printable
+from rankgate.core.errors import UsageError
+from rankgate.core.present.document import Document, PlainRows, Points, Table, Warnings
+from rankgate.core.present.document import document as made_of
+from rankgate.core.present.forms import as_csv, as_json
+from rankgate.core.present.grid import Grid, printable
+from rankgate.data.files.checks.declare import counted
 
 if TYPE_CHECKING:
     from rankgate.judging.resolution.resolution import ResolvedJudgments

@@ -6,27 +6,27 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.formats.registry import detected, opened
 from rankgate.data.ratings import Ratings
 from rankgate.data.read import contents_of
 from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import SCALES, scale_of
-from rankgate.errors import UsageError
-from rankgate.evaluation.evaluate import chosen_metrics, evaluate
-from rankgate.frozen import dataclass
 from rankgate.judging.resolution.apply_rule import resolve
 from rankgate.judging.resolution.rated import RatedEvaluation, RatedPart
 from rankgate.judging.transformers import TRANSFORMERS
-from rankgate.metrics.names import DEFAULT_METRICS
-from rankgate.scoring.chosen import chosen_convention
+from rankgate.measurement.evaluation.evaluate import chosen_metrics, evaluate
+from rankgate.measurement.metrics.names import DEFAULT_METRICS
+from rankgate.measurement.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RatingsLike, RunsLike
     from rankgate.data.qrels import Scale
-    from rankgate.evaluation.context import Context
     from rankgate.judging.transformers import Transformer
-    from rankgate.metrics.declare import Metric
-    from rankgate.scoring import Convention
+    from rankgate.measurement.evaluation.context import Context
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from rankgate.evaluation.evaluation import Evaluation
-from rankgate.frozen import dataclass
-from rankgate.present.result import Notice, Result
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Notice, Result
+from rankgate.measurement.evaluation.evaluation import Evaluation
 
 
 @dataclass(frozen=True)

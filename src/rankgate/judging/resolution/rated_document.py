@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Document, PlainRows, Section
-from rankgate.present.grid import printable
-from rankgate.present.numbers import UNDEFINED
+from rankgate.core.present.document import Document, PlainRows, Section
+from rankgate.core.present.grid import printable
+from rankgate.core.present.numbers import UNDEFINED
 
 if TYPE_CHECKING:
     from rankgate.judging.resolution.rated import RatedEvaluation, RatedPart

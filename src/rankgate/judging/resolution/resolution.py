@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import encoded, frame
+from rankgate.core.present.result import Notice, Result
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
-from rankgate.present.codec import encoded, frame
-from rankgate.present.result import Notice, Result
 
 _UNRESOLVED = {
     "query_id": pl.String,

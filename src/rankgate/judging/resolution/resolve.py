@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.declare import Count
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels
 from rankgate.data.column_map import mapped
 from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import scale_of
-from rankgate.declare import Count
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 from rankgate.judging.pooling.drawing import as_drawn
 from rankgate.judging.rating.pool_tasks import pool_of
 from rankgate.judging.resolution.apply_rule import resolve as resolved

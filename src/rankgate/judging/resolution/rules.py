@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 import numpy as np
 import polars as pl
 
-from rankgate.declare import Declared, Parameter, Range, Registry, parameters_of
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.declare import Declared, Parameter, Range, Registry, parameters_of
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.judging.standing import PAIR
-from rankgate.stats.agreement.dawid_skene import dawid_skene
+from rankgate.measurement.stats.agreement.dawid_skene import dawid_skene
 
 Smoothing = Annotated[float, Range(0)]
 

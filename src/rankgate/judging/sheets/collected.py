@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import decoded, encoded, frame
+from rankgate.core.present.result import Notice, Result
 from rankgate.data.notes import Note
 from rankgate.data.ratings import SCHEMA, Ratings
 from rankgate.data.scales import scale_of
 from rankgate.data.streams.journal import Journal
 from rankgate.data.text import cells
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 from rankgate.judging.rating.pool_tasks import pool_of
 from rankgate.judging.sheets.rows import filled
-from rankgate.present.codec import decoded, encoded, frame
-from rankgate.present.result import Notice, Result
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from rankgate.files.checks.declare import counted
-from rankgate.present.document import Document, PlainRows, Points
-from rankgate.present.document import document as made
-from rankgate.present.grid import printable
+from rankgate.core.present.document import Document, PlainRows, Points
+from rankgate.core.present.document import document as made
+from rankgate.core.present.grid import printable
+from rankgate.data.files.checks.declare import counted
 
 if TYPE_CHECKING:
     from rankgate.judging.sheets.collected import CollectedRatings

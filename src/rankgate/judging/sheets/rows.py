@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.errors import DuplicateError, InputError
+from rankgate.core.formulas import guarded, unguarded
+from rankgate.core.frozen import dataclass
 from rankgate.data.notes import Note
 from rankgate.data.place import Place
 from rankgate.data.ratings import SCHEMA, Ratings
 from rankgate.data.scales import scale_of
-from rankgate.data.text.formulas import guarded, unguarded
-from rankgate.errors import DuplicateError, InputError
-from rankgate.frozen import dataclass
 from rankgate.judging.rating.tasks import check_of
 
 if TYPE_CHECKING:

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import polars as pl
 
+from rankgate.core.declare import Count, Share
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Result
+from rankgate.core.present.suffixes import form_of, is_known
+from rankgate.core.target import replacing
 from rankgate.data.read_ratings import read_ratings
 from rankgate.data.scales import scale_of
-from rankgate.data.streams.target import replacing
 from rankgate.data.text import cells
-from rankgate.declare import Count, Share
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 from rankgate.judging.rating.pool_tasks import pool_of, tasks
 from rankgate.judging.rating.session import grades_of
 from rankgate.judging.sheets.assignment import assigned, doubled
 from rankgate.judging.sheets.others import others_said
 from rankgate.judging.sheets.rows import sheet
-from rankgate.present.result import Result
-from rankgate.present.suffixes import form_of, is_known
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import RatingsLike

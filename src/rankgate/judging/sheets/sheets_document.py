@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Document, PlainRows, Table
-from rankgate.present.document import document as made
-from rankgate.present.grid import Grid
+from rankgate.core.present.document import Document, PlainRows, Table
+from rankgate.core.present.document import document as made
+from rankgate.core.present.grid import Grid
 
 if TYPE_CHECKING:
     from rankgate.judging.sheets.sheets import Sheets

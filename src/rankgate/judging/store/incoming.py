@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.column_map import ColumnMap, mapped
+from rankgate.data.files.conversion import Conversion
 from rankgate.data.formats import registry
 from rankgate.data.formats.writing import unrated
 from rankgate.data.notes import Loss, Note
 from rankgate.data.ratings import Ratings
 from rankgate.data.read import contents_of
-from rankgate.errors import InputError, UsageError
-from rankgate.files.conversion import Conversion
-from rankgate.frozen import dataclass
 from rankgate.judging.transformers import transformer_of
 from rankgate.store import imports
 from rankgate.store.kept import extras, judgments, runs

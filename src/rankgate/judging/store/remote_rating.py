@@ -6,13 +6,13 @@ import time
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from rankgate.core.errors import UsageError
 from rankgate.data.streams.closing import Closing
-from rankgate.errors import UsageError
 from rankgate.judging.rating.session import CANNOT_TELL
 from rankgate.judging.rating.terminal import Screen
 
 if TYPE_CHECKING:
-    from rankgate.client.remote_project import RemoteProject
+    from rankgate.store.client.remote_project import RemoteProject
 
 
 class RemoteRating(Closing):

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
-from rankgate.frozen import dataclass
-from rankgate.present.result import Result
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Result
 from rankgate.store.check import check as found_in
 from rankgate.store.check import clean
 

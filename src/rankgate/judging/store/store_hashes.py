@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
-from rankgate.frozen import dataclass
-from rankgate.present.result import Result
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Result
 from rankgate.store.backup import backup, restore
 from rankgate.store.check import check
 from rankgate.store.hashes import hashes

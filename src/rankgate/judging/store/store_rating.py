@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from rankgate.core.errors import UsageError
 from rankgate.data.streams.closing import Closing
-from rankgate.errors import UsageError
 from rankgate.judging.rating.session import CANNOT_TELL, grades_of, keys_of
 from rankgate.judging.rating.terminal import Screen
 from rankgate.store.material import projects

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
-from rankgate.errors import InputError
-from rankgate.files.convert import convert
+from rankgate.data.files.convert import convert
 from rankgate.judging.store.incoming import bring, project_for, read_incoming
 from rankgate.store.kept import extras, judgments, runs
 from rankgate.store.kept.blobs import Hashes
@@ -16,8 +16,8 @@ from rankgate.store.material import documents, projects, queries
 from rankgate.store.rating import ratings
 
 if TYPE_CHECKING:
+    from rankgate.data.files.conversion import Conversion
     from rankgate.data.inputs import ColumnsLike
-    from rankgate.files.conversion import Conversion
     from rankgate.judging.transformers import Transformer
     from rankgate.store.store import Store
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from rankgate.store import versions
 from rankgate.store.address import address, file_of, shown
 from rankgate.store.database import engine_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankgate.declare import Registry
+from rankgate.core.declare import Registry
 from rankgate.online.clicks import baselines, bayesian, cascade, examination
 from rankgate.online.clicks.model import ClickModel
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 from rankgate.online.clicks.packed import RANKS, PackedSearches
 from rankgate.online.events.ingest import MANIFEST
 from rankgate.online.indicators.tables import events, ibis

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Notice, Result
+from rankgate.core.target import replacing
 from rankgate.data.contents import FileContents
 from rankgate.data.qrels import Qrels
-from rankgate.data.streams.target import replacing
 from rankgate.data.write import format_for
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
-from rankgate.present.result import Notice, Result
 
 JUDGMENTS = {
     "query_id": pl.String,

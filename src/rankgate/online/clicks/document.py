@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankgate.core.present.document import Chart, Document, PlainRows, Table, Warnings
+from rankgate.core.present.document import document as made
+from rankgate.core.present.grid import Grid, printable
 from rankgate.online.clicks.catalogue import MODELS
-from rankgate.present.document import Chart, Document, PlainRows, Table, Warnings
-from rankgate.present.document import document as made
-from rankgate.present.grid import Grid, printable
 
 if TYPE_CHECKING:
     from rankgate.online.clicks.click_judgments import ClickJudgments

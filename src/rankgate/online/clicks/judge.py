@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import polars as pl
 
-from rankgate.declare import Count, Range
-from rankgate.errors import UsageError
+from rankgate.core.declare import Count, Range
+from rankgate.core.errors import UsageError
 from rankgate.online.clicks.baselines import coec_opensearch, counts
 from rankgate.online.clicks.catalogue import MODELS
 from rankgate.online.clicks.click_counts import counts_in, packed, packed_counts

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.declare import Declared
-from rankgate.frozen import dataclass
+from rankgate.core.declare import Declared
+from rankgate.core.frozen import dataclass
 from rankgate.online.clicks.estimates import Estimates, bounded, share
 
 if TYPE_CHECKING:

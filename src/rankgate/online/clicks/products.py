@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.online.clicks.packed import sums
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.declared_options import options_of
-from rankgate.console.output import print_result
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.present.write import FORMS
 from rankgate.online.events.ingest import ingest
-from rankgate.present.write import FORMS
 
 
 @click.command("ingest")

@@ -6,17 +6,17 @@ from typing import Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.declared_options import options_of
-from rankgate.console.definitions import DefiningCommand
-from rankgate.console.output import print_result
-from rankgate.console.places import inputs, refuse_clashes
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.definitions import DefiningCommand
+from rankgate.core.console.output import print_result
+from rankgate.core.console.places import inputs, refuse_clashes
+from rankgate.core.present.write import FORMS
 from rankgate.online.interleaving.catalogue import METHODS
 from rankgate.online.interleaving.mix import mix
 from rankgate.online.interleaving.score import preference
 from rankgate.online.interleaving.simulate_tests import sensitivity
 from rankgate.online.simulation.users import USERS
-from rankgate.present.write import FORMS
 
 _DEFINED = {"Methods": [(each.name, each.title) for each in METHODS.values()]}
 

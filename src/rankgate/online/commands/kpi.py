@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.backends import on_backend
-from rankgate.console.declared_options import options_of
-from rankgate.console.definitions import DefiningCommand
-from rankgate.console.output import print_result
-from rankgate.console.recording import recordable
+from rankgate.core.console import options
+from rankgate.core.console.backends import on_backend
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.definitions import DefiningCommand
+from rankgate.core.console.output import print_result
+from rankgate.core.console.recording import recordable
+from rankgate.core.present.write import FORMS
 from rankgate.online.commands.arguments import logs
 from rankgate.online.indicators.catalogue import KPIS, SLICES
 from rankgate.online.indicators.compute import kpi
-from rankgate.present.write import FORMS
 
 
 @click.command(

@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.declared_options import options_of
-from rankgate.console.output import print_result
-from rankgate.console.places import inputs, refuse_clashes
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.console.places import inputs, refuse_clashes
+from rankgate.core.present.write import FORMS
 from rankgate.online.commands.arguments import logs
 from rankgate.online.shown.lists import lists
-from rankgate.present.write import FORMS
 
 
 @click.command("lists")

@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.declared_options import options_of
-from rankgate.console.definitions import DefiningCommand
-from rankgate.console.output import print_result
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.definitions import DefiningCommand
+from rankgate.core.console.output import print_result
+from rankgate.core.present.write import FORMS
 from rankgate.online.off_policy.catalogue import ESTIMATORS
 from rankgate.online.off_policy.evaluate import ope
-from rankgate.present.write import FORMS
 
 
 @click.command(

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.declared_options import options_of
-from rankgate.console.output import print_result
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.present.write import FORMS
 from rankgate.online.commands.arguments import kpi_names, logs
 from rankgate.online.users.personalization import personalization
-from rankgate.present.write import FORMS
 
 
 @click.command("personalization")

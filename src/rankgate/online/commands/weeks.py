@@ -6,19 +6,20 @@ from typing import Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.declared_options import options_of
-from rankgate.console.output import print_result
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.present.write import FORMS
+from rankgate.measurement import metric_options
 from rankgate.online.commands.arguments import kpi_names, logs
 from rankgate.online.users.weeks import weeks
-from rankgate.present.write import FORMS
 
 
 @click.command("weeks")
 @logs
 @kpi_names
 @options_of(weeks, "mapping", "success RULE", "qrels")
-@options.metrics_option(
+@metric_options.metrics_option(
     "A ranking metric to correlate with KPIs; may be given several times. Without it nDCG@10."
 )
 @options_of(weeks, "despite")

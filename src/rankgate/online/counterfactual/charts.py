@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.errors import UsageError
-from rankgate.present.charts.backend import altair
-from rankgate.present.charts.parts import table
-from rankgate.present.charts.picture import Picture
-from rankgate.present.charts.style import BLUE, GREY, INK
+from rankgate.core.errors import UsageError
+from rankgate.core.present.charts.backend import altair
+from rankgate.core.present.charts.parts import table
+from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.charts.style import BLUE, GREY, INK
 
 if TYPE_CHECKING:
     from rankgate.online.counterfactual.counterfactual_replay import CounterfactualReplay

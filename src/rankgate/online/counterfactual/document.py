@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.present.document import Chart, Document, Table, Warnings
+from rankgate.core.present.document import document as made
+from rankgate.core.present.grid import Grid, printable
 from rankgate.online.clicks.catalogue import MODELS
-from rankgate.present.document import Chart, Document, Table, Warnings
-from rankgate.present.document import document as made
-from rankgate.present.grid import Grid, printable
 
 if TYPE_CHECKING:
     from rankgate.online.counterfactual.counterfactual_replay import CounterfactualReplay

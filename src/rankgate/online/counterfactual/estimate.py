@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.online.clicks.catalogue import MODELS
 from rankgate.online.clicks.estimates import bounded
 from rankgate.online.clicks.harvest import position_bias

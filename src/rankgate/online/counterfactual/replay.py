@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.declare import Count, Range
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.read import read_run
-from rankgate.declare import Count, Range
-from rankgate.errors import InputError, UsageError
 from rankgate.online.clicks.catalogue import MODELS
 from rankgate.online.clicks.click_counts import packed
 from rankgate.online.clicks.packed import RANKS, PackedSearches

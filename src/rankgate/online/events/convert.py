@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 from rankgate.online.database import Database, named, quoted
 from rankgate.online.events.table import COLUMNS, KINDS
 

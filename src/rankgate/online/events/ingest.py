@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import polars as pl
 
+from rankgate.core.declare import Range
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.streams.part_files import is_folder, part_files
 from rankgate.data.streams.source import InputFile
-from rankgate.declare import Range
-from rankgate.errors import InputError, UsageError
 from rankgate.online.database import Database, database, quoted
 from rankgate.online.events.convert import PROBLEMS, copy_events, stage, write_events
 from rankgate.online.events.event_log import COUNTS, FILES, FOUND, RANKS, EventLog

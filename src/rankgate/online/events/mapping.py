@@ -8,8 +8,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from rankgate.declare.toml import Toml
-from rankgate.frozen import dataclass
+from rankgate.core.declare.toml import Toml
+from rankgate.core.frozen import dataclass
 from rankgate.online.events.table import ACTIONS, KINDS, UBI_ACTIONS
 
 FIELDS = (

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 from rankgate.online.database import Database, named, quoted
 from rankgate.online.events.ingest import MANIFEST, ZONE, files_of, ingested
 from rankgate.online.events.mapping import UBI, LogMapping, read_mapping

@@ -8,9 +8,9 @@ import os
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from rankgate.declare import Range
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.declare import Range
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.online.database import quoted
 
 KEY = "RANKGATE_HASH_KEY"

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rankgate.core.errors import InputError
+from rankgate.core.target import suffix_of
 from rankgate.data.formats import unsupported
 from rankgate.data.streams.source import InputFile
-from rankgate.data.streams.target import suffix_of
-from rankgate.errors import InputError
 from rankgate.online.database import named, quoted
 from rankgate.online.events.mapping import FIELDS
 

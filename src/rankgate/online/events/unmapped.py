@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 from rankgate.online.events.sources import column_names
 from rankgate.online.events.table import SURVEYS
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import polars as pl
 
-from rankgate.declare import Count, Range, Share
-from rankgate.errors import UsageError
+from rankgate.core.declare import Count, Range, Share
+from rankgate.core.errors import UsageError
+from rankgate.measurement.stats.corrections import Correction
 from rankgate.online.database import MEMORY, database
 from rankgate.online.events.opened import open_events
 from rankgate.online.experiments.analysis import (
@@ -39,7 +40,6 @@ from rankgate.online.experiments.unit_table import from_table
 from rankgate.online.faults.diagnose import diagnosed
 from rankgate.online.indicators.catalogue import has_events
 from rankgate.online.indicators.compute import exclude
-from rankgate.stats.corrections import Correction
 
 if TYPE_CHECKING:
     from rankgate.online.events.mapping import LogMapping

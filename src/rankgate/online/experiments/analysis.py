@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.stats.corrections import Correction, correct
+from rankgate.measurement.stats.experiments.posterior import posterior
+from rankgate.measurement.stats.experiments.two_arms import MOST_SKEWED
 from rankgate.online.experiments.estimate import Method, estimate
 from rankgate.online.experiments.experiment import (
     AGAINST_ITSELF,
@@ -18,9 +21,6 @@ from rankgate.online.experiments.experiment import (
     SEGMENTS,
 )
 from rankgate.online.experiments.finding import ExperimentFinding
-from rankgate.stats.corrections import Correction, correct
-from rankgate.stats.experiments.posterior import posterior
-from rankgate.stats.experiments.two_arms import MOST_SKEWED
 
 if TYPE_CHECKING:
     from rankgate.online.experiments.effect import Effect

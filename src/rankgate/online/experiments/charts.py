@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.errors import UsageError
-from rankgate.present.charts.backend import altair
-from rankgate.present.charts.parts import in_columns, panel, rule, table
-from rankgate.present.charts.picture import Picture
-from rankgate.present.charts.style import BLUE
+from rankgate.core.errors import UsageError
+from rankgate.core.present.charts.backend import altair
+from rankgate.core.present.charts.parts import in_columns, panel, rule, table
+from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.charts.style import BLUE
 
 if TYPE_CHECKING:
     from rankgate.online.experiments.experiment import Experiment

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.online.experiments.finding import ExperimentFinding
-from rankgate.stats.experiments.sample_ratio import (
+from rankgate.measurement.stats.experiments.sample_ratio import (
     SampleRatio,
     sample_ratio,
     sequential_sample_ratio,
 )
+from rankgate.online.experiments.finding import ExperimentFinding
 
 if TYPE_CHECKING:
     from rankgate.online.experiments.units import Units

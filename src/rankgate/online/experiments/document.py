@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.present.document import Chart, Document, PlainRows, Table, Warnings
-from rankgate.present.document import document as made
-from rankgate.present.figures import p_value, probability, share, shares
-from rankgate.present.grid import Grid, printable
-from rankgate.present.numbers import UNDEFINED
+from rankgate.core.present.document import Chart, Document, PlainRows, Table, Warnings
+from rankgate.core.present.document import document as made
+from rankgate.core.present.figures import p_value, probability, share, shares
+from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.numbers import UNDEFINED
 
 if TYPE_CHECKING:
     from rankgate.online.experiments.experiment import Experiment

@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from rankgate.frozen import dataclass
-from rankgate.stats.experiments.always_valid import half_width, p_value
-from rankgate.stats.experiments.two_arms import Arms, Ends, TwoMeans
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.stats.experiments.always_valid import half_width, p_value
+from rankgate.measurement.stats.experiments.two_arms import Arms, Ends, TwoMeans
 
 Relative = Literal["fieller", "log", "delta"]
 """How the interval of a relative difference is made: by the test of p and of the absolute interval

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.stats.experiments.quantiles import QuantileEstimate, quantile
 from rankgate.online.experiments.effect import Effect, Relative, always_valid, simple
 from rankgate.online.experiments.means import compared, covariate_of, shape_of
 from rankgate.online.experiments.moments import moments
 from rankgate.online.experiments.resampling import bootstrapped
-from rankgate.stats.experiments.quantiles import QuantileEstimate, quantile
 
 if TYPE_CHECKING:
     from rankgate.online.experiments.measure import Measure

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Notice, Result
 from rankgate.online.experiments.finding import ExperimentFinding
-from rankgate.present.result import Notice, Result
 
 VARIANTS = {
     "variant": pl.String, "planned": pl.Float64, "observed": pl.Float64, "units": pl.Int64,

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgate.measurement.stats.experiments.two_arms import (
+    TwoMeans,
+    TwoShares,
+    skewness_of_difference,
+)
 from rankgate.online.experiments.effect import Effect, Relative, effect_of, simple
 from rankgate.online.experiments.moments import Moments
-from rankgate.stats.experiments.two_arms import TwoMeans, TwoShares, skewness_of_difference
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.online.indicators.catalogue import KPIS
 from rankgate.online.indicators.kpi import Kpi
 

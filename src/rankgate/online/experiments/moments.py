@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

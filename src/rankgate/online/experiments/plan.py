@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import polars as pl
 
-from rankgate.declare import Count, Range, Share
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.declare import Count, Range, Share
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.stats.experiments.always_valid import half_width
+from rankgate.measurement.stats.experiments.quantiles import quantile
+from rankgate.measurement.stats.experiments.sizes import detectable
 from rankgate.online.database import MEMORY, database
 from rankgate.online.events.opened import open_events
 from rankgate.online.experiments.experiment_plan import (
@@ -30,9 +33,6 @@ from rankgate.online.faults.diagnose import diagnosed
 from rankgate.online.indicators.catalogue import KPIS as CATALOGUE
 from rankgate.online.indicators.catalogue import has_events
 from rankgate.online.indicators.compute import exclude
-from rankgate.stats.experiments.always_valid import half_width
-from rankgate.stats.experiments.quantiles import quantile
-from rankgate.stats.experiments.sizes import detectable
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike

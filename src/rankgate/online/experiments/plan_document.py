@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.present.document import Chart, Document, PlainRows, Table, Warnings
+from rankgate.core.present.document import document as made
+from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.numbers import UNDEFINED
 from rankgate.online.experiments.document import figure
-from rankgate.present.document import Chart, Document, PlainRows, Table, Warnings
-from rankgate.present.document import document as made
-from rankgate.present.grid import Grid, printable
-from rankgate.present.numbers import UNDEFINED
 
 if TYPE_CHECKING:
     from rankgate.online.experiments.experiment_plan import ExperimentPlan

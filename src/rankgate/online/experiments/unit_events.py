@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 from rankgate.online.experiments.measure import Measure
 from rankgate.online.experiments.units import Units, numbered
 from rankgate.online.indicators import tables

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.streams.source import source
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import InputError
 from rankgate.online.experiments.measure import Measure
 from rankgate.online.experiments.units import Units, numbered
 

@@ -8,7 +8,7 @@ from datetime import date
 
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.online.experiments.measure import Measure
 
 

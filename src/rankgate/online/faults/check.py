@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Literal
 
-from rankgate.declare import Declared
-from rankgate.frozen import dataclass
+from rankgate.core.declare import Declared
+from rankgate.core.frozen import dataclass
 
 Severity = Literal["block", "annotate"]
 Subject = Literal[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankgate.declare import Registry
+from rankgate.core.declare import Registry
 from rankgate.online.events.table import SURVEYS
 from rankgate.online.faults.check import Check, Subject
 

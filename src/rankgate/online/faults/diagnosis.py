@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Notice, Result
 from rankgate.online.faults.finding import LogFinding
-from rankgate.present.result import Notice, Result
 
 COUNTS = {"kind": pl.String, "events": pl.Int64}
 

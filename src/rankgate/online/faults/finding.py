@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 
 UNMAPPED = "unmapped-actions"
 """The code of the finding about actions that no kind is known for."""

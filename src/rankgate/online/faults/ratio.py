@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankgate.measurement.stats.experiments.sample_ratio import sequential_sample_ratio
 from rankgate.online.faults.finding import LogFinding
-from rankgate.stats.experiments.sample_ratio import sequential_sample_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from rankgate.declare import Registry
+from rankgate.core.declare import Registry
 from rankgate.online.indicators import of_searches, of_sessions
 from rankgate.online.indicators.kpi import Kpi
 

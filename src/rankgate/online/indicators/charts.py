@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
+from rankgate.core.present.charts.backend import altair
+from rankgate.core.present.charts.parts import in_columns, panel, table
+from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.charts.style import BLUE
 from rankgate.online.indicators.catalogue import KPIS
-from rankgate.present.charts.backend import altair
-from rankgate.present.charts.parts import in_columns, panel, table
-from rankgate.present.charts.picture import Picture
-from rankgate.present.charts.style import BLUE
 
 if TYPE_CHECKING:
     from rankgate.online.indicators.kpi_table import KpiTable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.declare import Count
-from rankgate.errors import InputError, UsageError
+from rankgate.core.declare import Count
+from rankgate.core.errors import InputError, UsageError
 from rankgate.online.database import MEMORY, Database, database
 from rankgate.online.events.opened import EventsLike, open_events
 from rankgate.online.events.unmapped import advice, named_actions, unmapped_actions

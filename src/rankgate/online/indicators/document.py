@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.present.document import Chart, Document, PlainRows, Table, Warnings
+from rankgate.core.present.document import document as made
+from rankgate.core.present.grid import Grid, printable
 from rankgate.online.indicators.catalogue import KPIS
-from rankgate.present.document import Chart, Document, PlainRows, Table, Warnings
-from rankgate.present.document import document as made
-from rankgate.present.grid import Grid, printable
 
 if TYPE_CHECKING:
     from rankgate.online.indicators.kpi_table import KpiTable

@@ -8,8 +8,8 @@ from functools import reduce
 from operator import and_, eq, ge, gt, le, lt, or_
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

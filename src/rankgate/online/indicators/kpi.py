@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any, Literal
 
-from rankgate.declare import Declared
-from rankgate.frozen import dataclass
+from rankgate.core.declare import Declared
+from rankgate.core.frozen import dataclass
 from rankgate.online.faults.check import Subject
 
 Unit = Literal["share", "count", "rank", "seconds", "ms", "money", "score", "pages", "days", "MB"]

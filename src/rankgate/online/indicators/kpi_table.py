@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Notice, Result
 from rankgate.online.faults.finding import UNMAPPED, LogFinding
-from rankgate.present.result import Notice, Result
 
 VALUES = {
     "kpi": pl.String,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankgate.extras import require
+from rankgate.core.extras import require
 from rankgate.online.indicators.goals import first_times, goals, reached
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from rankgate.declare import Registry, declared_in
+from rankgate.core.declare import Registry, declared_in
 from rankgate.online.interleaving.method import Interleaving
 
 METHODS = Registry(

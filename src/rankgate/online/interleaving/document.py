@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Chart, Document, Table, Warnings
-from rankgate.present.document import document as made
-from rankgate.present.grid import Grid, printable
+from rankgate.core.present.document import Chart, Document, Table, Warnings
+from rankgate.core.present.document import document as made
+from rankgate.core.present.grid import Grid, printable
 
 if TYPE_CHECKING:
     from rankgate.online.interleaving.preference import Preference

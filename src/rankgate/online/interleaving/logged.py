@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.streams.source import source
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 from rankgate.online.interleaving.assignment import Assignment
 
 if TYPE_CHECKING:

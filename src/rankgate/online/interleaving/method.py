@@ -7,8 +7,8 @@ from dataclasses import field
 from random import Random
 from typing import Literal
 
-from rankgate.declare import Declared
-from rankgate.frozen import dataclass
+from rankgate.core.declare import Declared
+from rankgate.core.frozen import dataclass
 from rankgate.online.interleaving.assignment import Assignment, Credits
 
 Lists = Sequence[Sequence[str]]

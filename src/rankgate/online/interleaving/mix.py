@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from rankgate.core.declare import Count, Range
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.target import replacing
 from rankgate.data.read import read_run
-from rankgate.data.streams.target import replacing
-from rankgate.declare import Count, Range
-from rankgate.errors import InputError, UsageError
 from rankgate.online.interleaving.catalogue import METHODS
 from rankgate.online.interleaving.interleave import interleave
 from rankgate.online.interleaving.mixed_lists import MixedLists

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import field, fields
 from typing import Any, ClassVar
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import encoded
+from rankgate.core.present.document import Document, Warnings
+from rankgate.core.present.document import document as made
+from rankgate.core.present.grid import printable
+from rankgate.core.present.result import Notice, Result
 from rankgate.online.interleaving.assignment import Assignment
-from rankgate.present.codec import encoded
-from rankgate.present.document import Document, Warnings
-from rankgate.present.document import document as made
-from rankgate.present.grid import printable
-from rankgate.present.result import Notice, Result
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from rankgate.frozen import dataclass
-from rankgate.stats.interval import t_interval
-from rankgate.stats.paired import sign, student
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.stats.interval import t_interval
+from rankgate.measurement.stats.paired import sign, student
 
 if TYPE_CHECKING:
     import numpy as np

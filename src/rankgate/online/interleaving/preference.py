@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from rankgate.frozen import dataclass
-from rankgate.present.result import Notice, Result
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Notice, Result
 
 PAIRS = {
     "one": pl.String,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import polars as pl
 
-from rankgate.declare import Range
+from rankgate.core.declare import Range
+from rankgate.measurement.stats.corrections import correct
 from rankgate.online.interleaving.catalogue import METHODS
 from rankgate.online.interleaving.credits import credits_of_requests
 from rankgate.online.interleaving.logged import (
@@ -27,7 +28,6 @@ from rankgate.online.interleaving.pair_test import (
     pair_test,
 )
 from rankgate.online.interleaving.preference import PAIRS, SLOTS, Preference
-from rankgate.stats.corrections import correct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.declare import Count, Range
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.read import read_qrels, read_run
-from rankgate.declare import Count, Range
-from rankgate.errors import InputError, UsageError
+from rankgate.measurement.scoring.input_cautions import refuse_strange_documents
 from rankgate.online.interleaving.assignment import Assignment
 from rankgate.online.interleaving.catalogue import METHODS
 from rankgate.online.interleaving.credits import credits_of_requests
@@ -20,7 +21,6 @@ from rankgate.online.interleaving.interleave import interleave
 from rankgate.online.interleaving.sensitivity import TESTS, Sensitivity
 from rankgate.online.interleaving.simulated import clicks_on, worth_of
 from rankgate.online.simulation.users import USERS
-from rankgate.scoring.input_cautions import refuse_strange_documents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from rankgate.declare import Registry, declared_in
+from rankgate.core.declare import Registry, declared_in
 from rankgate.online.off_policy.estimator import Estimator
 
 ESTIMATORS = Registry(

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.errors import UsageError
-from rankgate.present.charts.backend import altair
-from rankgate.present.charts.parts import table
-from rankgate.present.charts.picture import Picture
-from rankgate.present.charts.style import BLUE, GREY, INK
+from rankgate.core.errors import UsageError
+from rankgate.core.present.charts.backend import altair
+from rankgate.core.present.charts.parts import table
+from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.charts.style import BLUE, GREY, INK
 
 if TYPE_CHECKING:
     from rankgate.online.off_policy.off_policy_estimate import OffPolicyEstimate

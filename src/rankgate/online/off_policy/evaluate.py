@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import polars as pl
 
-from rankgate.declare import Count, Range
+from rankgate.core.declare import Count, Range
+from rankgate.measurement.stats.rare_values import rare_values_interval
 from rankgate.online.off_policy.bandit_log import BanditLog, effective_size
 from rankgate.online.off_policy.catalogue import ESTIMATORS
 from rankgate.online.off_policy.checks import ENOUGH, checks, effective_rewards
@@ -23,7 +24,6 @@ from rankgate.online.off_policy.off_policy_estimate import (
 from rankgate.online.off_policy.read_log import read_log
 from rankgate.online.off_policy.reward_model import with_model
 from rankgate.online.off_policy.target_policy import TargetLike, target_name
-from rankgate.stats.rare_values import rare_values_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +115,7 @@ def ope(
 
 def _allowed(log: BanditLog, names: Sequence[str]) -> dict[str, Estimator]:
     """The estimators of a log's kind; those that were asked for, or all."""
-    from rankgate.errors import UsageError
+    from rankgate.core.errors import UsageError
 
     asked = {name: ESTIMATORS.named(name) for name in names}
     for name, each in (asked or ESTIMATORS).items():

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.column_map import column_pairs
 from rankgate.data.logs.items import read_frame
-from rankgate.errors import InputError, UsageError
 from rankgate.online.off_policy.bandit_log import BanditLog
 from rankgate.online.off_policy.log_rows import LogRows, coded, numbers
 from rankgate.online.off_policy.target_policy import TargetLike, target_policy

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.logs.items import read_frame
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
 from rankgate.online.off_policy.log_rows import LogRows, numbers
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import polars as pl
 
-from rankgate.declare import Count, Range
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.declare import Count, Range
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.online.offline_online.observations import Observations, of_experiments, of_log
 from rankgate.online.offline_online.online_agreement import BEST, PAIRS, UNITS, OnlineAgreement
 from rankgate.online.offline_online.prediction import (
@@ -153,7 +153,7 @@ def _pair(
 
 def _signs(x: Floats, y: Floats, level: float) -> dict[str, float]:
     """The share of equal signs; a difference of 0 agrees with none."""
-    from rankgate.stats.proportion import wilson
+    from rankgate.measurement.stats.proportion import wilson
 
     same = float((np.sign(x) * np.sign(y) > 0).sum())
     low, high = wilson(np.array([same]), np.array([float(len(x))]), level)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.errors import UsageError
-from rankgate.present.charts.backend import altair
-from rankgate.present.charts.parts import in_columns, panel, table
-from rankgate.present.charts.picture import Picture
-from rankgate.present.charts.style import BLUE, GREY
+from rankgate.core.errors import UsageError
+from rankgate.core.present.charts.backend import altair
+from rankgate.core.present.charts.parts import in_columns, panel, table
+from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.charts.style import BLUE, GREY
 
 if TYPE_CHECKING:
     from rankgate.online.offline_online.online_agreement import OnlineAgreement

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.logs.items import read_frame
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -207,8 +207,8 @@ def _queries(searches: PackedSearches) -> list[str]:
 def _scores(searches: PackedSearches, qrels: QrelsLike, metrics: Sequence[str]) -> Floats:
     """(N, M) the metrics of each list; NaN for queries without judgments."""
     from rankgate.data.read import read_qrels
-    from rankgate.evaluation.evaluate import evaluate
-    from rankgate.scoring.input_cautions import refuse_no_shared_document
+    from rankgate.measurement.evaluation.evaluate import evaluate
+    from rankgate.measurement.scoring.input_cautions import refuse_no_shared_document
 
     keys = np.where(searches.shown, searches.pair, -1)
     lists, inverse = np.unique(keys, axis=0, return_inverse=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from rankgate.core.declare import Count
+from rankgate.core.errors import InputError
 from rankgate.data import read_run
 from rankgate.data.write import format_for, write_run
-from rankgate.declare import Count
-from rankgate.errors import InputError
 from rankgate.online.database import Database, database
 from rankgate.online.events.opened import EventsLike, open_events
 from rankgate.online.faults.diagnose import diagnosed

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import encoded
+from rankgate.core.present.result import Notice, Result
 from rankgate.data import Run
-from rankgate.frozen import dataclass
-from rankgate.present.codec import encoded
-from rankgate.present.result import Notice, Result
 
 if TYPE_CHECKING:
     import polars as pl

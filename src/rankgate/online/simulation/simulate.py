@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import polars as pl
 
+from rankgate.core.declare import Count, Range
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.target import replacing
 from rankgate.data import read_qrels, read_run
-from rankgate.data.streams.target import replacing
-from rankgate.declare import Count, Range
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
+from rankgate.measurement.scoring.input_cautions import refuse_strange_documents
 from rankgate.online.clicks.cascade import of_chain
 from rankgate.online.clicks.catalogue import MODELS
 from rankgate.online.clicks.chain import Chain
@@ -28,7 +29,6 @@ from rankgate.online.simulation.reliability import checked
 from rankgate.online.simulation.sampling import Simulator, by_rank
 from rankgate.online.simulation.simulation import VARIANTS, Simulation
 from rankgate.online.simulation.users import USERS
-from rankgate.scoring.input_cautions import refuse_strange_documents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from rankgate.frozen import dataclass
-from rankgate.present.codec import encoded
-from rankgate.present.result import Notice, Result
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import encoded
+from rankgate.core.present.result import Notice, Result
 
 VARIANTS = {
     "variant": pl.String,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.declare import Declared, Registry
-from rankgate.frozen import dataclass
+from rankgate.core.declare import Declared, Registry
+from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

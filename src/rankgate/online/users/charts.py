@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
+from rankgate.core.present.charts.backend import altair
+from rankgate.core.present.charts.parts import in_columns, panel, rule, table
+from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.charts.style import BLUE, GREY, colour
 from rankgate.online.users.personalization_impact import ALL
-from rankgate.present.charts.backend import altair
-from rankgate.present.charts.parts import in_columns, panel, rule, table
-from rankgate.present.charts.picture import Picture
-from rankgate.present.charts.style import BLUE, GREY, colour
 
 if TYPE_CHECKING:
     from rankgate.online.users.intent_diversity import IntentDiversity

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.present.document import Chart, Document, PlainRows, Table, Warnings
+from rankgate.core.present.document import document as made
+from rankgate.core.present.grid import Grid, printable
 from rankgate.online.indicators.document import shown
 from rankgate.online.users.personalization_impact import ALL
-from rankgate.present.document import Chart, Document, PlainRows, Table, Warnings
-from rankgate.present.document import document as made
-from rankgate.present.grid import Grid, printable
 
 if TYPE_CHECKING:
+    from rankgate.core.present.result import Result
     from rankgate.online.users.intent_diversity import IntentDiversity
     from rankgate.online.users.personalization_impact import PersonalizationImpact
     from rankgate.online.users.satisfaction import Satisfaction
-    from rankgate.present.result import Result
 
 _CHARTS = "rankgate.online.users.charts"
 _SHOWN = 20

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from rankgate.declare import Range
+from rankgate.core.declare import Range
 from rankgate.online.database import database
 from rankgate.online.events.opened import EventsLike, open_events
 from rankgate.online.faults.diagnose import diagnosed

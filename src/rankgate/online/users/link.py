@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data import read_qrels
-from rankgate.errors import InputError
-from rankgate.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.scoring.input_cautions import refuse_no_shared_document
+from rankgate.measurement.stats.ranks.correlation import spearman
 from rankgate.online.indicators import tables
 from rankgate.online.indicators.built import KpiTables
 from rankgate.online.users.satisfaction import CORRELATIONS
-from rankgate.scoring.input_cautions import refuse_no_shared_document
-from rankgate.stats.ranks.correlation import spearman
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.online.indicators import tables
 from rankgate.online.indicators.built import KpiTables
 from rankgate.online.indicators.catalogue import KPIS, has_events

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.declare import Count
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.dataframes import polars_frame
-from rankgate.declare import Count
-from rankgate.errors import InputError, UsageError
+from rankgate.measurement.stats.corrections import correct
 from rankgate.online.database import Database, database, quoted
 from rankgate.online.events.opened import EventsLike, open_events
 from rankgate.online.faults.diagnose import diagnosed
@@ -25,7 +26,6 @@ from rankgate.online.users.personalization_impact import (
     LISTS,
     PersonalizationImpact,
 )  # fmt: skip
-from rankgate.stats.corrections import correct
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import Frame, Source

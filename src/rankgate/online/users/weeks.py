@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 from rankgate.online.database import database
 from rankgate.online.events.opened import EventsLike, open_events
 from rankgate.online.faults.diagnose import diagnosed

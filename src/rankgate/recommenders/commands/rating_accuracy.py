@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import click
 
-from rankgate.console import options
-from rankgate.console.output import print_result
-from rankgate.console.places import refuse_clashes
-from rankgate.metrics.ratings import RATING_METRICS
-from rankgate.present.write import FORMS
+from rankgate.core.console import options
+from rankgate.core.console.output import print_result
+from rankgate.core.console.places import refuse_clashes
+from rankgate.core.present.write import FORMS
+from rankgate.measurement.metrics.ratings import RATING_METRICS
 from rankgate.recommenders.rating_accuracy import DEFAULT, rating_accuracy
 
 

@@ -7,30 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.backends import on_backend
-from rankgate.console.declared_options import options_of
-from rankgate.console.output import print_result
-from rankgate.console.pairs import several
-from rankgate.console.places import inputs, refuse_clashes
-from rankgate.console.progress import Progress
-from rankgate.console.recording import recordable
-from rankgate.evaluation.commands.list_options import context
-from rankgate.present.write import FORMS
+from rankgate.core.console import options
+from rankgate.core.console.backends import on_backend
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.console.pairs import several
+from rankgate.core.console.places import inputs, refuse_clashes
+from rankgate.core.console.progress import Progress
+from rankgate.core.console.recording import recordable
+from rankgate.core.present.write import FORMS
+from rankgate.measurement import metric_options
+from rankgate.measurement.evaluation.commands.list_options import context
 from rankgate.recommenders.scorecard import ACCURACY, LISTS, scorecard
 
 if TYPE_CHECKING:
-    from rankgate.evaluation.context import Context
+    from rankgate.measurement.evaluation.context import Context
 
 
 @click.command("scorecard")
 @options.qrels
 @options.runs
-@options.metrics_option(
+@metric_options.metrics_option(
     "A metric of rankings or of lists; may be given several times. Without it: "
     f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those whose inputs are given."
 )
-@options.convention
+@metric_options.convention
 @context
 @click.option(
     "--drawn",

@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from rankgate.console import options
-from rankgate.console.backends import on_backend
-from rankgate.console.declared_options import options_of
-from rankgate.console.definitions import DefiningCommand
-from rankgate.console.output import print_result
+from rankgate.core.console import options
+from rankgate.core.console.backends import on_backend
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.definitions import DefiningCommand
+from rankgate.core.console.output import print_result
+from rankgate.core.present.write import FORMS
 from rankgate.data.logs.candidates import CANDIDATES
 from rankgate.data.logs.clock import UNITS
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import WAYS, SplitPlan
-from rankgate.present.write import FORMS
 from rankgate.recommenders.split_files import SUFFIXES
 from rankgate.recommenders.split_stream import split_into
 from rankgate.recommenders.splitting import split

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.metrics.ratings import RATING_METRICS
-from rankgate.present.document import Document, PlainRows, Table, Warnings
-from rankgate.present.document import document as made
-from rankgate.present.grid import Grid, printable
-from rankgate.present.numbers import column
+from rankgate.core.present.document import Document, PlainRows, Table, Warnings
+from rankgate.core.present.document import document as made
+from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.numbers import column
+from rankgate.measurement.metrics.ratings import RATING_METRICS
 
 if TYPE_CHECKING:
     from rankgate.recommenders.rating_accuracy import RatingAccuracy

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Document, PlainRows, Points, Section, Table
-from rankgate.present.grid import printable
+from rankgate.core.present.document import Document, PlainRows, Points, Section, Table
+from rankgate.core.present.grid import printable
 from rankgate.recommenders.documents.scorecard_grids import (
     BETTER,
     WORSE,

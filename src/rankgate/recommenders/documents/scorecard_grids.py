@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.present.figures import signed
-from rankgate.present.grid import Grid
-from rankgate.present.numbers import UNDEFINED
+from rankgate.core.present.figures import signed
+from rankgate.core.present.grid import Grid
+from rankgate.core.present.numbers import UNDEFINED
 
 if TYPE_CHECKING:
     from rankgate.recommenders.scorecard import Scorecard

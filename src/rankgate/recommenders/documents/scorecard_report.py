@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.present.document import Chart, Document
-from rankgate.present.grid import printable
+from rankgate.core.present.document import Chart, Document
+from rankgate.core.present.grid import printable
 from rankgate.recommenders.documents.scorecard import document as card_document
 
 if TYPE_CHECKING:
-    from rankgate.present.result import ReportOptions
+    from rankgate.core.present.result import ReportOptions
     from rankgate.recommenders.scorecard import Scorecard
 
-_CHARTS = "rankgate.recommenders.charts"
+_CHARTS = "rankgate.measurement.evaluation.charts.tradeoff"
 _NAMED = 4  # metrics that a sentence names
 
 

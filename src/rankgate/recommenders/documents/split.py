@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rankgate.present.document import Document, Entries, Entry, PlainRows, Table, Warnings
-from rankgate.present.document import document as made
-from rankgate.present.grid import Grid
+from rankgate.core.present.document import Document, Entries, Entry, PlainRows, Table, Warnings
+from rankgate.core.present.document import document as made
+from rankgate.core.present.grid import Grid
 
 if TYPE_CHECKING:
     from rankgate.recommenders.split import Fold, Split

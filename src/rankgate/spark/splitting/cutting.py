@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.frozen import dataclass
 from rankgate.data.logs.candidates import sample
 from rankgate.data.logs.interactions import SCHEMA, Interactions
 from rankgate.data.logs.splits import WAYS, masks_between, masks_without_one
 from rankgate.data.place import Place
-from rankgate.frozen import dataclass
 from rankgate.recommenders.leaks import LeakCount
 from rankgate.recommenders.split_parts import FoldParts, Masks, masks, parts
 from rankgate.spark.splitting.tables import (

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.frozen import dataclass
 from rankgate.data.logs.candidates import drawn_places
 from rankgate.data.logs.interactions import Interactions
 from rankgate.data.logs.splits import cut_place, edges_of, refuse_empty
 from rankgate.data.place import Place
-from rankgate.frozen import dataclass
 from rankgate.recommenders.split_parts import masks, plan_of_validation
 from rankgate.spark.splitting.order import around
 from rankgate.spark.splitting.tables import (

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from rankgate.recommenders.split_files import SUFFIXES
 from rankgate.spark.splitting.part_files import PartTable, written_by_executors
 from rankgate.spark.splitting.tables import JUDGMENTS, TEST, TRAIN, TUNING, VALIDATION

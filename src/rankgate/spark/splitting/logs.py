@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.logs.columns import mapped
 from rankgate.data.logs.interactions import checked
 from rankgate.data.logs.reading import opened, refuse_unknown_unit
-from rankgate.errors import InputError
 from rankgate.spark.failures import translated
 from rankgate.spark.files import file_place, format_of, label_of, paths_of, read_files, stem_of
 from rankgate.spark.pieces import pieces_of

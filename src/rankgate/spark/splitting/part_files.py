@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.recommenders.split_files import judged, public
 from rankgate.spark.shipping import mapped
 from rankgate.spark.splitting.tables import JUDGMENTS, TUNING, unpacked

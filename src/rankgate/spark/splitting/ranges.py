@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.formats.tables.arrow import collected, scanned
 from rankgate.data.logs.columns import mapped as named
 from rankgate.data.streams.source import InputFile
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 from rankgate.spark.cells import value_of
 from rankgate.spark.pieces import TASK_BYTES
 from rankgate.spark.shipping import mapped, numbers_in

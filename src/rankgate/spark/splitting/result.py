@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.frozen import dataclass
-from rankgate.present.resolve import resolved
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.resolve import resolved
 
 if TYPE_CHECKING:
     from pathlib import Path

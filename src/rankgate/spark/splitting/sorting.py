@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.logs.interactions import SCHEMA, checked, completed, ordered
 from rankgate.data.place import Place
 from rankgate.data.stretches import starts_of
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 from rankgate.recommenders.split_parts import refuse_unknown_kinds
 from rankgate.spark.cells import ORDER, Cells
 from rankgate.spark.splitting.order import TimeOrder

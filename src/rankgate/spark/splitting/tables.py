@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.errors import InputError, RankgateError, UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import InputError, RankgateError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.spark.cells import value_of
 from rankgate.spark.failures import translated
 from rankgate.spark.places import places_where

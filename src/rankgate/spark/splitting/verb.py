@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.frozen import dataclass
 from rankgate.data.logs.clock import Unit, instant, shown
 from rankgate.data.logs.relevance import Grades, Repeats, Truth
 from rankgate.data.logs.splits import SplitPlan, refuse_empty, refuse_untimed
-from rankgate.frozen import dataclass
 from rankgate.recommenders.leaks import Leaks, SplitPart
 from rankgate.recommenders.split import ORDERED, Fold, Split, warnings_of
 from rankgate.recommenders.split_parts import nothing_judged, plan_of_validation

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import sqlalchemy as sa
 
-from rankgate.data.streams.target import replacing
-from rankgate.errors import InputError, MissingExtraError, UsageError
-from rankgate.extras import require
-from rankgate.frozen import dataclass
+from rankgate.core.errors import InputError, MissingExtraError, UsageError
+from rankgate.core.extras import require
+from rankgate.core.frozen import dataclass
+from rankgate.core.target import replacing
 from rankgate.store.address import PRIVATE, file_of
 from rankgate.store.tables import results
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from rankgate.core.frozen import dataclass
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels, Scale
-from rankgate.frozen import dataclass
 from rankgate.store.kept.blobs import Blobs, keep
 from rankgate.store.kept.parquet import packed, unpacked
 from rankgate.store.rows import (

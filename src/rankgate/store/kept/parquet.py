@@ -6,7 +6,7 @@ import io
 
 import polars as pl
 
-from rankgate.errors import InputError
+from rankgate.core.errors import InputError
 
 
 def packed(table: pl.DataFrame) -> bytes:

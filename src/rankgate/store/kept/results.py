@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.store.kept.blobs import Blobs, keep
 from rankgate.store.rows import new_id, now, numbered, value_of
 from rankgate.store.tables.results import results

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.frozen import dataclass
 from rankgate.data.place import Place
 from rankgate.data.run import Run
-from rankgate.frozen import dataclass
 from rankgate.store.kept.blobs import Blobs, keep
 from rankgate.store.kept.parquet import packed, unpacked
 from rankgate.store.rows import all_of, named, new_id, now, numbered, taken, unknown

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.store.material.content import content_hash
 from rankgate.store.material.queries import strings
 from rankgate.store.rows import PIECE, insert, now, value_of

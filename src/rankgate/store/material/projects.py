@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import Scale
 from rankgate.data.scales import possible_grades
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
 from rankgate.store.rows import new_id, now, numbered, refuse_unaddressable, taken, value_of
 from rankgate.store.tables.facts import ratings
 from rankgate.store.tables.material import guidelines, scale_grades

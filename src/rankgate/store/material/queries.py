@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import sqlalchemy as sa
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.store.rows import PIECE, insert, unknown, value_of
 from rankgate.store.tables.material import queries
 

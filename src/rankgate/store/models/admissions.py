@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.store.rows import new_id, now, value_of
 from rankgate.store.tables.facts import ratings
 from rankgate.store.tables.models import admissions

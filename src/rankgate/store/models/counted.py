@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.place import Place
 from rankgate.data.ratings import Ratings
-from rankgate.errors import InputError
 from rankgate.store.models import admissions
 from rankgate.store.rating import ratings
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.store.models import requests
 from rankgate.store.models.model_job import Job
 from rankgate.store.rows import AHEAD, PIECE, insert, new_id, now, numbered, value_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.store.rows import insert, now, value_of
 from rankgate.store.tables.models import model_rules
 from rankgate.store.tables.results import runs

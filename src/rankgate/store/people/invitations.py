@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.store.people import users as people
 from rankgate.store.people.secrets import new_secret, secret_hash
 from rankgate.store.rows import new_id, now, value_of

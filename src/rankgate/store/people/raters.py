@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.store.rows import insert, new_id, now, unknown, value_of
 from rankgate.store.tables.facts import raters
 from rankgate.store.tables.people import users

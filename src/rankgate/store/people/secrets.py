@@ -7,8 +7,8 @@ import secrets
 from functools import cache
 from typing import TYPE_CHECKING
 
-from rankgate.errors import UsageError
-from rankgate.extras import require
+from rankgate.core.errors import UsageError
+from rankgate.core.extras import require
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.store.material.projects import Project
 from rankgate.store.people.secrets import secret_hash
 from rankgate.store.people.sessions import Session

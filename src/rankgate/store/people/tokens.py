@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.store.people.secrets import new_secret, secret_hash
 from rankgate.store.rows import new_id, now, unknown, value_of
 from rankgate.store.tables.people import tokens, users

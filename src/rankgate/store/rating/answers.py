@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.tables.facts import preferences, raters, ratings
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.store.material import documents, queries
 from rankgate.store.rows import PIECE, insert, new_id, now, taken, unknown, value_of
 from rankgate.store.tables.work import KINDS, STRATEGIES, batches, tasks

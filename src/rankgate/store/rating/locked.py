@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.store.rows import unknown, value_of
 from rankgate.store.tables.material import guidelines, queries
 from rankgate.store.tables.work import assignments, batches, tasks

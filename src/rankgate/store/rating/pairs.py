@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.store.rating import next_task, ratings
 from rankgate.store.tables.facts import raters
 from rankgate.store.tables.material import documents, queries

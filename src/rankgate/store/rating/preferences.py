@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 import sqlalchemy as sa
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.store.rating.next_task import LEASE
 from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.rating.settling import settle

@@ -12,10 +12,10 @@ from uuid import uuid4
 import polars as pl
 import sqlalchemy as sa
 
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.place import Place
 from rankgate.data.ratings import Ratings
-from rankgate.errors import InputError, UsageError
-from rankgate.frozen import dataclass
 from rankgate.store.material import projects
 from rankgate.store.rating.locked import LockedTask, lock
 from rankgate.store.rating.next_task import LEASE

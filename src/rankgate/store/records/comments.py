@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 
-from rankgate.errors import UsageError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.store.rows import new_id, now, unknown, value_of
 from rankgate.store.tables.records import SUBJECTS, comments
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.store.rows import insert, now, numbered, over, value_of
 from rankgate.store.tables.watching import scheduled_jobs
 from rankgate.store.tables.watching import scheduled_runs as runs

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.store.rows import all_of, insert, named, now, numbered, unknown, value_of
 from rankgate.store.tables.people import projects
 from rankgate.store.tables.watching import scheduled_jobs as jobs

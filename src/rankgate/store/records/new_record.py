@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.store.rows import new_id, now, numbered, over, value_of
 from rankgate.store.tables.watching import alerts, notifications
 

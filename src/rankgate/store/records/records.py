@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.store.kept.blobs import Blobs, keep
 from rankgate.store.kept.parquet import packed, unpacked
 from rankgate.store.records.new_record import NewRecord, Value

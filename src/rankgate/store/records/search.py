@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.store.records.records import Record
 from rankgate.store.rows import unknown, value_of
 from rankgate.store.tables.records import records

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from rankgate.frozen import dataclass
+from rankgate.core.frozen import dataclass
 from rankgate.store.rows import value_of
 from rankgate.store.tables.records import record_values, records
 

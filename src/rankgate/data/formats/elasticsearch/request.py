@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.columns import strings
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
@@ -15,7 +16,6 @@ from rankgate.data.formats.writing import by_query, lost, lost_columns, own, put
 from rankgate.data.text.json_keys import have, matching
 from rankgate.data.text.json_reader import a_text, an_id, an_object, each, inside, whole_object
 from rankgate.data.text.json_text import document
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

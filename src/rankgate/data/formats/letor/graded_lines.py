@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.utf8 import BOM, decoded
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.place import Place
 from rankgate.data.run import NO_QUERY, Run
 from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.utf8 import BOM, decoded
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

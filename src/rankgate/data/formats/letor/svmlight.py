@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.letor.graded_lines import graded_lines
@@ -23,7 +24,6 @@ from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.data.streams.source import source as source_of
 from rankgate.data.text.sheet import grade
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

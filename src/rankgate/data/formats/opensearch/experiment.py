@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import VALUES, nothing_for, ranked
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.opensearch import search_answer
 from rankgate.data.text.json_reader import a_text, an_id, inside
 from rankgate.data.text.json_text import identifier, member, number
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import VALUES
 from rankgate.data.formats.format import Format, Loss, Note
@@ -15,7 +16,6 @@ from rankgate.data.text.json_keys import have, matching
 from rankgate.data.text.json_reader import a_text, an_id
 from rankgate.data.text.json_text import dumped, number, objects
 from rankgate.data.text.times import moment, stamp
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rankgate.core.errors import InputError
 from rankgate.data.columns import strings
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss, Note
@@ -16,7 +17,6 @@ from rankgate.data.text.json_keys import keys
 from rankgate.data.text.json_reader import a_text
 from rankgate.data.text.json_text import identifier, kind, parsed
 from rankgate.data.text.utf8 import BOM, decoded
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

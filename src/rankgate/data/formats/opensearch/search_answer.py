@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rankgate.core.errors import InputError
 from rankgate.data.formats.writing import lost, own, put
 from rankgate.data.text.json_keys import keys
 from rankgate.data.text.json_reader import an_object, each, whole_object
 from rankgate.data.text.json_text import document
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.contents import FileContents

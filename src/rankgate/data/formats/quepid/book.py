@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingRatings, documents_from
 from rankgate.data.formats.format import Format, Loss, Note
@@ -17,7 +18,6 @@ from rankgate.data.qrels import Scale
 from rankgate.data.text.json_keys import have
 from rankgate.data.text.json_reader import a_text, an_id, an_object, inside, whole_object
 from rankgate.data.text.json_text import document, number, whole
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

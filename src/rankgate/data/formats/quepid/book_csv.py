@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.columns import ALIASES
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import resolved
@@ -17,7 +18,6 @@ from rankgate.data.formats.writing import lost
 from rankgate.data.ratings import Ratings
 from rankgate.data.text import sheet
 from rankgate.data.text.records import first_fields
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import documents_of, nothing_for, ranked
 from rankgate.data.formats.format import Format, Loss, Note
@@ -13,7 +14,6 @@ from rankgate.data.formats.query_texts import by_text
 from rankgate.data.formats.tables import schemas
 from rankgate.data.formats.writing import appearance, lost, own
 from rankgate.data.text import sheet
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.run import Run

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.duplicates import refuse_repeated
 from rankgate.data.formats.collected import VALUES
@@ -13,7 +14,6 @@ from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import known, lost, lost_columns, own
 from rankgate.data.text import sheet
 from rankgate.data.text.times import moment, stamp
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

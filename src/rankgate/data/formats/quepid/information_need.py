@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.duplicates import refuse_repeated
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import lost, lost_columns
 from rankgate.data.text import sheet
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

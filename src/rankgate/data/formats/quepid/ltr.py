@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.letor.graded_lines import graded_lines
@@ -14,7 +15,6 @@ from rankgate.data.formats.writing import lost, lost_columns, texts
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.data.text.sheet import grade
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

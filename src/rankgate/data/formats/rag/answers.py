@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels, ranked
 from rankgate.data.formats.format import Format
@@ -14,7 +15,6 @@ from rankgate.data.formats.writing import lost, own
 from rankgate.data.text.json_keys import keys
 from rankgate.data.text.json_text import dumped, identifier, kind, objects
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from rankgate.data.notes import Loss

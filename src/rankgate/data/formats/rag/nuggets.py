@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels, ranked
 from rankgate.data.formats.format import Format
@@ -15,7 +16,6 @@ from rankgate.data.notes import Loss
 from rankgate.data.text.json_keys import keys
 from rankgate.data.text.json_text import dumped, identifier, kind, objects
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

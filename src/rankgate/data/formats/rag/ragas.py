@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rankgate.core.errors import InputError
 from rankgate.data.columns import strings
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels, documents_from, nothing_for, ranked
@@ -17,7 +18,6 @@ from rankgate.data.text.json_keys import keys
 from rankgate.data.text.json_text import document, dumped, identifier, kind, objects
 from rankgate.data.text.normalized import normalized
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format
@@ -14,7 +15,6 @@ from rankgate.data.run import SCHEMA, Run
 from rankgate.data.text.json_keys import keys
 from rankgate.data.text.json_text import identifier, kind, number, objects
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

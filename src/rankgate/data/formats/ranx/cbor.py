@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rankgate.core.errors import InputError
 from rankgate.data.text.json_text import DEPTH, VALUES
-from rankgate.errors import InputError
 
 _PIECE = 1 << 20  # bytes that cbor2 takes at a time
 

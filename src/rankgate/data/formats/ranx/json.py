@@ -7,6 +7,7 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import schemas
@@ -15,7 +16,6 @@ from rankgate.data.memory import frames as memory
 from rankgate.data.text import json_text
 from rankgate.data.text.json_reader import whole_object
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss

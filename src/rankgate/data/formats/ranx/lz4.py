@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rankgate.core.errors import InputError
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.ranx import cbor
 from rankgate.data.formats.ranx import json as ranx
 from rankgate.data.memory import frames as memory
 from rankgate.data.text import json_text
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.contents import FileContents

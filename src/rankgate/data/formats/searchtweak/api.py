@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format, Loss
@@ -13,7 +14,6 @@ from rankgate.data.formats.query_texts import by_text
 from rankgate.data.formats.writing import by_pair, lost, lost_columns, pooled_by_query, put
 from rankgate.data.text.json_keys import have
 from rankgate.data.text.json_text import document, identifier, kind, whole
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.columns import named, shaped, shaped_by_column
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
@@ -20,7 +21,6 @@ from rankgate.data.place import Place
 from rankgate.data.qrels import refuse_holes
 from rankgate.data.rows import NUMBERS, FileRows
 from rankgate.data.run import Run
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss

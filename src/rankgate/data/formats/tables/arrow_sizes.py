@@ -9,8 +9,8 @@ from __future__ import annotations
 import struct
 from typing import IO
 
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 
 _MAGIC = b"ARROW1"
 _TAIL = 10  # the footer's length and the magic

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.columns import is_header, named, one_document_column
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
@@ -18,7 +19,6 @@ from rankgate.data.rows import NUMBERS, FileRows
 from rankgate.data.run import Run
 from rankgate.data.text import records
 from rankgate.data.text.lines import RETURNS
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss

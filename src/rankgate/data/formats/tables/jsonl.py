@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rankgate.core.errors import InputError
 from rankgate.data.columns import named, one_document_column
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
@@ -18,7 +19,6 @@ from rankgate.data.rows import FileRows
 from rankgate.data.run import Run
 from rankgate.data.text import json_text
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl

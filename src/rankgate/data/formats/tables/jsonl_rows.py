@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.streams.prefetch import in_order
 from rankgate.data.text import json_text
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.formats.tables.schemas import TableSchema

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import IO, Any
 
-from rankgate.errors import InputError
-from rankgate.frozen import dataclass
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 
 UNPACKED = 1 << 30
 """Bytes of one column's pages in one row group, unpacked, at most."""

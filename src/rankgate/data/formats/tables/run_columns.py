@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.columns import named
-from rankgate.errors import InputError
 
 _TYPES = {
     "query_id": pl.String, "latency_ms": pl.Float64, "state": pl.String, "system": pl.String,

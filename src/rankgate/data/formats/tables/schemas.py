@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.errors import DuplicateError, InputError, UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.data.columns import (
     document_columns,
     graded,
@@ -27,8 +29,6 @@ from rankgate.data.ratings import SCHEMA as RATINGS
 from rankgate.data.ratings import Ratings
 from rankgate.data.run import SCHEMA as RUN
 from rankgate.data.text.times import moment
-from rankgate.errors import DuplicateError, InputError, UsageError
-from rankgate.frozen import dataclass
 
 if TYPE_CHECKING:
     from rankgate.data.place import Place

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels, Scale
 from rankgate.data.text.lines import Layout, first_fields, frames, line_of
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.notes import Loss, Note
@@ -15,7 +16,6 @@ from rankgate.data.qrels import Qrels
 from rankgate.data.text.lines import Layout, first_fields, frames, line_of
 from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.place import Place
 from rankgate.data.qrels import SCHEMA, Qrels
 from rankgate.data.text.lines import Layout, first_fields, frames, line_of
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.place import Place
 from rankgate.data.run import SCHEMA, Run
 from rankgate.data.text.lines import Layout, first_fields, frames, line_of
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

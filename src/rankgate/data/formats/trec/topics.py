@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from html import unescape
 from typing import TYPE_CHECKING
 
+from rankgate.core.errors import InputError
 from rankgate.data.columns import strings
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.notes import Note
 from rankgate.data.text.utf8 import BOM, decoded
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

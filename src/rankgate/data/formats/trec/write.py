@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.formats.format import Loss
 from rankgate.data.formats.tables import schemas
 from rankgate.data.stretches import starts_of
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.contents import FileContents

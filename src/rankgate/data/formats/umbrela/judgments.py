@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingRatings
 from rankgate.data.formats.format import Format, Loss
@@ -16,7 +17,6 @@ from rankgate.data.text.json_keys import keys
 from rankgate.data.text.json_reader import a_text
 from rankgate.data.text.json_text import dumped, identifier, objects, whole
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import InputError
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import documents_from, nothing_for, ranked
 from rankgate.data.formats.format import Format
@@ -21,7 +22,6 @@ from rankgate.data.formats.writing import (
 from rankgate.data.text.json_keys import keys
 from rankgate.data.text.json_text import dumped, identifier, kind, number, objects
 from rankgate.data.text.utf8 import BOM
-from rankgate.errors import DuplicateError, InputError
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from itertools import accumulate
 from random import Random
 
-from rankgate.errors import UsageError
+from rankgate.core.errors import UsageError
 from rankgate.online.interleaving.assignment import Assignment, Credits
 from rankgate.online.interleaving.method import Drawn, Interleaving, Lists, additive
 

@@ -1,5 +1,0 @@
-"""The client of a server's REST API, and a project of a server used as one of a store."""
-
-from rankgate.client.client import Client
-
-__all__ = ["Client"]

@@ -1,0 +1,1 @@
+"""What every package needs: errors, declared objects, results and documents, terminal."""

@@ -1,0 +1,62 @@
+"""Progress messages at a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Self
+
+import click
+
+from rankgate.core.console.verbosity import quiet
+
+_CLEAR = "\r\x1b[K"
+_SOON = 5.0  # seconds: of less no estimate is of use
+_MINUTE = 60
+
+
+class Progress:
+    """One line on standard error that names what is being done; silent if nobody watches.
+
+    After some seconds it has an estimate of the time that is left, as if all steps took alike.
+
+    Args:
+        total: how many steps there will be; nothing is shown for a single step.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = 0
+        dumb = os.environ.get("TERM") == "dumb"  # such a terminal shows escapes as they are
+        self.watched = total > 1 and sys.stderr.isatty() and not dumb and not quiet()
+        self._began = time.monotonic()
+
+    def __call__(self, name: str) -> None:
+        """Say that the next step begins."""
+        self.done += 1
+        if self.watched:
+            left = remaining(time.monotonic() - self._began, self.done - 1, self.total)
+            line = f"{_CLEAR}{self.done}/{self.total} {name}{left}"
+            click.echo(line, err=True, nl=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.watched and self.done:
+            click.echo(_CLEAR, err=True, nl=False)
+
+
+def remaining(seconds: float, done: int, total: int) -> str:
+    """The time that is left, in words to follow a line; empty while nothing can be said.
+
+    >>> remaining(30, 1, 4), remaining(20, 1, 19), remaining(3, 1, 4), remaining(20, 0, 4)
+    (', about 90 s left', ', about 6 min left', '', '')
+    """
+    if done < 1 or seconds < _SOON:
+        return ""
+    left = seconds / done * (total - done)
+    if left > 2 * _MINUTE:
+        return f", about {left / _MINUTE:.0f} min left"
+    return f", about {left:.0f} s left"

@@ -1,0 +1,277 @@
+"""One parameter: what it takes, what it is by default, and how a value is checked."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Hashable, Mapping
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal
+
+from rankgate.core.frozen import dataclass
+
+Kind = Literal[
+    "any",
+    "bool",
+    "choice",
+    "float",
+    "gain",
+    "int",
+    "list",
+    "map",
+    "number",
+    "path",
+    "table",
+    "text",
+    "texts",
+]
+"""What a parameter takes.
+
+A ``number`` keeps its type as it was written, a ``float`` becomes one; a ``gain`` is one of the
+choices or a map from grade to gain; a ``map`` has a number, or none, for each of the choices.
+"""
+
+_EXACT = 2**53  # beyond it a float is whole by lack of digits, not by meaning
+_WORDS: Mapping[str, str] = {
+    "bool": "true or false",
+    "float": "a number",
+    "int": "a whole number",
+    "list": "a list",
+    "texts": "a list of texts",
+    "number": "a number",
+    "table": "a table",
+    "text": "a text",
+}
+_TYPES: Mapping[str, tuple[Any, str]] = {
+    "any": (Hashable, "a value that does not change"),
+    "bool": (bool, "True or False"),
+    "list": (list, "a list in brackets"),
+    "texts": (list, "a list of texts in brackets"),
+    "table": (dict, "a table, as in {title = 'name'}"),
+    "text": (str, "text in quotes"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The numbers that a parameter may be, both ends included; belongs in an ``Annotated``.
+
+    Attributes:
+        low: the least number.
+        high: the greatest number.
+        finite: whether infinity and NaN are refused.
+        exclusive: whether the ends themselves are refused.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    finite: bool = True
+    exclusive: bool = False
+
+    def __str__(self) -> str:
+        """The range in words that follow the word *number*."""
+        if math.isinf(self.low) and math.isinf(self.high):
+            return ""
+        if math.isinf(self.high):
+            return f" {'above' if self.exclusive else 'of at least'} {self.low:g}"
+        ends = ", without these" if self.exclusive else ""
+        return f" between {self.low:g} and {self.high:g}{ends}"
+
+    def __contains__(self, value: float) -> bool:
+        if not math.isfinite(value):
+            return not self.finite
+        if self.exclusive:
+            return self.low < value < self.high
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class OnlyWith:
+    """What another parameter must be for this one to have an effect; belongs in an ``Annotated``.
+
+    Attributes:
+        other: the name of the other parameter.
+        values: the values of it under which this one has an effect.
+        mapping: whether it has an effect under any map too.
+    """
+
+    other: str
+    values: tuple[str, ...]
+    mapping: bool
+
+    def __init__(self, other: str, *values: str, mapping: bool = False) -> None:
+        for name, value in (("other", other), ("values", values), ("mapping", mapping)):
+            object.__setattr__(self, name, value)
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.values or (self.mapping and isinstance(value, tuple))
+
+    @property
+    def decides(self) -> str | None:
+        """The one value that the other parameter can have; None where there are several."""
+        return self.values[0] if len(self.values) == 1 and not self.mapping else None
+
+    def __str__(self) -> str:
+        """The values in words."""
+        words = [f"{self.other}={value!r}" for value in self.values]
+        return " or ".join([*words, *([f"a map as {self.other}"] if self.mapping else [])])
+
+
+_GREATEST = (1 << 53) - 1  # whole number, which numbers with a fraction hold exactly, too
+
+Cutoff = Annotated[int, Range(1)]
+"""How many ranks count."""
+Count = Annotated[int, Range(1)]
+"""How many of something."""
+Share = Annotated[float, Range(0, 1)]
+"""A part of a whole."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter.
+
+    Attributes:
+        name: how it is written.
+        kind: what it takes.
+        help: what it means, in a sentence.
+        default: its value where nothing is given; None too if required.
+        choices: the words that it may be.
+        range: the numbers that it may be.
+        required: whether a value must be given.
+        optional: whether None is a value.
+        only_with: what other parameters must be for this one to have an effect.
+    """
+
+    name: str
+    kind: Kind = "any"
+    help: str = ""
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    range: Range = Range()
+    required: bool = False
+    optional: bool = False
+    only_with: tuple[OnlyWith, ...] = ()
+
+    @property
+    def takes(self) -> str:
+        """What it takes, in words."""
+        if self.kind == "map":
+            return f"{self.name}.KIND=VALUE for the kinds {', '.join(self.choices)}"
+        words = " or ".join(self.choices) or _WORDS.get(self.kind, "a value") + str(self.range)
+        return f"{words} or none" if self.optional else words
+
+    def read(self, value: object) -> Any:
+        """Return the value as it is stored.
+
+        Raises:
+            ValueError: It is not what the parameter takes; the message follows the value and
+                begins with *must be*.
+        """
+        if value is None and self.optional:
+            return None
+        if self.kind == "gain" and isinstance(value, Mapping | tuple):
+            return _gain_map(value)
+        if self.kind in ("choice", "gain"):
+            return str(self._chosen(value))
+        if self.kind in ("float", "int", "number"):
+            return self._number(value)
+        if self.kind == "map":
+            return self._map(value)
+        expected, words = _TYPES[self.kind]
+        fits = isinstance(value, expected)
+        if self.kind == "texts" and isinstance(value, list):
+            fits = all(isinstance(item, str) for item in value)
+        if not fits:
+            raise ValueError(f"must be {words}.")
+        return self._chosen(value) if self.choices else value
+
+    def parse(self, word: object) -> Any:
+        """Return the value of a word, as the command line has it; other values as `read` does.
+
+        Raises:
+            ValueError: As in `read`.
+        """
+        if not isinstance(word, str) or word in self.choices or self.kind == "text":
+            return self.read(word)
+        if self.kind == "bool" and word.strip().lower() in _YES_OR_NO:
+            return _YES_OR_NO[word.strip().lower()]
+        return self.read(_map_in(word) if word.startswith("{") else literal(word))
+
+    def _chosen(self, value: object) -> object:
+        if value in self.choices:
+            return value
+        or_map = " or a map such as gain={1: 1, 2: 3}" if self.kind == "gain" else ""
+        near = get_close_matches(str(value), self.choices, n=1)
+        hint = f"; did you mean {near[0]}?" if near else "."
+        raise ValueError(f"must be one of {self.choices}{or_map}{hint}")
+
+    def _number(self, value: Any) -> float:
+        number, needed = (Integral, "whole number") if self.kind == "int" else (Real, "number")
+        fits = isinstance(value, number) and not isinstance(value, bool)
+        if not (fits and value in self.range):
+            raise ValueError(f"must be a {needed}{self.range}{' or none' * self.optional}.")
+        if self.kind == "int":
+            if abs(value) > _GREATEST:
+                raise ValueError(f"must be a {needed} of at most {_GREATEST}.")
+            return int(value)
+        if self.kind == "number":
+            return value  # type: ignore[no-any-return]  # as a policy writes it
+        # rel=2 and rel=2.0 are one value, so they are kept, and printed, as one
+        return plain(value) if isinstance(self.default, int) else float(value)
+
+    def _map(self, value: object) -> dict[str, float | None]:
+        if not isinstance(value, Mapping) or not set(value) <= set(self.choices):
+            raise ValueError(f"must be {self.takes}.")
+        each = Parameter(self.name, "float", range=Range(finite=False), optional=True)
+        return {kind: each.parse(inside) for kind, inside in value.items()}
+
+
+def plain(value: float) -> float:
+    """A number without a fraction as an integer, if exact."""
+    return int(value) if float(value).is_integer() and abs(value) < _EXACT else float(value)
+
+
+def literal(word: str) -> Any:
+    """Read a word: none, nan, true, false, a number; else the word itself.
+
+    >>> literal("none"), literal("True"), literal("10"), literal("0.5"), literal("exp")
+    (None, True, 10, 0.5, 'exp')
+    """
+    folded = word.strip().lower()
+    if folded in _LITERALS:
+        return _LITERALS[folded]
+    for kind in (int, float):
+        try:
+            return kind(folded)
+        except ValueError:
+            continue
+    return word
+
+
+_LITERALS: Mapping[str, Any] = {
+    **dict.fromkeys(("none", "null")),
+    **dict.fromkeys(("nan", "undefined"), math.nan),
+    "true": True,
+    "false": False,
+}
+_YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def _map_in(word: str) -> object:
+    try:
+        return ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        return word
+
+
+def _gain_map(value: Mapping[Any, Any] | tuple[Any, ...]) -> tuple[tuple[float, float], ...]:
+    pairs = tuple(value.items()) if isinstance(value, Mapping) else value
+    try:
+        read = tuple((plain(grade), plain(gain)) for grade, gain in pairs)
+    except (TypeError, ValueError, OverflowError):
+        read = ()
+    if not read or not all(math.isfinite(number) for pair in read for number in pair):
+        raise ValueError("must map numbers to numbers, such as gain={1: 1, 2: 3}.")
+    return read

@@ -1,0 +1,70 @@
+"""Where a page that a server shows leads: files of its tables and charts, pages of its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.document import Chart, Folded, Opened, Table
+from rankgate.core.present.forms.documents import lists
+
+if TYPE_CHECKING:
+    from rankgate.core.present.document import Block, Document
+
+QUERY = frozenset({"query", "query_id"})
+"""The head of a first column that holds queries."""
+
+
+def _none(query: str) -> str:  # noqa: ARG001 - as every such function
+    return ""
+
+
+@dataclass(frozen=True)
+class Links:
+    """Addresses of what belongs to a page; a page on disk has none.
+
+    Attributes:
+        tables: of each table, before its anchor; the files end in ``.csv`` and ``.json``.
+        charts: of each chart, before its anchor; the files end in ``.svg`` and ``.png``.
+        query: the address of a query's own page; empty where it has none.
+    """
+
+    tables: str = ""
+    charts: str = ""
+    query: Callable[[str], str] = _none
+
+
+NOWHERE = Links()
+
+
+def tables(document: Document) -> Iterator[tuple[str, Table]]:
+    """Every table with its anchor, both lists of a query among them."""
+    for anchor, block in _anchored(document):
+        if isinstance(block, Table) and block.grid.rows:
+            yield anchor, block
+        elif isinstance(block, Opened):
+            for query in block.queries:
+                if query.ranks:
+                    heading = f"query {query.query_id}, {query.change}"
+                    yield query.anchor, Table(heading, lists(query))
+
+
+def charts(document: Document) -> Iterator[tuple[str, Chart]]:
+    """Every chart with its anchor."""
+    for anchor, block in _anchored(document):
+        if isinstance(block, Chart):
+            yield anchor, block
+
+
+def _anchored(document: Document) -> Iterator[tuple[str, Block]]:
+    for section in document.sections:
+        yield from _inside(section.anchor, section.blocks)
+
+
+def _inside(anchor: str, blocks: tuple[Block, ...]) -> Iterator[tuple[str, Block]]:
+    for i, block in enumerate(blocks):
+        if isinstance(block, Folded):
+            yield from _inside(block.anchor, block.blocks)
+        else:
+            yield f"{anchor}_{i}", block

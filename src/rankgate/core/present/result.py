@@ -1,0 +1,217 @@
+"""What every verb returns: one frozen class for the command line, Python and the web.
+
+A result class is a frozen dataclass that inherits `Result` and declares:
+
+- ``label``: the title of its part in a report, where `heading` does not make one;
+- ``kind``: its name in JSON, by which the class of a saved result is found in a table
+  (`rankgate.interface.kinds_of_results`); ``schema_version``;
+- ``document_from``: ``module:function`` that makes its `Document`;
+- ``charts``: by name, ``module:function`` that draws it; the first one is ``plot()``'s default;
+- ``report_from``, where a page shows more than ``document`` does: ``module:function`` of the result
+  and `ReportOptions`; ``order``, its place among the parts of a report;
+- ``to_dict`` and ``from_dict``, where the default (a key for each field) is not its JSON.
+
+Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow from these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import ByContent, dataclass
+from rankgate.core.present.codec import decoded, fields_of
+from rankgate.core.present.resolve import resolved
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.core.present.charts.picture import Picture
+    from rankgate.core.present.document import Document
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something that the reader of a result should know before using its figures.
+
+    Attributes:
+        code: what it is, for programs: ``few-judged``, ``no-spread``.
+        text: one sentence for people.
+        subject: what it is about: a run, a metric, a query; empty is the whole result.
+    """
+
+    code: str
+    text: str
+    subject: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """As plain values."""
+        return {"code": self.code, "text": self.text, "subject": self.subject}
+
+
+def run_notices(run: str, cautions: Mapping[str, str]) -> tuple[Notice, ...]:
+    """The cautions of a run, which have a code each, as notices."""
+    return tuple(Notice(code, f"{run}: {text}", run) for code, text in cautions.items())
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What a page shows in addition to a result's own figures.
+
+    Attributes:
+        worst: how many of the queries that lost most are shown with both lists.
+        queries: texts of queries, by id.
+        documents: ``query_id`` (null: for every query), ``doc_id``, ``text``; None without texts.
+        place: of the result among several, for anchors that no other result has.
+        add: report blocks of plug-ins, by name.
+        two_sided: whether intervals say that they are two-sided, as one-sided bounds are shown too.
+    """
+
+    worst: int = 20
+    queries: Mapping[str, str] = field(default_factory=dict)
+    documents: pl.DataFrame | None = None
+    place: str = "0"
+    two_sided: bool = False
+    add: tuple[str, ...] = ()
+
+
+class Result(ByContent):
+    """The base of all results; see the module."""
+
+    kind: ClassVar[str]
+    schema_version: ClassVar[int] = 1
+    label: ClassVar[str] = ""
+    document_from: ClassVar[str]
+    report_from: ClassVar[str] = ""
+    charts: ClassVar[Mapping[str, str]] = {}
+    order: ClassVar[int] = 50
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What the reader should know before using the figures."""
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: undefined numbers are None, numbers keep full precision."""
+        return {**self.head(), **fields_of(self)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The result that ``to_dict`` was called on.
+
+        Raises:
+            KeyError, TypeError, ValueError: values that ``to_dict`` does not write.
+        """
+        return cls(**decoded(cls, values))
+
+    @classmethod
+    def head(cls) -> dict[str, Any]:
+        """The first keys of every result's JSON: its version and its kind."""
+        return {"schema_version": cls.schema_version, "kind": cls.kind}
+
+    def document(self, **options: Any) -> Document:
+        """What it says: headline, notices, tables, charts, paragraphs.
+
+        Args:
+            options: what the kind's document function takes, such as ``worst=10``.
+        """
+        made: Document = resolved(self.document_from)(self, **options)
+        return made
+
+    def report_document(self, options: ReportOptions) -> Document:
+        """What a page says of it: its own report builder's document, or the usual one."""
+        if not self.report_from:
+            return self.document()
+        made: Document = resolved(self.report_from)(self, options)
+        return made
+
+    @property
+    def heading(self) -> str:
+        """The title of its part in a report."""
+        return self.label or self.kind.replace("_", " ").capitalize()
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
+        """Its inputs: name, what it is (judgments, run), SHA-256."""
+        return ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Its main table as a Polars frame.
+
+        Raises:
+            UsageError: it has no table.
+        """
+        return self._table()
+
+    def to_pandas(self) -> Any:
+        """Its main table as a pandas frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+            UsageError: it has no table.
+        """
+        from rankgate.core.present.frames import pandas_frame
+
+        return pandas_frame(self._table())
+
+    def _table(self) -> pl.DataFrame:
+        """The main table; kinds that have one override it."""
+        raise UsageError(f"a result of kind {self.kind} has no table.", code="no-table")
+
+    def plot(self, kind: str = "", **options: Any) -> Picture:
+        """A picture of the result, which shows itself in a notebook and can be saved.
+
+        Args:
+            kind: one of ``charts``; without it the first.
+            options: what the chart's function takes.
+
+        Raises:
+            UsageError: there is no such picture of this kind, or nothing to draw.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        if not self.charts:
+            raise UsageError(f"a result of kind {self.kind} has no pictures.", code="no-picture")
+        name = kind or next(iter(self.charts))
+        if name not in self.charts:
+            known = ", ".join(self.charts)
+            problem = f"a result of kind {self.kind} has the charts {known}, not {name!r}."
+            raise UsageError(problem, code="unknown-picture")
+        made: Picture = resolved(self.charts[name])(self, **options)
+        return made
+
+    def report(self, path: str | Path, **options: Any) -> Path:
+        """Write a report and return its path: one HTML page, or Markdown, LaTeX, CSV, JSON, text.
+
+        Args:
+            path: the file; its suffix (.html, .md, .tex, .csv, .json, .txt) names the form.
+            options: fields of `ReportOptions`, such as ``worst=10``.
+
+        Raises:
+            UsageError: another suffix, or a place where nothing can be written.
+        """
+        made: Path = resolved("rankgate.workspace.reports.compose:write")(self, path, **options)
+        return made
+
+    def __init_subclass__(cls) -> None:
+        """Keep the short repr: that of a dataclass shows every row of every table."""
+        super().__init_subclass__()
+        cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """The class and the headline, for a prompt; ``print`` shows all."""
+        document = self.document()
+        status = f"{document.status.upper()}: " if document.status else ""
+        title = " ".join((document.title or self.heading).split())
+        return f"<{type(self).__name__} {status}{title}>"
+
+    def __str__(self) -> str:
+        """As text of 80 columns."""
+        made: str = resolved("rankgate.core.present.forms.documents:text")(self.document())
+        return made.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        made: str = resolved("rankgate.core.present.pages.notebook:html")(self.document())
+        return made

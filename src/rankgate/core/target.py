@@ -1,0 +1,205 @@
+"""Where bytes go: a file that is replaced in one step, compressed if its name says so."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from rankgate.core.errors import MissingExtraError, UsageError
+from rankgate.core.frozen import dataclass
+
+_GZIP, _ZSTD = frozenset({".gz"}), frozenset({".zst", ".zstd"})
+_BINARY = getattr(os, "O_BINARY", 0)  # of Windows
+_LEVEL = 6  # of gzip; 9 takes twice as long for a few per cent
+
+
+def suffix_of(path: str | Path) -> str:
+    """How a file's name ends, in lower case, without the suffix of a compression.
+
+    >>> suffix_of("a/bm25.run.gz")
+    '.run'
+    """
+    name = Path(path)
+    packed = name.suffix.lower() in _GZIP | _ZSTD
+    return (Path(name.stem) if packed else name).suffix.lower()
+
+
+@dataclass(frozen=True)
+class Version:
+    """Which version of a file there was at one time; all None where there was no file."""
+
+    inode: int | None = None
+    size: int | None = None
+    written: int | None = None
+
+    @classmethod
+    def of(cls, path: str | Path) -> Version:
+        """The version that there is now."""
+        try:
+            found = Path(path).stat()
+        except OSError:
+            return cls()
+        return cls(found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+@contextmanager
+def replacing(
+    path: str | Path, before: Version | None = None, *, mode: int | None = None
+) -> Iterator[BinaryIO]:
+    """A stream of which the file is made when it ends well; before, an old file stays as it is.
+
+    A device or a pipe is written as it goes. What a killed process left of its own attempt is
+    removed.
+
+    Args:
+        path: the file.
+        before: the version that may be replaced; any if not given.
+        mode: the permissions of the file; by default those of the old file, or the usual ones.
+
+    Raises:
+        UsageError: a folder, or a place where nothing can be written; another version, which
+            another process wrote meanwhile.
+    """
+    place = Path(path)
+    if place.is_dir():
+        raise UsageError(f"{path}: a folder, where a file is to be written.", code="cannot-write")
+    if not place.parent.is_dir():
+        raise UsageError(
+            f"{path}: there is no folder {place.parent}; create it first.", code="cannot-write"
+        )
+    if place.exists() and not place.is_file():
+        with _write_errors(path), place.open("wb") as device:
+            yield device
+        return
+    try:
+        final = place.resolve()
+    except (OSError, RuntimeError):
+        raise UsageError(
+            f"{path}: links that lead to each other; name the file.", code="cannot-write"
+        ) from None
+    _remove_leftovers(final)
+    partial = final.with_name(f".{final.name}.{os.getpid()}")
+    try:
+        with (
+            _write_errors(path),
+            os.fdopen(_opened(partial, mode), "wb") as plain,
+            _locked(plain.fileno()),
+            _packed(plain, place.suffix.lower()) as stream,
+        ):
+            yield stream
+        with _write_errors(path), _folder_locked(final.parent):
+            _refuse_other(final, before)
+            if mode is None and final.exists():
+                shutil.copymode(final, partial)
+            partial.replace(final)
+    except BaseException:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise
+
+
+def _opened(path: Path, mode: int | None) -> int:
+    """A new file with these permissions."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, mode or 0o666)
+
+
+def _refuse_other(path: Path, before: Version | None) -> None:
+    if before is not None and Version.of(path) != before:
+        raise UsageError(
+            f"{path}: another process wrote it meanwhile, and its file stays; see whether that is "
+            "the right one, and run this again if not.",
+            code="file-changed",
+        )
+
+
+def _remove_leftovers(final: Path) -> None:
+    """Remove the unfinished files of processes that were killed while they wrote this one."""
+    for left in final.parent.glob(f".{glob.escape(final.name)}.*"):
+        owner = left.suffix.removeprefix(".")
+        if not owner.isdecimal() or _runs(int(owner)):
+            continue
+        # another computer's process may have that number on a shared disk, but then it holds a lock
+        with suppress(OSError), left.open("rb") as stream, _locked(stream.fileno(), wait=False):
+            left.unlink()
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+@contextmanager
+def _folder_locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time look at a file of the folder and replace it."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens no folders
+        yield
+        return
+    try:
+        with _locked(handle):
+            yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _locked(handle: int, *, wait: bool = True) -> Iterator[None]:
+    """Hold an open file's lock until it is closed, where the system has such locks.
+
+    Raises:
+        OSError: without waiting, another process holds it.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    if wait:
+        with suppress(OSError):  # a disk without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+    else:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    yield
+
+
+@contextmanager
+def _write_errors(path: str | Path) -> Iterator[None]:
+    """Turn an OSError into a UsageError that names the file; let a broken pipe pass."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(
+            f"{path}: cannot be written: {error.strerror or error}.", code="cannot-write"
+        ) from None
+
+
+@contextmanager
+def _packed(plain: IO[bytes], suffix: str) -> Iterator[BinaryIO]:
+    if suffix in _GZIP:
+        # without name and time, so that the same contents are the same bytes
+        with gzip.GzipFile("", "wb", _LEVEL, plain, mtime=0) as packed:
+            yield cast("BinaryIO", packed)
+    elif suffix in _ZSTD:
+        try:
+            import zstandard
+        except ImportError:
+            message = "zstd files need the package zstandard: pip install zstandard."
+            raise MissingExtraError(message) from None
+        with zstandard.ZstdCompressor().stream_writer(plain, closefd=False) as stream:
+            yield cast("BinaryIO", stream)
+    else:
+        yield cast("BinaryIO", plain)

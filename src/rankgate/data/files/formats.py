@@ -1,0 +1,42 @@
+"""All formats that are read and written."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Result
+from rankgate.data.files.format import FormatDetails
+from rankgate.data.formats import registry
+
+_LISTED = ("name", "title", "holds", "writes", "suffixes")
+
+
+@dataclass(frozen=True)
+class Formats(Result):
+    """All formats, those that are tried first before others.
+
+    Attributes:
+        formats: the details of each.
+    """
+
+    kind: ClassVar[str] = "formats"
+    document_from: ClassVar[str] = "rankgate.data.files.documents.formats:listed"
+
+    formats: tuple[FormatDetails, ...]
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.formats)
+
+    def _table(self) -> pl.DataFrame:
+        rows = [{name: getattr(each, name) for name in _LISTED} for each in self.formats]
+        return pl.DataFrame(rows)
+
+
+def formats() -> Formats:
+    """All formats that are read and written, those of plug-ins at the end."""
+    every = (*registry.FORMATS, *registry.of_plugins().by_name.values())
+    return Formats(tuple(map(FormatDetails.of, every)))

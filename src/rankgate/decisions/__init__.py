@@ -1,0 +1,1 @@
+"""From numbers to decisions: comparison, the gate, and what limits both."""

@@ -1,0 +1,219 @@
+"""Inputs of advice: the user's answers, and facts from judgments and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from rankgate.data import Qrels
+    from rankgate.data.comparison import ScoredRun
+
+TASKS = {
+    "navigational": "users look for one page that they know",
+    "find-one": "any one good answer is enough",
+    "explore": "users read a page of results",
+    "recall": "users need every relevant document",
+    "recommend": "items are shown without a query",
+}
+"""What people want of a list."""
+
+STAGES = {
+    "retrieval": "it passes candidates to the next stage",
+    "reranking": "it reorders the candidates of another stage",
+    "final": "users see it",
+}
+"""What becomes of a list."""
+
+PAGE, DEPTH, MARGIN = 10, 100, 0.02
+_GRADES = 4
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What data cannot tell.
+
+    Attributes:
+        task: one of `TASKS`.
+        stage: one of `STAGES`.
+        page: how many documents people see.
+        depth: how many candidates are passed on or looked through.
+        margin: the loss that a gate shall allow, in a metric's units.
+        alpha: the chance of a false pass that is allowed.
+        power: the chance with which a candidate that is as good shall pass.
+        queries, grades, complete: where there are no judgments yet: of how many queries and
+            grades they will be, and what share of a page they will cover.
+    """
+
+    task: str = "explore"
+    stage: str = "final"
+    page: int = PAGE
+    depth: int = DEPTH
+    margin: float = MARGIN
+    alpha: float = 0.05
+    power: float = 0.8
+    queries: int | None = None
+    grades: int | None = None
+    complete: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, said, known in (("task", self.task, TASKS), ("stage", self.stage, STAGES)):
+            if said not in known:
+                raise UsageError(
+                    f"no {name} is called {said!r}; there are {', '.join(known)}.",
+                    code="unknown-choice",
+                )
+        if not 1 <= self.page <= self.depth:
+            raise UsageError(
+                f"page={self.page}, depth={self.depth}: a page has a document or more, and no more "
+                "than there are candidates.",
+                code="out-of-range",
+            )
+        if not self.margin > 0:
+            raise UsageError(
+                f"margin={self.margin}: a gate allows a loss above 0, such as 0.02.",
+                code="out-of-range",
+            )
+        for name, share in (("alpha", self.alpha), ("power", self.power)):
+            if not 0 < share < 1:
+                raise UsageError(f"{name}={share}: it lies between 0 and 1.", code="out-of-range")
+        if self.complete is not None and not 0 <= self.complete <= 1:
+            raise UsageError(
+                f"complete={self.complete}: it is a share, from 0 to 1.", code="out-of-range"
+            )
+        if self.grades is not None and self.grades < 2:  # yes and no
+            raise UsageError(
+                f"grades={self.grades}: there are two or more, such as 0 and 1.",
+                code="out-of-range",
+            )
+
+    @property
+    def supposed(self) -> bool:
+        """Whether something is said that judgments would tell."""
+        return any(each is not None for each in (self.queries, self.grades, self.complete))
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """What judgments and runs show.
+
+    Attributes:
+        task, stage, page, depth: the answers.
+        queries: with judgments.
+        judgments: of documents, with a grade of 0 or more.
+        grades: every grade there is, lowest first.
+        graded: relevant documents have more than one grade.
+        irrelevant: some documents are judged irrelevant.
+        relevant: documents with a grade above 0 of a query that has any, median.
+        single: the share of these queries that have exactly one.
+        without: the share of all queries that have none.
+        over_page, over_depth: the share of queries that have more relevant documents than that.
+        runs: how many.
+        judged: the mean share of judged documents on the page, by run.
+        latency: whether a run says how long its queries took.
+    """
+
+    task: str
+    stage: str
+    page: int
+    depth: int
+    queries: int
+    judgments: int
+    grades: tuple[float, ...]
+    graded: bool
+    irrelevant: bool
+    relevant: float
+    single: float
+    without: float
+    over_page: float
+    over_depth: float
+    runs: int
+    judged: tuple[tuple[str, float | None], ...]
+    latency: bool
+
+    @property
+    def complete(self) -> float | None:
+        """judged@page of the run that is judged least; None without runs."""
+        shares = [share for _, share in self.judged if share is not None]
+        return min(shares) if shares else None
+
+    @property
+    def uneven(self) -> float:
+        """How far apart the runs are in judged@page."""
+        shares = [share for _, share in self.judged if share is not None]
+        return max(shares) - min(shares) if shares else 0.0
+
+    @property
+    def top(self) -> float:
+        """The best grade."""
+        return self.grades[-1] if self.grades else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**vars(self), "judged": dict(self.judged), "complete": self.complete}
+
+
+def facts_of(qrels: Qrels, queries: int, systems: Sequence[ScoredRun], said: Answers) -> DataFacts:
+    """Look at judgments and at the first documents of each run.
+
+    Args:
+        qrels: the judgments.
+        queries: how many have judgments.
+        systems: the runs, with lists of a page or more.
+        said: the answers.
+    """
+    known = qrels.table.filter(pl.col("grade") >= 0)
+    grades = tuple(known["grade"].unique().sort().to_list())
+    counts = known.filter(pl.col("grade") > 0).group_by("query_id").len("n")["n"]
+    whole = max(queries, 1)
+    median = counts.median()
+    return DataFacts(
+        task=said.task,
+        stage=said.stage,
+        page=said.page,
+        depth=said.depth,
+        queries=queries,
+        judgments=len(known),
+        grades=grades,
+        graded=sum(grade > 0 for grade in grades) > 1,
+        irrelevant=0.0 in grades,
+        relevant=median if isinstance(median, float) else 0.0,
+        single=int((counts == 1).sum()) / max(len(counts), 1),
+        without=(queries - len(counts)) / whole,
+        over_page=int((counts > said.page).sum()) / whole,
+        over_depth=int((counts > said.depth).sum()) / whole,
+        runs=len(systems),
+        judged=tuple((system.name, _judged(system, said.page)) for system in systems),
+        latency=any(system.queries["latency_ms"].is_not_null().any() for system in systems),
+    )
+
+
+def facts_supposed(said: Answers) -> DataFacts:
+    """What judgments will show, as far as it was said; the rest in good order.
+
+    Raises:
+        UsageError: nobody said how many queries there will be.
+    """
+    if said.queries is None:
+        raise UsageError(
+            "without judgments say how many queries there will be: --queries 50.",
+            code="missing-input",
+        )
+    grades = tuple(float(grade) for grade in range(said.grades or _GRADES))
+    return DataFacts(
+        said.task, said.stage, said.page, said.depth, said.queries, 0, grades, len(grades) > 2,
+        irrelevant=True, relevant=float(said.page), single=0.0, without=0.0, over_page=0.0,
+        over_depth=0.0, runs=0,
+        judged=() if said.complete is None else (("supposed", said.complete),), latency=False,
+    )  # fmt: skip
+
+
+def _judged(system: ScoredRun, page: int) -> float | None:
+    top = system.lists.filter(pl.col("rank") <= page)
+    share = top.group_by("query_id").agg(pl.col("grade").is_not_null().mean())["grade"].mean()
+    return share if isinstance(share, float) else None

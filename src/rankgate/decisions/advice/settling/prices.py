@@ -1,0 +1,74 @@
+"""What a judgment by people, a call of a model and a new query cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Prices in one currency.
+
+    Attributes:
+        human: of a document that people judge.
+        model: of a document that a model judges.
+        query: of a query that people begin to judge, in addition to its documents.
+    """
+
+    human: float = 1.0
+    model: float = 0.01
+    query: float = 0.0
+
+    @classmethod
+    def of(cls, given: Prices | Mapping[str, float] | Sequence[str]) -> Prices:
+        """From ``{"human": 2}`` or ``["human=2"]``.
+
+        Without prices, 100 documents by the model cost as much as one by people, and a query costs
+        nothing but its documents.
+
+        Raises:
+            UsageError: an unknown name, one given twice; a price that is no number, or not above 0
+                (a query may cost nothing but its documents); prices without that of people.
+
+        >>> Prices.of(["human=2", "model=0.05"])
+        Prices(human=2.0, model=0.05, query=0.0)
+        """
+        if isinstance(given, Prices):
+            return given
+        pairs = list(given.items()) if isinstance(given, Mapping) else [
+            (name, value) for name, _, value in (word.partition("=") for word in given)
+        ]  # fmt: skip
+        found: dict[str, float] = {}
+        for name, value in pairs:
+            if name in found:
+                raise UsageError(f"two prices of {name}; give one.", code="duplicate-option")
+            found[name] = cls._price(name, value)
+        if found and "human" not in found:
+            raise UsageError(
+                f"there is a price of {' and '.join(found)}, and none of a document that people "
+                "judge, in the same currency; add one, such as human=1.",
+                code="missing-input",
+            )
+        return cls(**found)
+
+    @classmethod
+    def _price(cls, name: str, value: float | str) -> float:
+        if name not in cls.__dataclass_fields__:
+            raise UsageError(
+                f"no price is called {name!r}; there are human, model and query, as in human=2.",
+                code="unknown-choice",
+            )
+        try:
+            number = float(value)
+        except ValueError:
+            number = float("nan")
+        if not (0 < number < float("inf") or (number == 0 and name == "query")):
+            raise UsageError(
+                f"the price {name}={value} is not a number above 0: what costs nothing is always "
+                "next; give a price, in any currency.",
+                code="out-of-range",
+            )
+        return number

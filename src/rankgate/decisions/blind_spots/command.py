@@ -1,0 +1,42 @@
+"""``rankgate blindspots``: what the chosen metrics cannot see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.console.progress import Progress
+from rankgate.core.present.write import FORMS
+from rankgate.decisions.blind_spots.verb import blindspots
+from rankgate.measurement import metric_options
+
+
+@click.command("blindspots")
+@options.qrels
+@click.argument("baseline", type=click.Path())
+@click.argument("candidate", type=click.Path(), required=False)
+@metric_options.metrics
+@metric_options.metrics_from
+@metric_options.convention
+@options_of(blindspots, "depth", "page")
+@options.form(*FORMS)
+@options.output
+def command(
+    qrels: str, baseline: str, candidate: str | None, form: str, output: str | None, **chosen: Any
+) -> None:
+    """Find what the metrics do not see of the change from BASELINE to CANDIDATE.
+
+    Without CANDIDATE only the profile is made: what the metrics would see of typical changes
+    to BASELINE.
+
+    \b
+    rankgate blindspots qrels.txt old.run new.run -m RR -m nDCG@10
+    rankgate blindspots qrels.txt old.run -m RR@10
+    """
+    with Progress(3) as progress:
+        result = blindspots(qrels, baseline, candidate, on_progress=progress, **chosen)
+    print_result(result, form, output)

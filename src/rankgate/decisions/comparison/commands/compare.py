@@ -1,0 +1,114 @@
+"""``rankgate compare``: differences between systems, with intervals and tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.console.places import deliver
+from rankgate.core.console.progress import Progress
+from rankgate.core.console.recording import recordable
+from rankgate.core.console.terminal import styled, width
+from rankgate.core.errors import UsageError
+from rankgate.core.present.forms.documents import text
+from rankgate.core.present.write import FORMS
+from rankgate.decisions.comparison.commands import options as comparing
+from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.comparison.documents.comparison import WORST, query_document
+from rankgate.measurement import metric_options
+from rankgate.measurement.evaluation.commands.list_options import context, tasks
+
+
+@click.command("compare")
+@click.argument("qrels", type=click.Path(), required=False)
+@click.argument("baseline", type=click.Path(), required=False)
+@click.argument("candidates", type=click.Path(), nargs=-1, metavar="[CANDIDATE...]")
+@options_of(compare, "scores SCORES --scores", "direction METRIC=WORD --direction")
+@metric_options.metrics
+@metric_options.metrics_from
+@metric_options.convention
+@options_of(compare, "columns NAME=COLUMN,...")
+@options_of(compare, "sample random|FILE", "predicted QRELS", "predicted_saw QRELS|none|unknown")
+@comparing.test
+@comparing.unequal
+@options_of(compare, "tags FILE", "slices TAG --slice")
+@comparing.depth
+@click.option(
+    "--query", "query_id", metavar="ID", help="Show both ranked lists of one query side by side."
+)
+@click.option(
+    "--worst",
+    type=click.IntRange(min=0),
+    default=WORST,
+    show_default=True,
+    help="The number of worst queries to show for each metric.",
+)
+@click.option(
+    "--lists",
+    is_flag=True,
+    help="With --format json: add both ranked lists of every query.",
+)
+@context
+@tasks
+@recordable
+@options.form(*FORMS)
+@options.output
+def command(
+    qrels: str | None,
+    baseline: str | None,
+    candidates: tuple[str, ...],
+    *,
+    tags: str | None,
+    query_id: str | None,
+    worst: int,
+    lists: bool,
+    form: str,
+    output: str | None,
+    **chosen: Any,
+) -> None:
+    """Compare each CANDIDATE run with the BASELINE, query by query.
+
+    \b
+    rankgate compare qrels.txt old.run new.run -m nDCG@10 -m RR
+    rankgate compare qrels.txt old.run new.run --query q17
+    rankgate compare qrels.txt old.run a.run b.run c.run --test randomization --correction maxt
+    rankgate compare qrels.txt old.run new.run --tags tags.csv --slice intent
+    rankgate compare qrels.txt old.run new.run --wanted 0.02 --power 0.9
+    rankgate compare --scores old.eval --scores new.eval -m nDCG@10
+    rankgate compare --scores table.csv -m nDCG@10 bm25 dense
+    rankgate compare test.qrels.csv popular.run knn.run -m nDCG@10 -m Coverage@10 --items books.csv
+    """
+    if lists and form != "json":
+        raise UsageError(
+            "--lists is for --format json; one query's lists are shown by --query.",
+            code="conflicting-options",
+        )
+    if chosen["scores"]:  # then the words are names of systems
+        words = [each for each in (qrels, baseline, *candidates) if each is not None]
+        qrels, baseline = None, words[0] if words else None
+        candidates = tuple(words[1:])
+    if query_id is not None and (len(candidates) > 1 or form != "text"):
+        raise UsageError(
+            "--query shows one candidate as text; leave out the others and --format.",
+            code="conflicting-options",
+        )
+    with Progress(2 * len(candidates) + 2) as progress:  # each is scored, then compared
+        result = compare(
+            qrels,
+            baseline,
+            list(candidates),
+            tags=tags,
+            on_progress=progress,
+            **chosen,
+        )
+    if query_id is not None:
+        shown = text(query_document(result.only, query_id), width(output))
+        deliver(styled(shown, form, output), output)
+    elif form == "json":
+        print_result(result, form, output, lists=lists)
+    else:
+        print_result(result, form, output, worst=worst)

@@ -1,0 +1,387 @@
+"""Two systems on the same queries, and several candidates against one baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, ClassVar, Self, overload
+
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import decoded, encoded, frame
+from rankgate.core.present.result import Notice, Result
+from rankgate.data.group_sums import GroupSums
+from rankgate.decisions.comparison.design_tables import PREDICTIONS, REPRESENTED
+from rankgate.decisions.comparison.practical import EQUIVALENCE, RELATIVE
+from rankgate.decisions.comparison.systems import Many
+
+METRICS = {
+    "metric": pl.String,
+    "n": pl.Int64,
+    "baseline": pl.Float64,
+    "candidate": pl.Float64,
+    "delta": pl.Float64,
+    "gain": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "level": pl.Float64,
+    "test": pl.String,
+    "p_raw": pl.Float64,
+    "p_value": pl.Float64,
+    "correction": pl.String,
+    "mc_error": pl.Float64,
+    "effect": pl.Float64,
+    "wins": pl.Int64,
+    "ties": pl.Int64,
+    "losses": pl.Int64,
+    "sd": pl.Float64,
+    "mde": pl.Float64,
+    "needed": pl.Float64,
+}
+"""One row a metric. delta is candidate − baseline, its mean over the n queries where both have a
+value; gain is delta, or −delta for a metric that is better when lower; low and high are the ends
+of the interval of delta; effect is Hedges' gz; sd the standard deviation of the differences; mde
+the smallest true difference that n queries show with the power asked for, regardless of
+the other tests; needed how many queries show one as large as delta after the correction,
+if the other means stay too. In slices both are of one uncorrected test."""
+
+
+PLANS = {"metric": pl.String, "wanted": pl.Float64, "queries": pl.Float64}
+"""How many queries show a true difference of the wanted size after the correction, if the other
+means stay as measured."""
+
+_TEXT, _NUMBER, _COUNT = pl.String, pl.Float64, pl.Int64
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "metrics": METRICS,
+    "queries": {
+        "query_id": _TEXT, "metric": _TEXT, "baseline": _NUMBER, "candidate": _NUMBER,
+        "delta": _NUMBER, "gain": _NUMBER, "judged_baseline": _NUMBER, "judged_candidate": _NUMBER,
+        "overlap": _NUMBER,
+    },
+    "lists": {"query_id": _TEXT, "system": _TEXT, "rank": _COUNT, "doc_id": _TEXT,
+              "grade": _NUMBER, "moved": _COUNT},
+    "slices": {"tag": _TEXT, "value": _TEXT, **METRICS},
+    "interactions": {"tag": _TEXT, "metric": _TEXT, "p_value": _NUMBER},
+    "judged": {"system": _TEXT, "k": _COUNT, "share": _NUMBER},
+    "latency": {"system": _TEXT, "n": _COUNT, "mean": _NUMBER, "p50": _NUMBER, "p90": _NUMBER,
+                "p95": _NUMBER, "p99": _NUMBER},
+    "states": {"system": _TEXT, "state": _TEXT, "queries": _COUNT},
+    "excluded": {"query_id": _TEXT, "metric": _TEXT, "reason": _TEXT},
+    "plans": PLANS,
+    "equivalence": EQUIVALENCE,
+    "relative": RELATIVE,
+    "represented": REPRESENTED,
+    "predictions": PREDICTIONS,
+}  # fmt: skip
+"""The columns of each table of a comparison."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who is compared: a run's name, the tag in its file, and the hash of its rankings."""
+
+    name: str
+    tag: str | None
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What lies between a baseline and a candidate.
+
+    Attributes:
+        baseline, candidate: who they are.
+        qrels, qrels_sha256: the judgments both were scored by.
+        convention: name, axes and hash.
+        metrics: the columns of `METRICS`, in the order asked for.
+        queries: ``query_id``, ``metric``, ``baseline``, ``candidate``, ``delta``, ``gain`` (above
+            0 where the candidate is better), ``judged_baseline``, ``judged_candidate``,
+            ``overlap`` (share of the first documents that both have), then tags; metrics in order,
+            the worst query of each first.
+        lists: ``query_id``, ``system`` (baseline or candidate), ``rank``, ``doc_id``, ``grade``,
+            ``moved`` (ranks gained against the other list; null where the other lacks it).
+        latency: ``system``, ``n``, ``mean``, ``p50``, ``p90``, ``p95``, ``p99`` in milliseconds;
+            no rows where no latency is known.
+        states: ``system``, ``state``, ``queries``.
+        excluded: ``query_id``, ``metric`` (null: of all), ``reason``.
+        slices: as ``metrics`` after ``tag``, ``value``, for each value of each tag asked for.
+        interactions: ``tag``, ``metric``, ``p_value``: do the values of a tag differ in delta?
+        judged: ``system``, ``k``, ``share``: mean share of judged documents among the first k.
+        plans: ``metric``, ``wanted``, ``queries``: how many queries show a true difference of the
+            size that was wanted; no rows where none was.
+        warnings: what a reader should know before using a figure, a sentence each.
+        level: of the intervals; `alpha` is 1 minus it.
+        interval: their method.
+        test: the test behind ``p_raw``.
+        correction: what made ``p_value`` of it, over how many tests.
+        power: the power that ``mde`` and ``needed`` are for.
+        depth: the last rank of the lists.
+        seed, resamples: of what was drawn at random.
+        lower: the metrics that are better when lower; ``gain`` has their direction applied.
+        equivalence: the columns of `EQUIVALENCE`; no rows where no margin was given.
+        relative: the columns of `RELATIVE`; no rows where shares were not asked for.
+        zeros, signed_ranks: of Wilcoxon's test; empty for any other.
+        sample: how the queries were drawn, a file or random; empty if every query counts alike.
+        predicted_saw: people's judgments that the model saw: none, unknown or a file; empty
+            without a model.
+        represented: the columns of `REPRESENTED`; no rows without a sample.
+        predictions: the columns of `PREDICTIONS`; no rows without a model's judgments.
+        groups: of ``baseline`` and ``candidate``, by metric the sums over groups of queries, where
+            values of single queries are not kept; else empty.
+    """
+
+    baseline: Identity
+    candidate: Identity
+    qrels: str
+    qrels_sha256: str
+    convention: Mapping[str, Any]
+    metrics: pl.DataFrame
+    queries: pl.DataFrame
+    lists: pl.DataFrame
+    latency: pl.DataFrame
+    states: pl.DataFrame
+    excluded: pl.DataFrame
+    slices: pl.DataFrame
+    interactions: pl.DataFrame
+    judged: pl.DataFrame
+    warnings: tuple[str, ...] = ()
+    level: float = 0.95
+    interval: str = "t"
+    test: str = "t"
+    correction: str = "holm over 1 test"
+    power: float = 0.8
+    depth: int = 10
+    seed: int = 0
+    resamples: int = 0
+    lower: tuple[str, ...] = ()
+    names: tuple[str, ...] = field(default=())
+    plans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PLANS))
+    equivalence: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=EQUIVALENCE))
+    relative: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=RELATIVE))
+    zeros: str = ""
+    signed_ranks: str = ""
+    sample: str = ""
+    predicted_saw: str = ""
+    represented: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=REPRESENTED))
+    predictions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PREDICTIONS))
+    groups: Mapping[str, Mapping[str, GroupSums]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        lacking = [name for name in METRICS if name not in self.metrics.columns]
+        if lacking:
+            raise UsageError(
+                f"a comparison needs the columns {', '.join(lacking)}.", code="missing-column"
+            )
+        object.__setattr__(self, "names", tuple(self.metrics["metric"].to_list()))
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The names of the tags that queries have."""
+        known = {
+            "query_id",
+            "metric",
+            "baseline",
+            "candidate",
+            "delta",
+            "gain",
+            "judged_baseline",
+            "judged_candidate",
+            "overlap",
+        }
+        return tuple(name for name in self.queries.columns if name not in known)
+
+    @property
+    def strictest(self) -> float:
+        """The level below which a p is significant regardless of the other tests."""
+        method, _, tests = self.correction.partition(" over ")
+        return (1 - self.level) / (1 if method == "none" else int(tests.split()[0]))
+
+    def deltas(self, metric: str) -> pl.DataFrame:
+        """The queries of one metric, worst first."""
+        return self.queries.filter(pl.col("metric") == metric)
+
+    def to_dict(self, *, per_query: bool = True, lists: bool = False) -> dict[str, Any]:
+        """Plain values for JSON; undefined numbers are None.
+
+        Args:
+            per_query: with the table of queries.
+            lists: with both lists of every query.
+        """
+        values: dict[str, Any] = {
+            "schema_version": 1,
+            "baseline": encoded(self.baseline),
+            "candidate": encoded(self.candidate),
+            "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
+            "convention": dict(self.convention),
+            **{name: getattr(self, name) for name in (*_FIGURES, *_WORDS)},
+            "lower": list(self.lower),
+            "warnings": list(self.warnings),
+        }
+        for name in _TABLES:
+            values[name] = getattr(self, name).to_dicts()
+        if per_query:
+            values["queries"] = self.queries.to_dicts()
+            values["predictions"] = self.predictions.to_dicts()
+        if lists:
+            values["lists"] = self.lists.to_dicts()
+        if self.groups:
+            values["groups"] = {
+                system: {metric: each.to_dict() for metric, each in sums.items()}
+                for system, sums in self.groups.items()
+            }
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Comparison:
+        """From ``to_dict``; without queries or lists these are empty."""
+        tables: dict[str, Any] = {
+            name: frame(values.get(name) or [], schema) for name, schema in SCHEMAS.items()
+        }
+        figures: dict[str, Any] = {name: values[name] for name in _FIGURES}
+        figures |= {name: values.get(name, "") for name in _WORDS}
+        groups = {
+            system: {metric: GroupSums.from_dict(each) for metric, each in sums.items()}
+            for system, sums in values.get("groups", {}).items()
+        }
+        return cls(
+            baseline=Identity(**values["baseline"]),
+            candidate=Identity(**values["candidate"]),
+            qrels=str(values["qrels"]["name"]),
+            qrels_sha256=str(values["qrels"]["sha256"]),
+            convention={name: values["convention"][name] for name in ("name", "hash", "axes")},
+            warnings=tuple(map(str, values["warnings"])),
+            lower=tuple(map(str, values["lower"])),
+            groups=groups,
+            **figures,
+            **tables,
+        )
+
+
+_FIGURES = ("level", "interval", "test", "correction", "power", "depth", "seed", "resamples")
+_WORDS = ("zeros", "signed_ranks", "sample", "predicted_saw")
+_TABLES = (
+    "metrics", "slices", "interactions", "judged", "latency", "states", "excluded", "plans",
+    "equivalence", "relative", "represented",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Comparisons(Result):
+    """Several candidates against one baseline, corrected together; tables are Polars frames.
+
+    Attributes:
+        comparisons: one for each candidate, in the order given.
+        many: what needs three systems or more; None for two.
+    """
+
+    kind: ClassVar[str] = "comparison"
+    document_from: ClassVar[str] = "rankgate.decisions.comparison.documents.comparison:document"
+    report_from: ClassVar[str] = "rankgate.decisions.comparison.documents.report:document"
+    order: ClassVar[int] = 5
+    charts: ClassVar[Mapping[str, str]] = {
+        "deltas": "rankgate.decisions.comparison.charts.deltas:draw",
+        "scatter": "rankgate.decisions.comparison.charts.scatter:draw",
+        "forest": "rankgate.decisions.comparison.charts.forest:draw",
+        "power": "rankgate.decisions.comparison.charts.power:draw",
+        "judged": "rankgate.decisions.comparison.charts.ranked:judged",
+        "grades": "rankgate.decisions.comparison.charts.ranked:grades",
+    }
+
+    comparisons: tuple[Comparison, ...]
+    many: Many | None = None
+
+    @property
+    def only(self) -> Comparison:
+        """The comparison with the first candidate."""
+        return self.comparisons[0]
+
+    @property
+    def convention(self) -> Mapping[str, Any]:
+        """Name, hash and axes."""
+        return self.only.convention
+
+    @property
+    def metrics(self) -> pl.DataFrame:
+        """Means, difference, interval, p and power of each metric, for the first candidate."""
+        return self.only.metrics
+
+    @property
+    def queries(self) -> pl.DataFrame:
+        """Every query of every metric, worst first, for the first candidate."""
+        return self.only.queries
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before using a figure, for the first candidate."""
+        return self.only.warnings
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """The warnings of every candidate."""
+        return tuple(
+            Notice("comparison", words, each.candidate.name)
+            for each in self.comparisons
+            for words in each.warnings
+        )
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
+        """Judgments, baseline and candidates."""
+        first = self.only
+        runs = (first.baseline, *(each.candidate for each in self.comparisons))
+        return (
+            (first.qrels, "judgments" if first.depth else "values", first.qrels_sha256),
+            *((run.name, "run", run.sha256) for run in runs),
+        )
+
+    def to_dict(self, *, per_query: bool = True, lists: bool = False) -> dict[str, Any]:
+        """Plain values for JSON: the comparisons, and ``systems`` where there are many."""
+        values: dict[str, Any] = {
+            **self.head(),
+            "comparisons": [
+                each.to_dict(per_query=per_query, lists=lists) for each in self.comparisons
+            ],
+        }
+        return {**values, "systems": encoded(self.many)} if self.many else values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From ``to_dict``."""
+        many = Many(**decoded(Many, values["systems"])) if "systems" in values else None
+        return cls(tuple(map(Comparison.from_dict, values["comparisons"])), many)
+
+    def __len__(self) -> int:
+        """How many candidates there are."""
+        return len(self.comparisons)
+
+    @overload
+    def __getitem__(self, key: str) -> Comparison: ...
+
+    @overload
+    def __getitem__(self, key: tuple[str, str]) -> dict[str, Any]: ...
+
+    def __getitem__(self, key: str | tuple[str, str]) -> Comparison | dict[str, Any]:
+        """The comparison with a candidate, or its figures by one metric.
+
+        ``result["new"]`` is the comparison, ``result["new", "nDCG@10"]`` a row of its metrics.
+
+        Raises:
+            KeyError: there is no such candidate or metric.
+        """
+        name, *metric = (key,) if isinstance(key, str) else key
+        found = [each for each in self.comparisons if each.candidate.name == name]
+        if not found or (metric and metric[0] not in found[0].names):
+            raise KeyError(key)
+        return (
+            found[0].metrics.row(found[0].names.index(metric[0]), named=True)
+            if metric
+            else found[0]
+        )
+
+    def _table(self) -> pl.DataFrame:
+        return pl.concat(
+            each.metrics.select(pl.lit(each.candidate.name).alias("system"), pl.all())
+            for each in self.comparisons
+        )

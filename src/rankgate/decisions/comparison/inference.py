@@ -1,0 +1,116 @@
+"""Options of statistical tests and confidence intervals, shared by all verbs."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Annotated, Any, Literal
+
+from rankgate.core.declare import Range, fields_of
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+
+Method = Literal["t", "randomization", "wilcoxon", "sign", "bootstrap"]
+Interval = Literal["t", "bca", "percentile", "basic", "studentised", "simultaneous"]
+Correction = Literal["holm", "bonferroni", "hochberg", "bh", "by", "maxt", "none"]
+Zeros = Literal["wilcox", "pratt"]
+SignedRanks = Literal["corrected", "uncorrected", "exact"]
+Share = Annotated[float, Range(0, 1, exclusive=True)]
+
+DRAWN = frozenset({"randomization", "bootstrap"})
+"""Methods that draw."""
+
+MOST = 10_000
+"""Resamples that an interval takes at most; its ends do not move visibly with more."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """How differences are tested, and how sure they are.
+
+    Attributes:
+        method: The test of the p-value; t and randomization need differences that are symmetric
+            around 0, or many queries.
+        interval: The kind of confidence interval of the difference; simultaneous ones hold for all
+            metrics and candidates together, by the bootstrap of the largest t.
+        level: The confidence level of the intervals.
+        correction: The correction of p-values over all metrics and comparisons; maxt needs
+            --test randomization.
+        resamples: The number of resamples of tests and intervals; at most 10,000 for an interval.
+        seed: The seed of the random numbers.
+        band: Differences up to this size count as ties.
+        wanted: A difference to detect: show how many queries it needs.
+        power: The statistical power for --wanted and for the detectable difference.
+        zeros: With --test wilcoxon: leave queries without a difference out before ranking (wilcox),
+            or rank them too and leave out their ranks (pratt).
+        signed_ranks: With --test wilcoxon: p by the normal approximation with a continuity
+            correction (corrected) or without (uncorrected), or by counting all signs (exact).
+        margin: A difference that does not matter: test whether systems are equivalent (two
+            one-sided tests), and show how probably the candidate is worse, equivalent or better.
+        relative: Show differences as shares of the baseline's mean, with Fieller's interval;
+            --margin is such a share too.
+
+    Raises:
+        UsageError: A value that an option cannot have.
+    """
+
+    __test__ = False  # pytest collects classes of this name
+
+    method: Method = field(default="t", metadata={"name": "test"})
+    interval: Interval = "t"
+    level: Share = 0.95
+    correction: Correction = "holm"
+    resamples: Annotated[int, Range(1)] = 100_000
+    seed: Annotated[int, Range(0)] = 0
+    band: Annotated[float, Range(0)] = 0.0
+    wanted: Annotated[float, Range(0, exclusive=True)] | None = None
+    power: Share = 0.8
+    zeros: Zeros = "wilcox"
+    signed_ranks: SignedRanks = "corrected"
+    margin: Annotated[float, Range(0, exclusive=True)] | None = None
+    relative: bool = False
+
+    def __post_init__(self) -> None:
+        for attribute, option in fields_of(Test).items():
+            try:
+                option.read(getattr(self, attribute))
+            except ValueError as error:
+                value = getattr(self, attribute)
+                raise UsageError(
+                    f"{option.name}={value!r} {error}", code="invalid-parameter"
+                ) from None
+        if self.correction == "maxt" and self.method != "randomization":
+            raise UsageError(
+                "maxt corrects a randomization test; add --test randomization too.",
+                code="conflicting-options",
+            )
+        ranks = (self.zeros, self.signed_ranks) != (Test.zeros, Test.signed_ranks)
+        if ranks and self.method != "wilcoxon":
+            raise UsageError(
+                f"zeros and signed ranks are of Wilcoxon's test, not of {self.method}; add --test "
+                "wilcoxon, or leave them out.",
+                code="conflicting-options",
+            )
+
+    @classmethod
+    def of(cls, test: Method | Test, **options: Any) -> Test:
+        """Return a test as it is, or make one of a method and options.
+
+        Raises:
+            UsageError: Options besides a test that has its own.
+        """
+        if not isinstance(test, Test):
+            return cls(test, **options)
+        given = [name for name, value in options.items() if value != getattr(cls, name)]
+        if given:
+            raise UsageError(
+                f"{', '.join(given)}: part of the test that is given; use Test({given[0]}=...).",
+                code="conflicting-options",
+            )
+        return test
+
+    @property
+    def drawn(self) -> int:
+        """Resamples that tests and intervals took, 0 where neither draws."""
+        if self.method in DRAWN:
+            return self.resamples
+        return 0 if self.interval == "t" else min(self.resamples, MOST)

@@ -1,0 +1,190 @@
+"""What is at each rank: the share that is judged, and the mix of grades."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Result
+from rankgate.decisions.comparison import compared as parts
+from rankgate.decisions.pipelines.stage_lists import MOST_GRADES
+from rankgate.measurement.evaluation.scored_system import Scorer
+from rankgate.measurement.scoring.run_names import systems_apart
+
+if TYPE_CHECKING:
+    from rankgate.data.comparison import ScoredRun
+    from rankgate.data.inputs import QrelsLike, RunsLike
+    from rankgate.decisions.comparison.comparison import Comparisons
+    from rankgate.measurement.scoring import Convention
+
+_ANY = "P@10"  # lists need a metric to be scored by; its values are not looked at
+
+JUDGED: dict[str, Any] = {
+    "system": pl.String,
+    "rank": pl.Int64,
+    "lists": pl.Int64,
+    "at": pl.Float64,
+    "upto": pl.Float64,
+}
+GRADES: dict[str, Any] = {
+    "system": pl.String,
+    "rank": pl.Int64,
+    "grade": pl.Float64,
+    "label": pl.String,
+    "count": pl.Int64,
+    "share": pl.Float64,
+}
+
+
+@dataclass(frozen=True)
+class GradesByRank(Result):
+    """Judgments and grades of the first documents, rank by rank.
+
+    Attributes:
+        systems: names.
+        qrels, qrels_sha256: the judgments.
+        convention: name, axes and hash.
+        depth: the last rank.
+        queries: with judgments.
+        judged: ``system``, ``rank``, ``lists`` (that reach the rank), ``at`` (the share of the
+            documents at the rank that are judged), ``upto`` (of all down to it).
+        grades: ``system``, ``rank``, ``grade`` (null: unjudged; above and below 0 only where
+            there are many), ``label``, ``count``, ``share`` of the documents at the rank; the
+            best grade first.
+    """
+
+    kind: ClassVar[str] = "ranks"
+    label: ClassVar[str] = "Judgments and grades, rank by rank"
+    document_from: ClassVar[str] = "rankgate.decisions.comparison.documents.ranks:document"
+    charts: ClassVar[Mapping[str, str]] = {
+        "judged": "rankgate.decisions.comparison.charts.ranked:judged",
+        "grades": "rankgate.decisions.comparison.charts.ranked:grades",
+    }
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"judged": JUDGED, "grades": GRADES}
+
+    systems: tuple[str, ...]
+    qrels: str
+    qrels_sha256: str
+    convention: Mapping[str, Any]
+    depth: int
+    queries: int
+    judged: pl.DataFrame
+    grades: pl.DataFrame
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
+        """The judgments."""
+        return ((self.qrels, "judgments", self.qrels_sha256),)
+
+    def _table(self) -> pl.DataFrame:
+        return self.judged
+
+
+def ranks(
+    qrels: QrelsLike,
+    runs: RunsLike,
+    how: str | Convention = "trec",
+    *,
+    depth: int = 20,
+    labels: Mapping[float, str] | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> GradesByRank:
+    """Look at the first documents of each run, rank by rank.
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        runs: runs, as ``compare`` takes candidates.
+        how: the convention; it orders ties.
+        depth: the last rank.
+        labels: the names of grades, besides those that the judgments bring.
+        on_progress: called with the name of each step.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+    """
+    say = on_progress or (lambda _: None)
+    scorer = Scorer.of(qrels, _ANY, how, depth=depth)
+    scored_runs: list[ScoredRun] = []
+    places: list[Any] = []
+    for name, run in parts.named(runs):
+        say(f"reading {name or 'a run'}")
+        scored_runs.append(scorer.scored(run, name))
+        places.append(run)
+    scored_runs = systems_apart(scored_runs, places)
+    scale = scorer.qrels.scale
+    names = {**dict(scale.labels if scale else ()), **(labels or {})}
+    first = scored_runs[0]
+    return GradesByRank(
+        tuple(system.name for system in scored_runs),
+        first.qrels,
+        first.qrels_sha256,
+        first.convention,
+        depth,
+        len(first.queries),
+        *_tables({system.name: system.lists for system in scored_runs}, names),
+    )
+
+
+def ranks_of(source: GradesByRank | Comparisons) -> GradesByRank:
+    """The same of the lists that the first comparison has kept."""
+    if isinstance(source, GradesByRank):
+        return source
+    result = source.only
+    scored_runs = (("baseline", result.baseline.name), ("candidate", result.candidate.name))
+    lists = {name: result.lists.filter(pl.col("system") == system) for system, name in scored_runs}
+    return GradesByRank(
+        tuple(lists),
+        result.qrels,
+        result.qrels_sha256,
+        result.convention,
+        result.depth,
+        result.lists["query_id"].n_unique(),
+        *_tables(lists, {}),
+    )
+
+
+def _tables(
+    lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    return pl.concat(_judged(*each) for each in lists.items()), _grades(lists, labels)
+
+
+def _judged(name: str, lists: pl.DataFrame) -> pl.DataFrame:
+    known = lists.group_by("rank").agg(
+        pl.len().cast(pl.Int64).alias("lists"),
+        pl.col("grade").is_not_null().sum().cast(pl.Int64).alias("known"),
+    )
+    result = known.sort("rank").with_columns(
+        pl.lit(name).alias("system"),
+        (pl.col("known") / pl.col("lists")).alias("at"),
+        (pl.col("known").cum_sum() / pl.col("lists").cum_sum()).alias("upto"),
+    )
+    return result.select(*JUDGED)
+
+
+def _grades(lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]) -> pl.DataFrame:
+    tables = [each.with_columns(pl.lit(name).alias("system")) for name, each in lists.items()]
+    table = pl.concat(tables).select("system", "rank", "grade")
+    if table["grade"].drop_nulls().n_unique() > MOST_GRADES:
+        table = table.with_columns((pl.col("grade") > 0).cast(pl.Float64))
+        labels = {1.0: "relevant", 0.0: "not relevant"}
+    names = {
+        grade: labels.get(grade, f"grade {grade:g}")
+        for grade in table["grade"].drop_nulls().unique().to_list()
+    }
+    counted = table.group_by("system", "rank", "grade").agg(pl.len().cast(pl.Int64).alias("count"))
+    place = {name: i for i, name in enumerate(lists)}
+    return (
+        counted.with_columns(
+            (pl.col("count") / pl.col("count").sum().over("system", "rank")).alias("share"),
+            pl.col("grade")
+            .replace_strict(names, default="unjudged", return_dtype=pl.String)
+            .alias("label"),
+            pl.col("system").replace_strict(place, return_dtype=pl.Int64).alias("place"),
+        )
+        .sort("place", "rank", "grade", descending=[False, False, True], nulls_last=True)
+        .select(*GRADES)
+    )

@@ -1,0 +1,42 @@
+"""``rankgate online watch``: what the policy of a launch allows today."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.present.write import FORMS
+from rankgate.decisions.gating.ramps.watch import watch
+
+
+@click.command("watch")
+@click.argument("policy", type=click.Path())
+@options_of(watch, "events", "today DAY", "memory SIZE")
+@options.form(*FORMS)
+@options.output
+@click.pass_context
+def command(
+    ctx: click.Context,
+    policy: str,
+    events: str | None,
+    today: str,
+    memory: str,
+    form: str,
+    output: str | None,
+) -> None:
+    """Decide what POLICY allows today: pass (go on), fail (stop) or inconclusive (stay).
+
+    POLICY has an [experiment], rules on KPIs and, for a launch in steps, a [[ramp]]. Intervals
+    hold at every look, so that it may run every day. Exits with 0 if the next step is allowed, 1 if
+    the ramp must stop, 3 if it must stay where it is, 2 if something is wrong with the input.
+
+    \b
+    rankgate online watch launch.toml
+    rankgate online watch launch.toml --events events --today 2026-03-09 --format json
+    rankgate online watch launch.toml -o today.html
+    """
+    result = watch(policy, events, today=today, memory=memory)
+    print_result(result, form, output)
+    ctx.exit(result.status)

@@ -1,0 +1,53 @@
+"""What rules on KPIs look at: the units of an experiment, and the errors that are allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from rankgate.core.frozen import dataclass
+from rankgate.online.experiments.estimate import Method, estimate
+
+if TYPE_CHECKING:
+    from rankgate.online.experiments.effect import Effect
+    from rankgate.online.experiments.measure import Measure
+    from rankgate.online.experiments.units import Units
+
+
+@dataclass(frozen=True)
+class KpiEvidence:
+    """Units of an experiment.
+
+    Attributes:
+        units: who was in which arm and did what.
+        control: the arm of the baseline.
+        treatment: the arm of the candidate.
+        alpha: the allowed probability of a false pass of a rule.
+        tests: rules that share it for a false fail.
+        power: of detectable differences.
+        tuned_to: the units at which intervals are narrowest; they hold at every look.
+        why: by KPI why it cannot be used.
+        invalid: why no KPI can be used; empty where they can.
+    """
+
+    units: Units
+    control: str
+    treatment: str
+    alpha: float
+    tests: int
+    power: float = 0.8
+    tuned_to: int = 10_000
+    why: Mapping[str, str] = field(default_factory=dict)
+    invalid: str = ""
+
+    def effect(self, measure: Measure, alpha: float) -> Effect:
+        """The difference with an interval whose ends each hold at every look with 1 − alpha."""
+        method = Method(1 - 2 * alpha, "fieller", self.tuned_to)
+        return estimate(self.units, measure, self.control, self.treatment, method)
+
+    def problem(self, measure: Measure) -> str:
+        """Why a KPI cannot be used; empty where it can."""
+        if self.invalid:
+            return f"the experiment is not valid: {self.invalid}"
+        return self.why.get(measure.name, "")

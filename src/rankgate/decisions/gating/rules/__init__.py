@@ -1,0 +1,16 @@
+"""The kinds of rules: a new one is a file in this folder, or an entry point of a package."""
+
+from __future__ import annotations
+
+from rankgate.core.declare import Registry, declared_in
+from rankgate.decisions.gating.rule import RuleKind
+
+
+def _kinds() -> tuple[RuleKind, ...]:
+    """Those that infer first, then those that count, then those about single queries."""
+    found = declared_in(__name__, RuleKind)
+    return tuple(sorted(found, key=lambda kind: (not kind.statistical, not kind.sliced)))
+
+
+RULES = Registry(RuleKind, "kind of rule", _kinds, group="rankgate.rules")
+"""Every kind of rule, by name."""

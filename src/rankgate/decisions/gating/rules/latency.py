@@ -1,0 +1,70 @@
+"""Rule: the latency of queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.core.declare import Parameter, Range
+from rankgate.decisions.gating.intervals import SLACK
+from rankgate.decisions.gating.rule import Outcome, RuleKind
+from rankgate.decisions.gating.words import decimals
+
+if TYPE_CHECKING:
+    from rankgate.decisions.gating.evidence import Evidence
+    from rankgate.decisions.gating.rule import Rule
+
+_MISSING = (
+    "say latency_ms in RUN.meta.jsonl next to the run, or in a column of a CSV or Parquet run"
+)
+
+
+def decide(rule: Rule, evidence: Evidence) -> Outcome:
+    """Compare a quantile with a ceiling in milliseconds, and with the baseline's."""
+    rows = {row["system"]: row for row in evidence.counted(rule.slice).latency.to_dicts()}
+    where = f" for {rule.slice}" if rule.slice else ""
+    name, most, ratio = rule["quantile"], rule["max_ms"], rule["max_ratio"]
+    if "candidate" not in rows:
+        return Outcome("inconclusive", f"the candidate's run says no latencies{where}", _MISSING)
+    own = rows["candidate"][name]
+    bounds = [most] * (most is not None)
+    result, over = f"{name}{where} is {own:.{decimals(own, bounds, 1)}f} ms", []
+    if most is not None and own > most + SLACK:
+        over.append(f"at most {most:g} ms are allowed")
+    if ratio is not None:
+        if "baseline" not in rows:
+            return Outcome("inconclusive", f"the baseline says no latencies{where}", _MISSING)
+        base = rows["baseline"][name]
+        result += f", the baseline's {base:.1f} ms"
+        if own > ratio * base + SLACK:
+            over.append(f"at most {ratio:g} times the baseline's is allowed")
+    if over:
+        return Outcome(
+            "fail",
+            f"{result}; {' and '.join(over)}",
+            "find what made it slower",
+            n=rows["candidate"]["n"],
+        )
+    return Outcome("pass", result, n=rows["candidate"]["n"])
+
+
+KIND = RuleKind(
+    "latency",
+    (
+        Parameter(
+            "quantile",
+            "text",
+            "p50, p90, p95 or p99",
+            "p95",
+            choices=("p50", "p90", "p95", "p99"),
+        ),
+        Parameter("max_ms", "number", "the largest quantile in milliseconds", range=Range(0.0)),
+        Parameter(
+            "max_ratio", "number", "the largest quantile over the baseline's", range=Range(0.0)
+        ),
+    ),
+    decide,
+    title="queries do not take too long; needs runs with latencies",
+    sliced=True,
+    any_of=("max_ms", "max_ratio"),
+    needs=frozenset({"counts"}),
+)

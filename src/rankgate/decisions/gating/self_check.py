@@ -1,0 +1,196 @@
+"""The verb ``self_check``: how often a gate's verdict flips about one system and itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import permutations
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.declare import Range
+from rankgate.core.errors import UsageError
+from rankgate.data import read_qrels, read_run
+from rankgate.decisions.gating.gate import gate
+from rankgate.decisions.gating.gate_check import METRICS, RATES, VERDICTS, GateCheck
+from rankgate.decisions.gating.policy import Policy, default, found, read
+from rankgate.decisions.gating.rules import RULES
+from rankgate.decisions.gating.unfinished import refuse_unfinished_files
+from rankgate.measurement.stats.proportion import wilson
+
+if TYPE_CHECKING:
+    from rankgate.data import Run
+    from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.decisions.gating.verdict import Verdict
+    from rankgate.engines.snapshots.queries import QueriesLike
+    from rankgate.engines.snapshots.take import EngineLike
+    from rankgate.measurement.evaluation.context import Context
+
+_LEVEL = 0.95
+
+
+def self_check(
+    qrels: QrelsLike,
+    runs: Sequence[RunLike] | EngineLike,
+    policy: str | Path | Policy | None = None,
+    *,
+    queries: QueriesLike | None = None,
+    snapshots: Annotated[int, Range(2, 100)] = 6,
+    tags: str | Path | pl.DataFrame | None = None,
+    context: Context | None = None,
+    folder: str | Path = ".",
+    on_progress: Callable[[str], None] | None = None,
+) -> GateCheck:
+    """Gate each snapshot of a system against each other one: an A/A test of the gate.
+
+    The system is the same, so that a verdict that depends on the pair is noise. Intervals are
+    Wilson's, on as many pairs as there are without a snapshot in common.
+
+    Args:
+        qrels: judgments.
+        runs: two or more runs of the same system; or an engine, as for `rankgate.snapshot`.
+        policy: the rules, as `gate` takes them.
+        queries: what an engine is asked.
+        snapshots: how many snapshots of an engine are taken.
+        tags: as `gate` takes them.
+        context: as `gate` takes it.
+        folder: where the project is, and its policy.
+        on_progress: called with the current step.
+
+    Raises:
+        InputError: data or a policy that cannot be read, with file and line.
+        UsageError: fewer than two runs; an engine without queries; a snapshot that is not
+            finished; what `gate` refuses.
+    """
+    say = on_progress or (lambda _: None)
+    if isinstance(policy, str | Path):
+        rules = read(policy)
+    else:
+        place = found(Path(folder))
+        rules = policy or (read(place) if place else default())
+    judgments = read_qrels(qrels)
+    systems = _systems(runs, queries, snapshots, say)
+    verdicts: dict[tuple[int, int], Verdict] = {}
+    for one, two in permutations(range(len(systems)), 2):
+        names = (f"snapshot {one + 1}", f"snapshot {two + 1}")
+        say(" against ".join(reversed(names)))
+        verdicts[one, two] = gate(
+            judgments, systems[one], systems[two], rules,
+            tags=tags, context=context, record=False, folder=folder, names=names,
+        )  # fmt: skip
+    every, changed = _changed(systems)
+    return GateCheck(
+        runs=tuple(run.name for run in systems),
+        policy=rules.source,
+        verdicts=_table(verdicts),
+        rates=_rates(list(verdicts.values()), len(systems) // 2),
+        metrics=_metrics(list(verdicts.values()), rules),
+        queries=every,
+        changed=changed,
+        level=_LEVEL,
+    )
+
+
+def _systems(
+    runs: Sequence[RunLike] | EngineLike,
+    queries: QueriesLike | None,
+    snapshots: int,
+    say: Callable[[str], None],
+) -> list[Run]:
+    """The runs, or those of fresh snapshots."""
+    if isinstance(runs, list | tuple):
+        if len(runs) < 2:
+            raise UsageError(
+                "a self-check needs two or more runs of the same system, or an engine.",
+                code="missing-input",
+            )
+        refuse_unfinished_files(*runs)
+        return [read_run(each) for each in runs]
+    if queries is None:
+        raise UsageError("a self-check of an engine needs its queries.", code="missing-input")
+    from rankgate.engines.snapshots.take import snapshot
+
+    taken = []
+    for number in range(1, snapshots + 1):
+        say(f"snapshot {number}")
+        result = snapshot(runs, queries)  # type: ignore[arg-type]
+        if not result.finished or result.run is None:
+            raise UsageError(
+                f"snapshot {number} is not finished: {result.problem}", code="unfinished-snapshot"
+            )
+        taken.append(result.run)
+    return taken
+
+
+def _table(verdicts: dict[tuple[int, int], Verdict]) -> pl.DataFrame:
+    rows = [
+        (*each.names, each.verdict, "; ".join(
+            f"{one.rule.id}: {one.outcome.reason}"
+            for one in each.rules
+            if one.rule.tier == "block" and one.outcome.status == each.verdict
+        ))
+        for each in verdicts.values()
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=VERDICTS, orient="row")
+
+
+def _rates(verdicts: Sequence[Verdict], independent: int) -> pl.DataFrame:
+    """How many pairs have another verdict than most, fail, improve, or are inconclusive."""
+    words = Counter(each.verdict for each in verdicts)
+    most = max(words.values())
+    improved = sum(
+        any(one.rule.kind == "improvement" and one.outcome.status == "pass" for one in each.rules)
+        for each in verdicts
+    )
+    counts = {
+        "flip": len(verdicts) - most,
+        "false fail": words["fail"],
+        "false improvement": improved,
+        "inconclusive": words["inconclusive"],
+    }
+    n = np.array([float(independent)])
+    rows = []
+    for event, count in counts.items():
+        share = count / len(verdicts)
+        low, high = wilson(share * n, n, _LEVEL)
+        rows.append((event, count, share, float(low[0]), float(high[0])))
+    return pl.DataFrame(rows, schema=RATES, orient="row")
+
+
+def _metrics(verdicts: Sequence[Verdict], rules: Policy) -> pl.DataFrame:
+    """The noise of each metric, and the smallest margin that a rule has for it."""
+    means: dict[str, list[float]] = {}
+    for each in verdicts:
+        assert each.comparison is not None  # none of them is a saved baseline
+        for row in each.comparison.metrics.iter_rows(named=True):
+            if row["baseline"] is not None:
+                means.setdefault(row["metric"], []).append(row["baseline"])
+    margins: dict[str, float] = {}
+    for rule in rules.rules:
+        kind = RULES[rule.kind]
+        margin = rule[kind.difference] if kind.limits == "loss" else None
+        if margin is not None:
+            margins[rule["metric"]] = min(margin, margins.get(rule["metric"], margin))
+    rows = [
+        (metric, min(values), max(values), max(values) - min(values), margins.get(metric))
+        for metric, values in means.items()
+    ]
+    return pl.DataFrame(rows, schema=METRICS, orient="row")
+
+
+def _changed(systems: Sequence[Run]) -> tuple[int, int]:
+    """How many queries there are, and how many have different lists, in order or scores."""
+    lists = [
+        run.table.group_by("query_id", maintain_order=True).agg("doc_id", "score")
+        for run in systems
+    ]
+    both = (
+        pl.concat(lists)
+        .group_by("query_id")
+        .agg(pl.struct("doc_id", "score").n_unique().alias("different"), pl.len().alias("found"))
+    )
+    other = (both["different"] > 1) | (both["found"] < len(systems))
+    return len(both), int(other.sum())

@@ -1,0 +1,194 @@
+"""The verdict: pass, fail or inconclusive, rule by rule, and its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Notice, Result
+from rankgate.decisions.comparison.comparison import Comparison
+from rankgate.decisions.gating.flip_rate import FlipRate
+from rankgate.decisions.gating.rule import Outcome, Rule, Status
+
+
+@dataclass(frozen=True)
+class RuleResult:
+    """A rule and its outcome."""
+
+    rule: Rule
+    outcome: Outcome
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        rule, outcome = self.rule, self.outcome
+        return {
+            "id": rule.id,
+            "kind": rule.kind,
+            "tier": rule.tier,
+            "status": outcome.status,
+            "metric": rule.get("metric"),
+            "slice": rule.slice,
+            "n": outcome.n,
+            "delta": outcome.delta,
+            "low": outcome.low,
+            "high": outcome.high,
+            "margin": outcome.margin,
+            "mde": outcome.mde,
+            "reason": outcome.reason,
+            "next": outcome.next,
+            "queries": list(outcome.queries),
+            "code": outcome.code,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RuleResult:
+        """From ``to_dict``; of the rule's parameters only the metric is known."""
+        own = {"metric": values["metric"]} if values["metric"] is not None else {}
+        rule = Rule(values["id"], values["kind"], values["tier"], values["slice"], own)
+        figures = {name: values[name] for name in _FIGURES}
+        code = values.get("code", "")  # older results have none
+        return cls(rule, Outcome(**figures, queries=tuple(values["queries"]), code=code))
+
+
+_FIGURES = ("status", "n", "delta", "low", "high", "margin", "mde", "reason", "next")
+
+
+@dataclass(frozen=True)
+class Verdict(Result):
+    """Pass, fail or inconclusive, rule by rule.
+
+    Attributes:
+        verdict: pass, fail or inconclusive.
+        rules: each with its outcome, in the policy's order.
+        comparison: what it is based on; None where nothing could be compared.
+        hashes: of qrels, baseline, candidate and policy.
+        convention: name, axes and hash.
+        policy: its file, or where else it came from.
+        looks: how often this pinned set of queries was looked at, this time included.
+        notes: what holds for the verdict as a whole: error control, looks, warnings.
+        exit: the policy's word for inconclusive: inconclusive, pass or fail.
+        names: of baseline and candidate.
+        lost: the queries that lost, where there is no comparison: read from JSON.
+        again: how often resampled queries would give another verdict; None where it was not asked
+            for, or no rule looks at values of queries.
+        counted: queries by system and state, where there is no comparison.
+    """
+
+    kind: ClassVar[str] = "verdict"
+    document_from: ClassVar[str] = "rankgate.decisions.gating.documents.verdict:document"
+    report_from: ClassVar[str] = "rankgate.decisions.gating.documents.verdict:page_document"
+    order: ClassVar[int] = 0
+
+    verdict: Status
+    rules: tuple[RuleResult, ...]
+    comparison: Comparison | None
+    hashes: Mapping[str, str | None]
+    convention: Mapping[str, Any]
+    policy: str
+    looks: int = 0
+    notes: tuple[str, ...] = ()
+    exit: str = "inconclusive"
+    names: tuple[str, str] = field(default=("baseline", "candidate"))
+    lost: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    again: FlipRate | None = None
+    counted: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+
+    def noted(self, note: str) -> Verdict:
+        """The same with one note more."""
+        return replace(self, notes=(*self.notes, note))
+
+    @property
+    def passed(self) -> bool:
+        """Whether the verdict is pass; an inconclusive one is not."""
+        return self.verdict == "pass"
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a line."""
+        return f"{self.verdict.upper()}: {self.names[1]} against {self.names[0]}"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a verdict is not yes or no, it may be inconclusive; ask .passed.")
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What holds for the verdict as a whole."""
+        return tuple(Notice("verdict", text) for text in self.notes)
+
+    @property
+    def status(self) -> int:
+        """The exit code: 0 pass, 1 fail, 3 inconclusive unless the policy maps it."""
+        word = self.exit if self.verdict == "inconclusive" else self.verdict
+        return {"pass": 0, "fail": 1, "inconclusive": 3}[word]
+
+    @property
+    def queries(self) -> list[dict[str, Any]]:
+        """The queries that lost, worst first: by metrics of rules, then by the others."""
+        if self.comparison is None:
+            return [dict(row) for row in self.lost]
+        names = ("query_id", "metric", "baseline", "candidate", "delta")
+        lost = self.comparison.queries.filter(pl.col("gain") < 0)
+        ruled = {each.rule.get("metric") for each in self.rules} - {None}
+        others = ~pl.col("metric").is_in(list(ruled))
+        return lost.sort(others, "gain", "metric", "query_id").select(names).to_dicts()
+
+    @property
+    def states(self) -> list[dict[str, Any]]:
+        """How many queries of each system are in each state."""
+        if self.comparison is None:
+            return [dict(row) for row in self.counted]
+        return self.comparison.states.to_dicts()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            **self.head(),
+            "verdict": self.verdict,
+            "exit_code": self.status,
+            "baseline": self.names[0],
+            "candidate": self.names[1],
+            "convention": dict(self.convention),
+            "hashes": dict(self.hashes),
+            "policy": self.policy,
+            "rules": [each.to_dict() for each in self.rules],
+            "queries": self.queries,
+            "states": self.states,
+            "notes": list(self.notes),
+            "looks": self.looks,
+            "flip_rate": self.again.to_dict() if self.again else None,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From ``to_dict``; the comparison is not part of it."""
+        mapped = {0: "pass", 1: "fail", 3: "inconclusive"}[values["exit_code"]]
+        return cls(
+            verdict=values["verdict"],
+            rules=tuple(map(RuleResult.from_dict, values["rules"])),
+            comparison=None,
+            hashes=values["hashes"],
+            convention=values["convention"],
+            policy=values["policy"],
+            looks=values["looks"],
+            notes=tuple(values["notes"]),
+            exit=mapped if values["verdict"] == "inconclusive" else "inconclusive",
+            names=(values["baseline"], values["candidate"]),
+            lost=tuple(values["queries"]),
+            again=FlipRate.from_dict(again) if (again := values.get("flip_rate")) else None,
+            counted=tuple(values.get("states", ())),
+        )
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
+        """Judgments, runs and policy."""
+        names = {"baseline": self.names[0], "candidate": self.names[1], "policy": self.policy}
+        return tuple(
+            (names.get(what, what), what, digest) for what, digest in self.hashes.items() if digest
+        )
+
+    def _table(self) -> pl.DataFrame:
+        return pl.DataFrame([each.to_dict() for each in self.rules])

@@ -1,0 +1,272 @@
+"""Read a pipeline from TOML: its stages, in an order in which inputs come first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+
+from rankgate.core.declare import Range, fields_of
+from rankgate.core.declare.parameter import literal
+from rankgate.core.declare.toml import Toml
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from rankgate.core.errors import InputError
+
+ParametersLike: TypeAlias = "Mapping[str, Any] | Sequence[str]"
+"""Settings of stages: ``{"hybrid.k": 30}``, or as words, ``["hybrid.k=30"]``."""
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One stage of a pipeline: its fields are the keys of ``[[stage]]`` in a file.
+
+    Attributes:
+        name: What it is called.
+        inputs: The stages whose documents it takes.
+        parameters: Of the engine's request, the fusion method or the reranker.
+        depth: How many documents it takes; an engine is asked for as many.
+    """
+
+    key: ClassVar[str]
+
+    name: str
+    inputs: list[Any] = field(default_factory=list)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    depth: Annotated[int, Range(1, 10_000)] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineStage(Stage):
+    """A stage that asks an engine.
+
+    Attributes:
+        engine: The engine's TOML file, from the folder of the pipeline's file.
+    """
+
+    key: ClassVar[str] = "engine"
+
+    engine: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FuseStage(Stage):
+    """A stage that merges the lists of others.
+
+    Attributes:
+        fuse: The fusion method.
+        weights: Of the inputs, for a weighted method.
+        norm: How scores are normalised first.
+        keep: How many documents of each query it passes on.
+    """
+
+    key: ClassVar[str] = "fuse"
+
+    fuse: str
+    weights: list[Any] | None = None
+    norm: str | None = None
+    keep: Annotated[int, Range(1)] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RerankStage(Stage):
+    """A stage that puts the first documents of another in a new order.
+
+    Attributes:
+        rerank: A function, as in ``"module:function"``, or a command, as a list of texts.
+        timeout: Seconds that one query may take.
+        concurrency: Queries that are reranked at the same time.
+    """
+
+    key: ClassVar[str] = "rerank"
+
+    rerank: str
+    command: list[Any] = field(default_factory=list)
+    timeout: Annotated[float, Range(0, 86_400, exclusive=True)] = 60.0
+    concurrency: Annotated[int, Range(1, 256)] = 1
+
+
+_KINDS: tuple[type[Stage], ...] = (EngineStage, FuseStage, RerankStage)
+
+
+@dataclass(frozen=True)
+class PipelineFile:
+    """The stages of a pipeline.
+
+    Attributes:
+        toml: the file, for errors.
+        stages: inputs before the stages that take them; the last one is the pipeline's result.
+        places: by name, the place of each in the file.
+    """
+
+    toml: Toml
+    stages: tuple[Stage, ...]
+    places: Mapping[str, int]
+
+    @property
+    def folder(self) -> Path:
+        """Where the file is."""
+        return Path(self.toml.source).resolve().parent
+
+    def error(self, stage: Stage, problem: str, *key: str, code: str) -> InputError:
+        """Return an error with the line of a stage, or of one of its keys."""
+        place = str(self.places[stage.name])
+        return self.toml.error(f"stage {stage.name}: {problem}", "stage", place, *key, code=code)
+
+    def having(self, parameters: ParametersLike) -> PipelineFile:
+        """With other settings of stages.
+
+        Raises:
+            UsageError: no such stage; words that are no setting.
+        """
+        stages = {stage.name: stage for stage in self.stages}
+        for word, value in _pairs(parameters):
+            name, dot, setting = word.rpartition(".")
+            if not dot or name not in stages:
+                raise UsageError(
+                    f"{word!r} is no setting of a stage, as in {self.stages[0].name}.depth; the "
+                    f"stages are {', '.join(stages)}.",
+                    code="unknown-stage",
+                )
+            stages[name] = _set(stages[name], setting, value)
+        return replace(self, stages=tuple(stages.values()))
+
+
+def read(path: str | Path) -> PipelineFile:
+    """The pipeline of a file.
+
+    Raises:
+        InputError: no TOML; an unknown key; a stage without a name, or with one that another has;
+            inputs that are no stages, or need each other; a stage that leads nowhere; with the
+            line.
+    """
+    toml = Toml.read(path, code="invalid-pipeline")
+    toml.check_keys(toml.values, ("stage",))
+    tables = toml.values.get("stage")
+    if not isinstance(tables, list) or not tables:
+        raise toml.error("[[stage]] is missing; a pipeline has one for each of its stages.")
+    stages: dict[str, Stage] = {}
+    for place, table in enumerate(tables):
+        stage = _stage(toml, table, str(place))
+        if stage.name in stages:
+            problem = f"stage {stage.name!r} is there twice; give each stage a name."
+            raise toml.error(problem, "stage", str(place), "name")
+        stages[stage.name] = stage
+    found = PipelineFile(toml, tuple(stages.values()), {name: i for i, name in enumerate(stages)})
+    for stage in found.stages:
+        _check_inputs(found, stage, stages)
+    found = replace(found, stages=_in_order(found))
+    used = {name for stage in found.stages for name in stage.inputs}
+    for stage in found.stages[:-1]:
+        if stage.name not in used:
+            problem = "it leads nowhere; no later stage has it among its inputs."
+            raise found.error(stage, problem, code="unused-stage")
+    return found
+
+
+def _stage(toml: Toml, table: object, place: str) -> Stage:
+    if not isinstance(table, dict):
+        raise toml.error("[[stage]] is a table.", "stage")
+    named = [kind for kind in _KINDS if kind.key in table]
+    if len(named) != 1:
+        problem = "a stage has one of the keys engine, fuse and rerank, which says what it does."
+        raise toml.error(problem, "stage", place)
+    values = dict(table)
+    if named[0] is RerankStage:
+        values = _with_command(toml, values, place)
+    read_values = toml.read_values(values, fields_of(named[0]).values(), "stage", place)
+    stage = named[0](**read_values)
+    if not _NAME.fullmatch(stage.name):
+        problem = f"name = {stage.name!r} is not made of letters, digits, _ and -."
+        raise toml.error(problem, "stage", place, "name")
+    return stage
+
+
+def _with_command(toml: Toml, values: dict[str, Any], place: str) -> dict[str, Any]:
+    """The function and the command apart."""
+    given = values["rerank"]
+    if isinstance(given, str) and ":" in given and "command" not in values:
+        return values
+    if isinstance(given, list) and given and all(isinstance(word, str) for word in given):
+        return {**values, "rerank": given[0], "command": given}
+    problem = 'rerank is "module:function", or a command, as in ["python", "rerank.py"].'
+    raise toml.error(problem, "stage", place, "rerank")
+
+
+def _check_inputs(found: PipelineFile, stage: Stage, stages: Mapping[str, Stage]) -> None:
+    """Inputs that are stages, and as many as the stage takes."""
+    for name in stage.inputs:
+        if name not in stages:
+            problem = f"there is no stage {name!r}; the stages are {', '.join(stages)}."
+            raise found.error(stage, problem, "inputs", code="unknown-stage")
+    count = len(stage.inputs)
+    if count != len(set(stage.inputs)):
+        raise found.error(stage, "an input is there twice.", "inputs", code="invalid-pipeline")
+    problem = {
+        "engine": "an engine takes no inputs; leave them out." if count else "",
+        "fuse": "fusion needs two inputs or more." if count < 2 else "",
+        "rerank": f"a reranker has one input, not {count}." if count != 1 else "",
+    }[stage.key]
+    if problem:
+        raise found.error(stage, problem, "inputs", code="wrong-inputs")
+
+
+def _in_order(found: PipelineFile) -> tuple[Stage, ...]:
+    """Inputs first, otherwise as in the file."""
+    left, done = list(found.stages), list[Stage]()
+    while left:
+        names = {stage.name for stage in done}
+        ready = next((stage for stage in left if names.issuperset(stage.inputs)), None)
+        if ready is None:
+            circle = _circle(left)
+            words = " → ".join(circle)
+            first = next(stage for stage in left if stage.name == circle[0])
+            problem = f"the stages need each other, in a circle: {words}."
+            raise found.error(first, problem, "inputs", code="circular-stages")
+        done.append(ready)
+        left.remove(ready)
+    return tuple(done)
+
+
+def _circle(left: Sequence[Stage]) -> list[str]:
+    """One way from a stage to itself, each of which waits for another."""
+    inputs = {stage.name: stage.inputs for stage in left}
+    path = [left[0].name]
+    while True:
+        after = next(name for name in inputs[path[-1]] if name in inputs)
+        if after in path:
+            return [*path[path.index(after) :], after]
+        path.append(after)
+
+
+def _set(stage: Stage, setting: str, value: object) -> Stage:
+    """The stage with another value of a setting: one of its keys, or a parameter."""
+    declared = fields_of(type(stage)).get(setting)
+    if declared is None or setting not in {"depth", "keep", "norm", "weights"}:
+        return replace(stage, parameters={**stage.parameters, setting: value})
+    try:
+        if setting == "weights" and isinstance(value, str):
+            value = [float(each) for each in value.split(",")]
+        known = declared.read(value)
+    except ValueError as error:
+        problem = f"{stage.name}.{setting} = {value!r} {error}"
+        raise UsageError(problem, code="invalid-parameter") from None
+    return replace(stage, **{setting: known})
+
+
+def _pairs(parameters: ParametersLike) -> list[tuple[str, Any]]:
+    if isinstance(parameters, Mapping):
+        return list(parameters.items())
+    found = []
+    for word in parameters:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise UsageError(f"{word!r} is not STAGE.NAME=VALUE.", code="invalid-parameter")
+        found.append((name.strip(), literal(value.strip())))
+    return found

@@ -1,0 +1,131 @@
+"""What is missing in the end, by where it is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+
+RETRIEVAL, DEPTH, CUT, ORDER = "retrieval", "depth", "cut", "order"
+"""Why something is lost: it is not among the candidates that retrieval leaves; it is below those
+that a reranker looks at; a reranker takes it out of them; it is there and is at a wrong rank."""
+
+LOSSES: dict[str, Any] = {
+    "stage": pl.String,
+    "why": pl.String,
+    "lost": pl.Float64,
+    "share": pl.Float64,
+}
+
+_CLOSE = 1e-12
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """Where most is lost.
+
+    Attributes:
+        stage: its name.
+        why: `RETRIEVAL`, `DEPTH`, `CUT` or `ORDER`.
+        lost: how much, mean over queries.
+        share: of all that is missing.
+        next_stage, next_why, next_lost: where the second most is lost; None where nothing is.
+        low, high: interval of the difference of both losses, by Student's t; None where there
+            are fewer than two queries, or no second.
+        significant: whether that interval lies above 0.
+    """
+
+    stage: str
+    why: str
+    lost: float
+    share: float
+    next_stage: str | None
+    next_why: str | None
+    next_lost: float | None
+    low: float | None
+    high: float | None
+    significant: bool
+
+
+def losses(values: pl.DataFrame, names: Sequence[str], path: Sequence[int]) -> pl.DataFrame:
+    """The loss to the best there is, in parts that add up.
+
+        best − value_n = (best − ceiling_r)
+                         + Σ_{r<i≤n} [(ceiling_{i−1} − reach_i) + (reach_i − ceiling_i)]
+                         + (ceiling_n − value_n)
+
+    with r the last stage that retrieves: what its candidates lack, what each later stage does not
+    look at and takes out, and what the last stage's order leaves on the table. ``reach_i`` is the
+    best that any order of the documents that stage i looks at could reach; without it a stage
+    looks at all candidates.
+
+    Args:
+        values: ``best``, ``value0``, ``ceiling0``, …, and ``reach1``, … where it is known.
+        names: of the stages.
+        path: the places of the stages from r to n.
+
+    Returns:
+        the columns of `LOSSES`, means over queries, then ``more`` and ``less``: the columns of
+        values whose difference each is.
+    """
+    first, end = path[0], path[-1]
+    pairs = [(names[first], RETRIEVAL, "best", f"ceiling{first}")]
+    for before, i in pairwise(path):
+        candidates = f"ceiling{before}"
+        if f"reach{i}" in values.columns:
+            pairs.append((names[i], DEPTH, candidates, f"reach{i}"))
+            candidates = f"reach{i}"
+        pairs.append((names[i], CUT, candidates, f"ceiling{i}"))
+    pairs.append((names[end], ORDER, f"ceiling{end}", f"value{end}"))
+    lost = [float((values[a] - values[b]).mean() or 0.0) for *_, a, b in pairs]  # type: ignore[arg-type]
+    whole = sum(lost)
+    return pl.DataFrame(
+        {
+            "stage": [each[0] for each in pairs],
+            "why": [each[1] for each in pairs],
+            "lost": lost,
+            "share": [each / whole if whole > _CLOSE else None for each in lost],
+            "more": [each[2] for each in pairs],
+            "less": [each[3] for each in pairs],
+        },
+        schema={**LOSSES, "more": pl.String, "less": pl.String},
+    )
+
+
+def bottleneck(values: pl.DataFrame, lost: pl.DataFrame, level: float) -> Bottleneck | None:
+    """The greatest of the losses, and whether the difference to the second is significant.
+
+    Args:
+        values: as for `losses`.
+        lost: what that returned.
+        level: of the interval.
+    """
+    ranked = lost.sort("lost", descending=True, maintain_order=True)
+    first = ranked.row(0, named=True)
+    if first["lost"] <= _CLOSE:
+        return None
+    second = ranked.row(1, named=True)  # retrieval and order are always there
+    low = high = None
+    if len(values) > 1:
+        from rankgate.measurement.stats.interval import t_interval
+
+        by_query = [values[row["more"]] - values[row["less"]] for row in (first, second)]
+        found = t_interval((by_query[0] - by_query[1]).to_numpy(), level)
+        low, high = float(found.low[0]), float(found.high[0])
+    there = second["lost"] > _CLOSE
+    return Bottleneck(
+        first["stage"],
+        first["why"],
+        first["lost"],
+        first["share"],
+        second["stage"] if there else None,
+        second["why"] if there else None,
+        second["lost"] if there else None,
+        low,
+        high,
+        low is not None and low > 0,
+    )

@@ -1,0 +1,170 @@
+"""A ranking followed through its stages: the result of the verb ``stages``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, field
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import frame
+from rankgate.core.present.resolve import resolved
+from rankgate.core.present.result import Notice, Result
+from rankgate.decisions.comparison.comparison import METRICS as FIGURES
+from rankgate.decisions.pipelines.latency import LATENCY
+from rankgate.decisions.pipelines.stage_lists import MIX, MOVES
+from rankgate.decisions.pipelines.stage_losses import LOSSES, Bottleneck
+
+MEANS = {"stage": pl.String, "metric": pl.String, "mean": pl.Float64, "n": pl.Int64}
+CEILINGS = {
+    "stage": pl.String,
+    "kind": pl.String,
+    "value": pl.Float64,
+    "ceiling": pl.Float64,
+    "realised": pl.Float64,
+    "documents": pl.Float64,
+}
+STEPS = {"stage": pl.String, "against": pl.String, **FIGURES}
+_FIGURES = ("target", "k", "depth", "queries", "best", "test", "interval", "level", "correction",
+            "seed", "resamples")  # fmt: skip
+_TABLES: Mapping[str, Mapping[str, Any]] = {
+    "means": MEANS,
+    "ceilings": CEILINGS,
+    "steps": STEPS,
+    "moves": MOVES,
+    "mix": MIX,
+    "losses": LOSSES,
+    "latency": LATENCY,
+}
+
+
+@dataclass(frozen=True)
+class Pipeline(Result):
+    """Stages of a ranking, from the first retrieval to the last reranker.
+
+    Attributes:
+        stages: their names, in order.
+        kinds: ``retrieves`` (the first, and each that has candidates that the stage before lacks)
+            or ``reranks``.
+        qrels, qrels_sha256: the judgments.
+        run_sha256: of each run.
+        convention: name, axes and hash.
+        target: the metric whose ceiling is result.
+        k: its cutoff, and that of the mix of labels.
+        depth: how many documents of a stage are its candidates.
+        queries: those of the ceilings: all stages have a value for them.
+        best: the mean of the target for the best order of all judged documents.
+        means: ``stage``, ``metric``, ``mean``, ``n``.
+        ceilings: ``stage``, ``kind``, ``value`` (of the target), ``ceiling`` (the target of the
+            stage's candidates in their best order), ``realised`` (value / ceiling), ``documents``
+            (candidates of a query, mean).
+        steps: ``stage``, ``against``, then the columns of a comparison's ``metrics``; p is
+            corrected over all steps and metrics.
+        moves: documents that came and went, as `stage_lists.moves`, at ``depth`` and ``k``.
+        mix: grades among the first k, as `stage_lists.mix`.
+        losses: ``stage``, ``why``, ``lost``, ``share``: what is missing to ``best`` in the end,
+            by where it is lost; adds up.
+        bottleneck: where most is lost; None where nothing is.
+        warnings: what to know before using a figure.
+        test, interval, level, correction, seed, resamples: of the steps.
+        latency: how long stages and the pipeline take, and the state of queries, as
+            `latency.latencies`; no rows where runs were given.
+    """
+
+    kind: ClassVar[str] = "stages"
+    document_from: ClassVar[str] = "rankgate.decisions.pipelines.document:document"
+    order: ClassVar[int] = 30
+    charts: ClassVar[Mapping[str, str]] = {
+        "stages": "rankgate.decisions.pipelines.charts.staged:draw"
+    }
+
+    stages: tuple[str, ...]
+    kinds: tuple[str, ...]
+    qrels: str
+    qrels_sha256: str
+    run_sha256: tuple[str, ...]
+    convention: Mapping[str, Any]
+    target: str
+    k: int
+    depth: int
+    queries: int
+    best: float | None
+    means: pl.DataFrame
+    ceilings: pl.DataFrame
+    steps: pl.DataFrame
+    moves: pl.DataFrame
+    mix: pl.DataFrame
+    losses: pl.DataFrame
+    bottleneck: Bottleneck | None
+    warnings: tuple[str, ...]
+    test: str
+    interval: str
+    level: float
+    correction: str
+    seed: int
+    resamples: int
+    latency: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LATENCY))
+
+    @property
+    def heading(self) -> str:
+        """The stages by name."""
+        return f"Stages: {', '.join(self.stages)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        stages = zip(self.stages, self.kinds, self.run_sha256, strict=True)
+        return {
+            **self.head(),
+            "stages": [{"name": n, "kind": kind, "sha256": sha} for n, kind, sha in stages],
+            "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
+            "convention": dict(self.convention),
+            **{name: getattr(self, name) for name in _FIGURES},
+            **{name: getattr(self, name).to_dicts() for name in _TABLES},
+            "bottleneck": asdict(self.bottleneck) if self.bottleneck else None,
+            "warnings": list(self.warnings),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From ``to_dict``."""
+        stages, found = values["stages"], values["bottleneck"]
+        tables: dict[str, Any] = {
+            name: frame(values.get(name, []), schema) for name, schema in _TABLES.items()
+        }
+        return cls(
+            stages=tuple(each["name"] for each in stages),
+            kinds=tuple(each["kind"] for each in stages),
+            qrels=values["qrels"]["name"],
+            qrels_sha256=values["qrels"]["sha256"],
+            run_sha256=tuple(each["sha256"] for each in stages),
+            convention=values["convention"],
+            bottleneck=Bottleneck(**found) if found else None,
+            warnings=tuple(values["warnings"]),
+            **tables,
+            **{name: values[name] for name in _FIGURES},
+        )
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What to know before trusting a figure."""
+        return tuple(Notice("stages", text) for text in self.warnings)
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
+        """Judgments, and the run after each stage."""
+        runs = zip(self.stages, self.run_sha256, strict=True)
+        return (
+            (self.qrels, "judgments", self.qrels_sha256),
+            *((name, "run", digest) for name, digest in runs),
+        )
+
+    @property
+    def sentence(self) -> str:
+        """Which stage is the bottleneck now, in words."""
+        words: str = resolved("rankgate.decisions.pipelines.sentence:sentence")(self)
+        return words
+
+    def _table(self) -> pl.DataFrame:
+        return self.means

@@ -1,0 +1,40 @@
+"""``rankgate sweep``: settings measured point by point, and one of them chosen."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Any
+
+import click
+
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.console.progress import Progress
+from rankgate.core.present.write import FORMS
+from rankgate.decisions.sweeps.verb import steps_of, sweep
+
+
+@click.command("sweep")
+@click.argument("plan", type=click.Path(), metavar="SWEEP.toml")
+@options_of(sweep, "folder FOLDER", "workers N", "trials N")
+@options.form(*FORMS)
+@options.output
+def command(plan: str, form: str, output: str | None, **chosen: Any) -> None:
+    """Measure every setting that SWEEP.toml describes, and choose one.
+
+    The result names the best setting, and its gain over the baseline on queries that it was not
+    chosen by. What was measured is kept: after an interruption, the same command goes on. Exits
+    with 3 if a point failed.
+
+    \b
+    rankgate sweep sweep.toml
+    rankgate sweep sweep.toml --workers 4 -o sweep.html
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that set-ups are undone
+    with Progress(steps_of(plan, chosen["trials"])) as progress:
+        result = sweep(plan, on_progress=progress, **chosen)
+    print_result(result, form, output)
+    if not result.finished:
+        sys.exit(3)

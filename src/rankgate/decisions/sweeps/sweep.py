@@ -1,0 +1,252 @@
+"""A sweep: every point with its figures, the front, the choice; what ``sweep`` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, ClassVar
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Notice, Result
+
+# the codec reads the types of fields when it restores a result
+from rankgate.decisions.sweeps.choice import Choice
+from rankgate.decisions.sweeps.dials import Dial, words
+from rankgate.decisions.sweeps.importance import Importance
+
+_CHARTS = "rankgate.decisions.sweeps.charts"
+_SHOWN = 3  # problems that a notice names
+_LEFT_OUT = (
+    ("failed", "failed", "; the same command goes on"),
+    ("not_run", "were not run", "; the same command goes on"),
+    ("empty", "returned nothing", ""),
+)
+
+
+@dataclass(frozen=True)
+class Value:
+    """The mean of a metric over queries.
+
+    Attributes:
+        mean: over queries.
+        low: the lower end of its interval; None where there is too little to make one.
+        high: the upper end.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """One point.
+
+    Attributes:
+        parameters: a value for each dial.
+        hash: of all that its run depends on.
+        state: ``ok``, ``empty`` (no query has a result), ``failed`` or ``not_run``.
+        problem: why it is not ``ok``.
+        metrics: by metric; empty where it is not ``ok``.
+        latency: quantiles in milliseconds, p50 to p100; empty where nothing was timed.
+        latency_low: the lower end of the interval of the quantile for the front; None where points
+            were not timed in turn.
+        latency_high: the upper end.
+        run: the file of its run; None where there is none.
+    """
+
+    parameters: Mapping[str, Any]
+    hash: str
+    state: str
+    problem: str = ""
+    metrics: Mapping[str, Value] = field(default_factory=dict)
+    latency: Mapping[str, float | None] = field(default_factory=dict)
+    latency_low: float | None = None
+    latency_high: float | None = None
+    run: str | None = None
+
+
+@dataclass(frozen=True)
+class Sweep(Result):
+    """Settings measured point by point, and one of them chosen.
+
+    Attributes:
+        name: of the sweep.
+        target: what is swept: its name.
+        target_kind: engine, fusion or command.
+        search: grid or optuna.
+        qrels: the name of the judgments.
+        convention: name, hash and axes.
+        metrics: the metrics; the first one decides.
+        lower: those that are better when lower.
+        queries: how many queries the means are over.
+        left_out: judged queries that were not asked.
+        substituted: queries without a value at some points, which count 0 there, or nowhere if the
+            first metric is better when lower.
+        space: the dials.
+        points: every point; the first is the baseline, the values now.
+        quantile: of latency, for the front.
+        front: places of the points that no other point is at least as good as and known to be
+            faster than, the fastest first; empty where points were not timed in turn.
+        choice: the chosen point and its gain; None where nothing can be chosen.
+        importance: of dials, then of pairs of dials.
+        level: of the intervals.
+        seed: of folds and proposals.
+        repeats: how often the queries were cut into folds.
+        folder: where runs are kept; None if nowhere.
+        not_timed: why points were not timed in turn; empty if they were, or have no latency.
+        input_notices: what the reader should know of the judgments and the runs.
+    """
+
+    kind: ClassVar[str] = "sweep"
+    label: ClassVar[str] = "Sweep"
+    document_from: ClassVar[str] = "rankgate.decisions.sweeps.document:document"
+    order: ClassVar[int] = 28
+    charts: ClassVar[Mapping[str, str]] = {
+        "sweep-front": f"{_CHARTS}.front:draw",
+        "sweep-dials": f"{_CHARTS}.by_dial:draw",
+        "sweep-heat": f"{_CHARTS}.pair:draw",
+    }
+
+    name: str
+    target: str
+    target_kind: str
+    search: str
+    qrels: str
+    convention: Mapping[str, Any]
+    metrics: tuple[str, ...]
+    lower: tuple[str, ...]
+    queries: int
+    left_out: int
+    substituted: int
+    space: tuple[Dial, ...]
+    points: tuple[SweepPoint, ...]
+    quantile: str
+    front: tuple[int, ...]
+    choice: Choice | None
+    importance: tuple[Importance, ...]
+    level: float
+    seed: int
+    repeats: int
+    folder: str | None = None
+    not_timed: str = ""
+    input_notices: tuple[Notice, ...] = ()
+
+    @property
+    def metric(self) -> str:
+        """The metric that decides."""
+        return self.metrics[0]
+
+    @property
+    def baseline(self) -> SweepPoint:
+        """The values now."""
+        return self.points[0]
+
+    @property
+    def chosen(self) -> SweepPoint | None:
+        """The chosen point."""
+        return None if self.choice is None else self.points[self.choice.place]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every point was measured."""
+        return all(point.state in ("ok", "empty") for point in self.points)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Cautions of runs, points without figures, and what the gain rests on."""
+        return (*self.input_notices, *_notices(self))
+
+    def _table(self) -> pl.DataFrame:
+        """A row for each point: dials, state, means with intervals, latency."""
+        return pl.DataFrame([_row(point, self) for point in self.points], infer_schema_length=None)
+
+
+def _row(point: SweepPoint, result: Sweep) -> dict[str, Any]:
+    row: dict[str, Any] = {"hash": point.hash, "state": point.state, "problem": point.problem}
+    row |= point.parameters
+    for metric in result.metrics:
+        value = point.metrics.get(metric)
+        for end in ("mean", "low", "high"):
+            row[metric if end == "mean" else f"{metric}.{end}"] = getattr(value, end, None)
+    row |= {name: point.latency.get(name) for name in ("p50", "p90", "p95", "p99")}
+    return row | {
+        f"{result.quantile}.low": point.latency_low, f"{result.quantile}.high": point.latency_high
+    }  # fmt: skip
+
+
+def _notices(result: Sweep) -> list[Notice]:
+    found = []
+    for state, verb, more in _LEFT_OUT:
+        some = [point for point in result.points if point.state == state]
+        if some:
+            first = "; ".join(f"{words(each.parameters)}: {each.problem}" for each in some[:_SHOWN])
+            found.append(
+                Notice(
+                    f"{state.replace('_', '-')}-points",
+                    f"{len(some):,} of {len(result.points):,} points {verb} and are not compared "
+                    f"({first}{'; …' if len(some) > _SHOWN else ''}){more}",
+                )
+            )
+    return [*found, *_cautions(result)]
+
+
+_RARE_QUERIES = 100  # below them, losses of .7 in 5 % of the queries are often missed
+
+
+def _cautions(result: Sweep) -> list[Notice]:
+    """What the choice rests on."""
+    found = []
+    if result.baseline.state != "ok":
+        found.append(
+            Notice("no-baseline", "the baseline has no figures, so nothing can be compared with it")
+        )
+    if result.search != "grid":
+        found.append(
+            Notice(
+                "adaptive-search",
+                "points were proposed by their values on all queries, and only the choice among "
+                "them is held out: the held-out gain may still be a little too high",
+            )
+        )
+    if result.choice is not None and result.queries < 50:
+        found.append(
+            Notice(
+                "few-queries",
+                f"{result.queries} queries are few: intervals are wide, and skewed values may "
+                "make them too short",
+            )
+        )
+    if result.choice is not None and result.queries < _RARE_QUERIES:
+        found.append(
+            Notice(
+                "rare-losses",
+                f"losses that fewer than about {3 / result.queries:.0%} of the queries have may be "
+                f"missing among these {result.queries}: where all points lose much in few queries, "
+                "intervals of the gain cover less often than they state",
+            )
+        )
+    if result.left_out:
+        found.append(
+            Notice("queries-not-asked", f"{result.left_out:,} judged queries were not asked")
+        )
+    if result.not_timed:
+        found.append(
+            Notice(
+                "not-timed-in-turn",
+                f"points were not timed in turn ({result.not_timed}): their latencies are of "
+                "different moments, and there is no front",
+            )
+        )
+    if result.substituted:
+        lower = result.metric in result.lower
+        what = "are left out" if lower else "count 0 there"
+        found.append(
+            Notice(
+                "missing-values",
+                f"{result.substituted:,} queries have no value at some points and {what}",
+            )
+        )
+    return found

@@ -1,0 +1,253 @@
+"""The verb ``sweep``: measure settings point by point, and choose one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.declare import Range
+from rankgate.core.present.result import Notice, run_notices
+from rankgate.core.present.write import rendered
+from rankgate.core.target import replacing
+from rankgate.decisions.sweeps.choice import Choice, choose
+from rankgate.decisions.sweeps.dials import words
+from rankgate.decisions.sweeps.front import Speed, front_of
+from rankgate.decisions.sweeps.importance import importances
+from rankgate.decisions.sweeps.measure import Measured, Measuring
+from rankgate.decisions.sweeps.plan import read_plan
+from rankgate.decisions.sweeps.sweep import Sweep, SweepPoint, Value
+from rankgate.decisions.sweeps.values import ValueTable, aligned, value_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.decisions.sweeps.plan import Plan, SweepLike
+    from rankgate.decisions.sweeps.settings import Settings
+    from rankgate.decisions.sweeps.timing import Timing
+
+    Floats = NDArray[np.float64]
+
+RESULT = "sweep.json"
+"""The file of the result in the folder of a sweep."""
+
+QUANTILES = ("p50", "p90", "p95", "p99", "p100")
+"""Of the latencies of a point."""
+
+
+def sweep(
+    plan: SweepLike,
+    *,
+    folder: str | Path | None = None,
+    workers: Annotated[int, Range(1, 64)] | None = None,
+    trials: Annotated[int, Range(1, 100_000)] | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Sweep:
+    """Measure settings point by point, and choose one of them.
+
+    Every point of the grid, or every point that Optuna proposes, is set up, its run is taken and
+    scored, and the set-up is undone. Runs are kept in a folder by a hash of all that they depend
+    on: what was measured is not measured again, and a sweep that was interrupted goes on when it
+    is called again. The first point is the baseline: the values now.
+
+    Then an engine's points are timed: each query is asked at all points, one right after the other,
+    in an order that is drawn for each query, so that whatever else the machines do meets all points
+    alike.
+
+    The point with the highest mean is chosen; its gain over the baseline is estimated on queries
+    that it was not chosen by (`rankgate.decisions.sweeps.choice.choose`).
+
+    Args:
+        plan: a TOML file, or its tables as a dictionary, where ``engine``, ``queries`` and
+            ``qrels`` may be a function, dictionaries or frames.
+        folder: where runs are kept; by default next to the file, and nowhere for a dictionary.
+        workers: how many points are measured at the same time; as the file says without it.
+        trials: how many points Optuna proposes; as the file says without it.
+        on_progress: called with each point before it is measured.
+
+    Raises:
+        InputError: a file that cannot be read, with its line.
+        UsageError: a set-up that cannot be undone; a folder that another sweep uses.
+        MissingExtraError: a library that is not installed.
+    """
+    chosen = read_plan(plan)
+    settings = replace(
+        chosen.settings,
+        workers=workers or chosen.settings.workers,
+        trials=trials or chosen.settings.trials,
+    )
+    chosen = replace(chosen, settings=settings)
+    report = on_progress or (lambda _: None)
+    if folder is None and isinstance(plan, str | Path):
+        folder = Path(plan).with_suffix("")
+        folder = folder.with_name(f"{folder.name}.points")
+    if folder is None:
+        with TemporaryDirectory() as place:
+            return replace(_swept(chosen, Path(place), report), folder=None)
+    result = _swept(chosen, Path(folder), report)
+    with replacing(str(Path(folder) / RESULT)) as stream:
+        stream.write(rendered(result, "json").encode())
+    return result
+
+
+def steps_of(plan: SweepLike, trials: int | None = None) -> int:
+    """How many steps a sweep has, to show progress."""
+    chosen = read_plan(plan)
+    timing = 1  # all points once more, in turn
+    if chosen.settings.search == "grid":
+        return len(chosen.points) + timing
+    return 1 + (trials or chosen.settings.trials) + timing
+
+
+def _swept(plan: Plan, folder: Path, report: Callable[[str], None]) -> Sweep:
+    first = plan.points
+    grid = plan.settings.search == "grid"
+    total = len(first) if grid else 1 + plan.settings.trials
+    with Measuring(plan, folder, total, report) as measuring:
+        measured = measuring.all(first)
+        if not grid:
+            measured += _proposed(plan, measuring, measured[0])
+        timing = measuring.time([each for each in measured if each.scores is not None])
+    return _result(plan, measured, timing, folder)
+
+
+def _proposed(plan: Plan, measuring: Measuring, baseline: Measured) -> list[Measured]:
+    """The points that Optuna proposes, each once, in its order."""
+    from rankgate.decisions.sweeps.tpe import Proposals
+
+    settings, metric = plan.settings, plan.scorer.metrics[0]
+    workers = 1 if plan.setup.steps else settings.workers
+    proposals = Proposals(
+        plan.dials, settings.seed, maximise=metric[1].higher_is_better, several=workers > 1
+    )
+    if all(plan.baseline[dial.name] in dial for dial in plan.dials) and baseline.scores is not None:
+        proposals.know(plan.baseline, _mean(baseline, metric[0]))
+    found: dict[str, Measured] = {baseline.key: baseline}
+    asked = 0
+    while asked < settings.trials and not measuring.down:
+        points = proposals.ask(min(workers, settings.trials - asked))
+        asked += len(points)
+        batch = measuring.all(points)
+        found |= {each.key: each for each in batch if each.key not in found}
+        proposals.tell([None if each.scores is None else _mean(each, metric[0]) for each in batch])
+    return list(found.values())[1:]
+
+
+def _mean(measured: Measured, metric: str) -> float:
+    assert measured.scores is not None
+    return float(measured.scores.filter(pl.col("metric") == metric)["value"].mean() or 0.0)  # type: ignore[arg-type]
+
+
+def _result(plan: Plan, measured: Sequence[Measured], timing: Timing, folder: Path) -> Sweep:
+    good = [place for place, each in enumerate(measured) if each.scores is not None]
+    labels = [label for label, _ in plan.scorer.metrics]
+    lower = tuple(label for label, each in plan.scorer.metrics if not each.higher_is_better)
+    table = aligned([measured[place] for place in good], labels, lower, plan.clusters)
+    settings, metric = plan.settings, labels[0]
+    values: dict[int, dict[str, Value]] = {place: {} for place in range(len(measured))}
+    for label, each in table.values.items():
+        for column, place in enumerate(good):
+            value = value_of(each[:, column], settings.level)
+            values[place][label] = replace(value, low=None, high=None) if table.problem else value
+    sign = -1.0 if metric in lower else 1.0
+    choice = None if table.problem else _choice(settings, sign * table.values[metric], good)
+    means = np.array([values[place][metric].mean for place in good])
+    points = [_point(each, values[place]) for place, each in enumerate(measured)]
+    front = []
+    if timing.latencies is not None:
+        share = float(settings.latency[1:]) / 100
+        speed = Speed.from_latencies(
+            timing.latencies, share, level=settings.level, seed=settings.seed
+        )
+        front = [good[place] for place in front_of(sign * means, speed, settings.level)]
+        for column, place in enumerate(good):
+            points[place] = _timed(points[place], timing.latencies[:, column], speed, column)
+    return Sweep(
+        name=plan.name,
+        target=plan.target.name,
+        target_kind=plan.target.kind,
+        search=settings.search,
+        qrels=plan.scorer.qrels.name,
+        convention=plan.scorer.how.to_dict(),
+        metrics=tuple(labels),
+        lower=lower,
+        queries=len(table.values[metric]),
+        left_out=table.left_out,
+        substituted=table.substituted,
+        space=plan.dials,
+        points=tuple(points),
+        quantile=settings.latency,
+        front=tuple(front),
+        choice=choice,
+        importance=importances(plan.dials, [measured[place].point for place in good], means)
+        if len(good) > 1
+        else (),
+        level=settings.level,
+        seed=settings.seed,
+        repeats=settings.repeats,
+        folder=str(folder),
+        not_timed=timing.problem,
+        input_notices=(*_input_notices(measured), *_clustered(table, metric)),
+    )
+
+
+def _input_notices(measured: Sequence[Measured]) -> tuple[Notice, ...]:
+    """The cautions of the points: the first of each code, with its point."""
+    notices: dict[str, Notice] = {}
+    for point in measured:
+        for notice in run_notices(words(point.point), point.cautions):
+            notices.setdefault(notice.code, notice)
+    return tuple(notices.values())
+
+
+def _clustered(table: ValueTable, metric: str) -> tuple[Notice, ...]:
+    """A notice that clusters are the units; none where each query is its own."""
+    if not table.clustered:
+        return ()
+    text = (
+        f"{table.clustered} queries are {len(table.values[metric])} clusters: intervals and the "
+        "choice count clusters"
+    )
+    problem = f"; {table.problem}: no interval is given and nothing is chosen"
+    return (Notice("clusters", f"{text}{problem if table.problem else ''}"),)
+
+
+def _choice(settings: Settings, values: Floats, good: Sequence[int]) -> Choice | None:
+    """The choice among the points with values; None without the baseline and another one."""
+    if not good or good[0] != 0 or len(good) < 2:
+        return None
+    found = choose(
+        values - values[:, :1], 0,
+        folds=settings.folds, repeats=settings.repeats, level=settings.level, seed=settings.seed,
+    )  # fmt: skip
+    return None if found is None else replace(found, place=good[found.place])
+
+
+def _point(measured: Measured, values: dict[str, Value]) -> SweepPoint:
+    return SweepPoint(
+        dict(measured.point),
+        measured.key,
+        measured.state,
+        measured.problem,
+        values,
+        dict(measured.latency),
+        run=None if measured.file is None else measured.file.name,
+    )
+
+
+def _timed(point: SweepPoint, latencies: Floats, speed: Speed, column: int) -> SweepPoint:
+    """A point with the latencies that were measured in turn with others."""
+    shares = [float(name[1:]) / 100 for name in QUANTILES]
+    values = np.quantile(latencies, shares).tolist()
+    low, high = speed.low[column], speed.high[column]
+    return replace(
+        point,
+        latency=dict(zip(QUANTILES, values, strict=True)),
+        latency_low=None if np.isnan(low) else float(low),
+        latency_high=None if np.isnan(high) else float(high),
+    )

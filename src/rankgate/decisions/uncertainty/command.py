@@ -1,0 +1,62 @@
+"""``rankgate total-error``: one interval for queries, judgments and engines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.console.progress import Progress
+from rankgate.core.present.write import FORMS
+from rankgate.decisions.uncertainty.total_error import total_error
+from rankgate.measurement import metric_options
+
+
+@click.command("total-error")
+@click.argument("qrels", nargs=-1, required=True, metavar="[FACET:LEVEL,...=]QRELS...")
+@click.option(
+    "--baseline", multiple=True, required=True, type=click.Path(), metavar="RUN",
+    help="A run of the baseline; several are snapshots of the same system.",
+)  # fmt: skip
+@click.option(
+    "--candidate", multiple=True, required=True, type=click.Path(), metavar="RUN",
+    help="A run of the candidate; as many as of the baseline.",
+)  # fmt: skip
+@metric_options.metrics
+@metric_options.metrics_from
+@metric_options.convention
+@options_of(total_error, "level")
+@click.option(
+    "--holes/--no-holes", default=True, show_default=True,
+    help="Count what unjudged documents could change, by drawn grades.",
+)  # fmt: skip
+@options_of(total_error, "seed")
+@options.form(*FORMS)
+@options.output
+def command(
+    qrels: tuple[str, ...],
+    baseline: tuple[str, ...],
+    candidate: tuple[str, ...],
+    *,
+    form: str,
+    output: str | None,
+    **chosen: Any,
+) -> None:
+    """Measure the error of a difference for other queries, judgments and snapshots at once.
+
+    Judgments are repeated by raters, judges or prompts, and labelled so: judge:A,prompt:1=FILE.
+    One set is enough where documents are unjudged.
+
+    \b
+    rankgate total-error ann.qrels bob.qrels eve.qrels --baseline old.run --candidate new.run
+    rankgate total-error judge:A=a.qrels judge:B=b.qrels --baseline old1.run --baseline old2.run \\
+        --candidate new1.run --candidate new2.run -m nDCG@10
+    """
+    with Progress(len(qrels) + 1) as progress:
+        result = total_error(
+            list(qrels), list(baseline), list(candidate), on_progress=progress, **chosen
+        )
+    print_result(result, form, output)

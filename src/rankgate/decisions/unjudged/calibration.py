@@ -1,0 +1,197 @@
+"""Calibration of the estimates: hide judged documents and predict them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Result
+from rankgate.data import read_run
+from rankgate.decisions.unjudged.flip_trials import KEYS, shown, trials
+from rankgate.decisions.unjudged.hole_model import modelled
+from rankgate.measurement.evaluation.ceilings import cutoff_of
+from rankgate.measurement.evaluation.scored_system import Scorer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.comparison import ScoredRun
+    from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.measurement.scoring import Convention
+
+    Floats = NDArray[np.float64]
+
+FOLDS, EXPERIMENTS = 5, 60
+_BINS = 10
+
+BINS = {
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n": pl.Int64,
+    "predicted": pl.Float64,
+    "measured": pl.Float64,
+    "measured_low": pl.Float64,
+    "measured_high": pl.Float64,
+}
+"""One row a tenth of the predictions that has any: its ends, how many, the mean prediction, the
+share that came true with its Wilson interval."""
+
+
+@dataclass(frozen=True)
+class Calibration(Result):
+    """Predictions about hidden judgments against what they were.
+
+    Attributes:
+        baseline, candidate, qrels: names.
+        convention: name, axes and hash.
+        metric: whose flips are predicted.
+        queries: that both systems have lists for.
+        documents: judged ones among the first of either list; each was hidden once.
+        experiments: in how many a part of them was hidden, of some of the queries.
+        relevance: `BINS` of the probability of relevance.
+        flips: `BINS` of the probability of a flip: that the interval says something else when
+            all are judged again.
+        brier: of relevance and of flips, each with that of always predicting the mean.
+        seed: of the drawing.
+    """
+
+    baseline: str
+    candidate: str
+    qrels: str
+    convention: Mapping[str, Any]
+    metric: str
+    queries: int
+    documents: int
+    experiments: int
+    relevance: pl.DataFrame
+    flips: pl.DataFrame
+    brier: Mapping[str, tuple[float, float]]
+    seed: int
+
+    kind: ClassVar = "calibration"
+    document_from: ClassVar = "rankgate.decisions.unjudged.document:calibration_document"
+    charts: ClassVar = {"calibration": "rankgate.decisions.unjudged.charts.calibration:draw"}
+    SCHEMAS: ClassVar = {"relevance": BINS, "flips": BINS}
+
+    @property
+    def heading(self) -> str:
+        """The title of its part in a report."""
+        return "Whether estimates about unjudged documents come true"
+
+    def _table(self) -> pl.DataFrame:
+        return self.relevance
+
+
+def calibration(
+    qrels: QrelsLike,
+    baseline: RunLike,
+    candidate: RunLike,
+    metric: str = "nDCG@10",
+    convention: str | Convention = "trec",
+    *,
+    experiments: int = EXPERIMENTS,
+    seed: int = 0,
+    on_progress: Callable[[str], None] | None = None,
+) -> Calibration:
+    """Hide judgments, estimate what was hidden, and count how often the estimates come true.
+
+    Relevance: each judged document is hidden once, with a fifth of all. Flips: in each experiment
+    half of the queries (50 at most) have a share of their judgments hidden, at random or of the
+    documents that the candidate alone shows; lists are cut to judged documents, so that the truth
+    is known.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: a metric without a cutoff; no judged document in either list.
+    """
+    say = on_progress or (lambda _: None)
+    scorer = Scorer.of(qrels, metric, convention)
+    depth = cutoff_of(scorer.metrics[0][1])
+    if depth is None:
+        raise UsageError(
+            f"{metric}: hidden judgments need a cutoff; use {metric}@10.", code="missing-cutoff"
+        )
+    scorer = replace(scorer, depth=depth)
+    say("scoring both systems")
+    runs = read_run(baseline), read_run(candidate)
+    systems = scorer.scored(runs[0]), scorer.scored(runs[1])
+    known = shown(*systems)
+    if known.is_empty():
+        raise UsageError(
+            f"no list has a judged document among its first {depth}.", code="no-judged-document"
+        )
+    rng = np.random.default_rng(seed)
+    guessed = _guessed(systems, known, rng)
+    flips = trials(scorer, runs, experiments, rng, say)
+    return Calibration(
+        systems[0].name, systems[1].name, systems[0].qrels, systems[0].convention,
+        scorer.metrics[0][0], known["query_id"].n_unique(), len(known), len(flips[0]),
+        binned(*guessed), binned(*flips),
+        {"relevance": brier(*guessed), "flips": brier(*flips)}, seed,
+    )  # fmt: skip
+
+
+def binned(predicted: Floats, true: Floats) -> pl.DataFrame:
+    """Predictions by tenths, with the share of each that came true.
+
+    Returns:
+        the columns of `BINS`.
+    """
+    from rankgate.measurement.stats.proportion import wilson
+
+    place = np.minimum((predicted * _BINS).astype(np.int64), _BINS - 1)
+    count = np.bincount(place, minlength=_BINS)
+    kept = np.flatnonzero(count)
+    n = count[kept].astype(np.float64)
+    came = np.asarray(np.bincount(place, true, _BINS)[kept], np.float64)
+    low, high = wilson(came, n)
+    result = (
+        kept / _BINS,
+        (kept + 1) / _BINS,
+        count[kept],
+        np.bincount(place, predicted, _BINS)[kept] / n,
+        came / n,
+        low,
+        high,
+    )
+    return pl.DataFrame(dict(zip(BINS, result, strict=True)), schema=BINS)
+
+
+def brier(predicted: Floats, true: Floats) -> tuple[float, float]:
+    """The mean squared error of predictions, and that of always predicting the mean.
+
+    Brier (1950), Monthly Weather Review 78(1).
+    """
+    if not len(true):
+        return float("nan"), float("nan")
+    return float(((predicted - true) ** 2).mean()), float(true.var())
+
+
+def _guessed(
+    systems: tuple[ScoredRun, ScoredRun], known: pl.DataFrame, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """The probability of relevance of each known document while it is hidden, and its relevance."""
+    fold = rng.permutation(len(known)) % FOLDS
+    items = []
+    for i in range(FOLDS):
+        hidden = known.filter(pl.Series(fold == i)).select(*KEYS, pl.lit(1).alias("hidden"))
+        found = modelled(*(_without(system, hidden) for system in systems))
+        chance = found.chances[:, found.grades > 0].sum(axis=1)
+        items.append(found.table.select(*KEYS, pl.Series("chance", chance)))
+    table = known.join(pl.concat(items), on=KEYS, maintain_order="left")
+    return table["chance"].to_numpy(), (table["grade"] > 0).cast(pl.Float64).to_numpy()
+
+
+def _without(system: ScoredRun, hidden: pl.DataFrame) -> ScoredRun:
+    """The judged documents of a list, those hidden without their grade."""
+    lists = system.lists.filter(pl.col("grade") >= 0).join(
+        hidden, on=KEYS, how="left", maintain_order="left"
+    )
+    seen = pl.when(pl.col("hidden").is_null()).then("grade")
+    return replace(system, lists=lists.with_columns(seen.alias("grade")).drop("hidden"))

@@ -1,0 +1,89 @@
+"""Values of both systems under random grades of unjudged documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.core.frozen import dataclass
+from rankgate.decisions.unjudged.hole_figures import corners, sets_of_grades
+from rankgate.decisions.unjudged.hole_model import modelled
+from rankgate.decisions.unjudged.hypothetical_grades import Stage
+from rankgate.measurement.scoring.bounds import best_grade
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.comparison import ScoredRun
+    from rankgate.decisions.unjudged.hole_model import Selection
+    from rankgate.measurement.evaluation.scored_system import Scorer
+
+    Floats = NDArray[np.float64]
+
+DRAWS = 200
+"""The number of random sets of grades."""
+
+
+@dataclass(frozen=True)
+class DrawnValues:
+    """One metric of both systems, for the queries with unjudged documents.
+
+    Attributes:
+        query_ids: those queries, H of them.
+        holes: (H,) how many unjudged documents each has.
+        baseline, candidate: (H, S) values, each column under one set of drawn grades.
+        extremes: (2, H, 4) values of both under the grades that could move the difference most:
+            all against the candidate and all for it, with shared documents bad and best.
+        pooled: (S,) under which sets unjudged documents are worse than judged ones like them.
+    """
+
+    query_ids: Sequence[str]
+    holes: NDArray[np.int64]
+    baseline: Floats
+    candidate: Floats
+    extremes: Floats
+    pooled: NDArray[np.bool_]
+
+
+def drawn_values(
+    scorer: Scorer,
+    baseline: ScoredRun,
+    candidate: ScoredRun,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    selection: Selection = "unknown",
+) -> dict[str, DrawnValues]:
+    """By metric; those that look deeper than the lists are left out, and empty without holes.
+
+    Args:
+        scorer: judgments, metrics, convention.
+        baseline: a scored system; no run is opened.
+        candidate: another.
+        draws: the number of random sets of grades.
+        seed: of the drawing.
+        selection: how judged documents were chosen.
+    """
+    stage, found = Stage.of(scorer, baseline, candidate), modelled(baseline, candidate)
+    table = found.table
+    if not stage.metrics or table.is_empty():
+        return {}
+    fixed = corners(table, best_grade(scorer.qrels))
+    supposed, pooled = found.drawn(sets_of_grades(draws, len(table)), seed, selection)
+    grades = np.concatenate([fixed, supposed], axis=1)
+    queries = table["query_id"].unique(maintain_order=True).to_list()
+    values = np.zeros((2, len(stage.metrics), len(queries), grades.shape[1]))
+    for block, part in stage.values(table, grades):
+        values[..., block] = part
+    counts = dict(table["query_id"].value_counts().iter_rows())
+    holes = np.array([counts[query] for query in queries], np.int64)
+    width = fixed.shape[1]
+    drawn = values[..., width:]
+    return {
+        label: DrawnValues(
+            queries, holes, drawn[0, j], drawn[1, j], values[:, j, :, :width], pooled
+        )
+        for j, (label, _) in enumerate(stage.metrics)
+    }

@@ -1,0 +1,206 @@
+"""Estimate the effect of unjudged documents, and what to judge next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.declare import Count, Cutoff, Range
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Notice, Result, run_notices
+from rankgate.decisions.comparison.compared import judged_of
+from rankgate.decisions.comparison.values import values_of
+from rankgate.decisions.unjudged.hole_figures import FIGURES, figures, judge_next
+from rankgate.decisions.unjudged.hole_model import Selection, modelled
+from rankgate.decisions.unjudged.hypothetical_grades import Stage
+from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
+from rankgate.measurement.metrics.names import DEFAULT_METRICS
+from rankgate.measurement.scoring.run_names import refuse_baseline_again, systems_apart
+
+if TYPE_CHECKING:
+    from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
+    from rankgate.measurement.scoring.overrides import Overrides
+
+METRICS = {**FIGURES, "condensed": pl.Float64}
+JUDGED = {"system": pl.String, "k": pl.Int64, "share": pl.Float64}
+JUDGE_NEXT = {
+    "query_id": pl.String,
+    "doc_id": pl.String,
+    "rank_baseline": pl.Int64,
+    "rank_candidate": pl.Int64,
+    "relevant": pl.Float64,
+    "influence": pl.Float64,
+    "why": pl.String,
+}
+
+DRAWS = 200
+"""Sets of grades that are drawn for an estimate."""
+
+
+@dataclass(frozen=True)
+class HoleAnalysis(Result):
+    """What the unjudged documents could make of the difference of two systems.
+
+    Attributes:
+        baseline, candidate, qrels: names.
+        convention: name, axes and hash.
+        depth: how far lists were looked at.
+        metrics: ``metric``, ``n``, ``delta`` (as measured), ``worst`` and ``best`` (all unjudged
+            documents against the candidate, and for it), ``condensed`` (unjudged documents taken
+            out of the lists; null where the runs are closed), ``expected``, ``low``, ``high``
+            (estimated), ``flip`` (the probability that judging the holes changes what the
+            interval says), ``flip_random`` and ``flip_pooled`` (the same where judgments
+            are missing at random, and where they are missing as no pooled system had the
+            document; null where `selection` excludes it). worst is the worst for
+            the candidate, whichever the direction of the metric.
+        judged: ``system``, ``k``, ``share``.
+        judge_next: ``query_id``, ``doc_id``, ``rank_baseline``, ``rank_candidate``,
+            ``relevant`` (its estimated probability), ``influence`` (on the mean difference, in
+            the first metric's units), ``why``; the most influential first.
+        skipped: metrics that look deeper than the lists that were kept.
+        draws, seed: of the estimate.
+        selection: how documents to be judged were chosen, as the estimate takes it.
+        notices: what the reader should know of the judgments and the runs.
+    """
+
+    baseline: str
+    candidate: str
+    qrels: str
+    convention: Mapping[str, Any]
+    depth: int
+    metrics: pl.DataFrame
+    judged: pl.DataFrame
+    judge_next: pl.DataFrame
+    skipped: tuple[str, ...]
+    draws: int
+    seed: int
+    selection: Selection = "unknown"
+    notices: tuple[Notice, ...] = ()
+
+    kind: ClassVar = "holes"
+    document_from: ClassVar = "rankgate.decisions.unjudged.document:document"
+    charts: ClassVar = {"holes": "rankgate.decisions.unjudged.charts.holes:draw"}
+    SCHEMAS: ClassVar = {"metrics": METRICS, "judged": JUDGED, "judge_next": JUDGE_NEXT}
+
+    @property
+    def heading(self) -> str:
+        """The title of its part in a report."""
+        return "What unjudged documents could change"
+
+    def _table(self) -> pl.DataFrame:
+        return self.metrics
+
+
+def holes(
+    qrels: QrelsLike,
+    baseline: RunLike,
+    candidate: RunLike,
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    convention: str | Convention = "trec",
+    *,
+    overrides: Overrides | Sequence[str] = (),
+    extra: Sequence[Metric] = (),
+    depth: Cutoff = DEPTH,
+    margin: Annotated[float, Range(0)] = 0.0,
+    draws: Count = DRAWS,
+    seed: int = 0,
+    selection: Selection = "unknown",
+    on_progress: Callable[[str], None] | None = None,
+) -> HoleAnalysis:
+    """Ask what the unjudged documents among the first of either list could hide.
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        baseline: a run.
+        candidate: a run.
+        metrics: names or metrics; those that look deeper than the lists are skipped and named.
+        convention: whose rules the numbers follow.
+        overrides: axes that are chosen otherwise.
+        extra: additional metrics that can be named.
+        depth: the depth to which lists are compared.
+        margin: the allowed loss (margin) of the decision.
+        draws: the number of random sets of grades.
+        seed: of the drawing.
+        selection: how the judged documents were chosen: "random", so that unjudged ones are like
+            them; "pooled" from the lists of other systems, so that unjudged ones are worse;
+            "unknown" assumes each in half of the draws.
+        on_progress: called with the name of each step.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: unknown names; no metric with a cutoff within the depth.
+
+    >>> qrels = {"q": {"a": 1}}
+    >>> analysis = holes(qrels, {"q": {"a": 2.0}}, {"q": {"b": 2.0, "a": 1.0}}, ["RR@10"])
+    >>> analysis.metrics.select("delta", "worst", "best").row(0)
+    (-0.5, -0.5, 0.0)
+    """
+    refuse_baseline_again(baseline, [candidate])
+    say = on_progress or (lambda _: None)
+    scorer = Scorer.of(qrels, metrics, convention, overrides=overrides, extra=extra, depth=depth)
+    say("scoring both systems")
+    systems = [scorer.scored(baseline), scorer.scored(candidate)]
+    base, other = systems_apart(systems, [baseline, candidate])
+    stage = Stage.of(scorer, base, other)
+    if not stage.metrics:
+        raise UsageError(
+            f"no metric looks only at the first {depth} documents; give one such as nDCG@{depth}, "
+            "or add --depth.",
+            code="missing-cutoff",
+        )
+    say("drawing grades")
+    found = modelled(base, other)
+    result = figures(
+        stage,
+        found,
+        dict.fromkeys((label for label, _ in stage.metrics), margin),
+        draws,
+        seed,
+        selection,
+    )
+    condensed = _condensed(scorer, baseline, candidate, [label for label, _ in stage.metrics])
+    result = result.with_columns(pl.Series("condensed", condensed, dtype=pl.Float64))
+    labels = {label for label, _ in stage.metrics}
+    return HoleAnalysis(
+        base.name,
+        other.name,
+        base.qrels,
+        base.convention,
+        depth,
+        result,
+        judged_of(base, other),
+        judge_next(stage, found),
+        tuple(label for label, _ in scorer.metrics if label not in labels),
+        draws,
+        seed,
+        selection,
+        run_notices(base.name, base.cautions) + run_notices(other.name, other.cautions),
+    )
+
+
+def _condensed(
+    scorer: Scorer,
+    baseline: RunLike,
+    candidate: RunLike,
+    labels: list[str],
+) -> list[float | None]:
+    """The difference with unjudged documents taken out of the lists."""
+    how = replace(scorer.how, judged_only=True)
+    apart = replace(scorer, how=how, depth=1)
+    systems = [apart.scored(run) for run in (baseline, candidate)]
+    values = values_of(systems[0], systems[1], "zero")
+    delta = values.candidate - values.baseline
+    column = {metric: j for j, metric in enumerate(values.metrics)}
+    items: list[float | None] = []
+    for label in labels:
+        own = delta[:, column[label]]
+        own = own[~np.isnan(own)]
+        items.append(float(own.mean()) if len(own) else None)
+    return items

@@ -1,0 +1,1 @@
+"""What people and programs call: commands, the demo, assistants, other libraries."""

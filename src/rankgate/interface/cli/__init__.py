@@ -1,0 +1,418 @@
+"""The command line: one command a file, loaded only when it is called."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+import time
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from rankgate.core.errors import RankgateError, UsageError
+from rankgate.interface.cli.global_options import global_first
+from rankgate.interface.cli.limited import MESSAGE
+
+SECTIONS = {
+    "Start": {
+        "init": "Write a folder to begin with: policy, sample data, CI, README.",
+        "demo": "Evaluate two search engines on real input, in one command.",
+        "describe": "Show what files hold: format, queries, grades, overlap, hashes.",
+        "validate": "Check judgments and runs for errors, with line numbers and fixes.",
+        "convert": "Convert a file to another format; report what is lost.",
+        "formats": "List the file formats, or show one.",
+        "advise": "Recommend metrics and a gate policy for your data.",
+    },
+    "Measure": {
+        "eval": "Score runs against judgments.",
+        "explain": "Show how one value was computed, document by document.",
+        "reconcile": "Explain why tools give different values for one metric.",
+        "conventions": "List the conventions of other tools, or show one.",
+        "metrics": "List the metrics, or show one metric's details.",
+        "trec_eval": "Run as trec_eval: same options, same output.",
+        "cwl_eval": "Run as cwl_eval: utility, cost and depth of models of users.",
+        "ndeval": "Run as ndeval: novelty and diversity, same options, same output.",
+        "gdeval": "Run as gdeval: nDCG and ERR of the TREC web track, same output.",
+    },
+    "Compare and decide": {
+        "compare": "Compare systems query by query, with intervals and tests.",
+        "rank-similarity": "Compare the rankings of two runs without judgments.",
+        "audit": "Check whether the numbers of a published table are possible.",
+        "blindspots": "Find changes that the chosen metrics do not detect.",
+        "holes": "Estimate what unjudged documents could change.",
+        "next": "Draw what people or a model should judge next to settle a comparison.",
+        "total-error": "Measure the error of queries, judges and engines at once.",
+        "gate": "Pass, fail or inconclusive: check a candidate against a policy.",
+        "policy": "Check a gate policy, or show the kinds of rules.",
+        "baseline": "Save, show and list baselines for the gate.",
+    },
+    "Watch": {
+        "alerts": "Watch the history by rules; send messages when quality falls.",
+        "jobs": "Run evaluations, snapshots and KPIs by the clock, or by cron.",
+    },
+    "Judge": {
+        "pool": "Select what to judge from the results of several systems.",
+        "sheet": "Create rating sheets from a pool.",
+        "collect": "Read filled rating sheets and check them.",
+        "rate": "Rate a pool at the terminal, or with a language model.",
+        "resolve": "Combine the ratings of several raters into judgments.",
+        "agree": "Measure inter-annotator agreement and find suspicious raters.",
+        "admit": "Check whether a judge agrees with people well enough.",
+        "admit-plan": "Plan what people must judge to check a judge, and its cost.",
+        "reanchor": "Carry judgments over to documents that were cut or numbered anew.",
+        "gold": "Draw gold labels for a blind rating; find those that are wrong.",
+        "reusability": "Estimate how much a run loses if it was not pooled.",
+        "store": "Keep ratings, runs and users in SQLite or PostgreSQL.",
+        "serve": "Serve the dashboard, the pages where people rate, and the REST API.",
+    },
+    "Search engines and pipelines": {
+        "engines": "List the kinds of search engines, or check the file of one.",
+        "snapshot": "Ask a search engine every query; write its results as a run.",
+        "sweep": "Measure settings point by point, and choose one honestly.",
+        "fuse": "Merge the runs of several systems into one.",
+        "stages": "Evaluate each stage of a ranking pipeline and find the bottleneck.",
+    },
+    "Users": {
+        "online": "Read logs: faults, KPIs, judgments from clicks, simulations, interleaving.",
+    },
+    "History": {
+        "record": "Keep results, so that their figures can be followed over time.",
+        "history": "Show how a metric moved: changes, breaks, annotations.",
+        "attribute": "Say what changed a value: system, judge, judgments, queries.",
+    },
+    "Recommenders": {
+        "split": "Split a log into training and test sets.",
+        "scorecard": "Compare recommenders: accuracy, coverage, novelty, diversity, fairness.",
+        "rating-accuracy": "Compare predicted ratings with those that users gave.",
+    },
+    "Report": {
+        "report": "Write one HTML page from runs or results.",
+        "plot": "Draw a chart of a result as SVG, PNG, HTML or text.",
+    },
+    "Assistants": {
+        "mcp": "Serve the verbs to an assistant, by the Model Context Protocol.",
+    },
+    "Installation": {
+        "doctor": "Look at the installation and the project: what would fail, how to fix it.",
+        "config": "Show what commands take from rankgate.toml, and where each value is.",
+        "completion": "Write the completion of commands, metrics and conventions for a shell.",
+        "plugins": "List the plug-ins: from where, what they add, whether they work.",
+    },
+}
+"""Every command with its line of help, by task."""
+
+COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
+
+_HOMES = {
+    "init": "rankgate.interface.cli.start.command",
+    "demo": "rankgate.interface.demo.command",
+    "describe": "rankgate.measurement.description.command",
+    "validate": "rankgate.data.files.commands.validate",
+    "convert": "rankgate.data.files.commands.convert",
+    "formats": "rankgate.data.files.commands.formats",
+    "advise": "rankgate.decisions.advice.command",
+    "eval": "rankgate.measurement.evaluation.commands.eval",
+    "explain": "rankgate.measurement.explanation.commands.explain",
+    "reconcile": "rankgate.measurement.explanation.commands.reconcile",
+    "conventions": "rankgate.measurement.evaluation.commands.conventions",
+    "metrics": "rankgate.measurement.evaluation.commands.metrics",
+    "trec_eval": "rankgate.measurement.evaluation.commands.trec_eval",
+    "cwl_eval": "rankgate.measurement.evaluation.commands.cwl_eval",
+    "ndeval": "rankgate.measurement.evaluation.commands.ndeval",
+    "gdeval": "rankgate.measurement.evaluation.commands.gdeval",
+    "compare": "rankgate.decisions.comparison.commands.compare",
+    "rank-similarity": "rankgate.decisions.comparison.commands.rank_similarity",
+    "audit": "rankgate.decisions.comparison.commands.audit",
+    "blindspots": "rankgate.decisions.blind_spots.command",
+    "holes": "rankgate.decisions.unjudged.command",
+    "next": "rankgate.decisions.advice.settling.command",
+    "total-error": "rankgate.decisions.uncertainty.command",
+    "gate": "rankgate.decisions.gating.commands.gate",
+    "policy": "rankgate.decisions.gating.commands.policy",
+    "baseline": "rankgate.decisions.gating.commands.baseline",
+    "pool": "rankgate.judging.commands.pool",
+    "sheet": "rankgate.judging.commands.sheet",
+    "collect": "rankgate.judging.commands.collect",
+    "rate": "rankgate.judging.commands.rate",
+    "resolve": "rankgate.judging.commands.resolve",
+    "agree": "rankgate.judging.commands.agree",
+    "admit": "rankgate.judging.commands.admit",
+    "admit-plan": "rankgate.judging.commands.admit_plan",
+    "reanchor": "rankgate.data.files.commands.reanchor",
+    "gold": "rankgate.judging.commands.gold",
+    "reusability": "rankgate.judging.commands.reusability",
+    "serve": "rankgate.workspace.web.command",
+    "store": "rankgate.judging.commands.store",
+    "alerts": "rankgate.workspace.records.commands.alerts",
+    "jobs": "rankgate.workspace.records.commands.jobs",
+    "engines": "rankgate.engines.commands.engines",
+    "snapshot": "rankgate.engines.commands.snapshot",
+    "sweep": "rankgate.decisions.sweeps.command",
+    "fuse": "rankgate.measurement.fusion.command",
+    "stages": "rankgate.decisions.pipelines.command",
+    "online": "rankgate.interface.cli.online",
+    "split": "rankgate.recommenders.commands.split",
+    "scorecard": "rankgate.recommenders.commands.scorecard",
+    "rating-accuracy": "rankgate.recommenders.commands.rating_accuracy",
+    "record": "rankgate.workspace.records.commands.record",
+    "history": "rankgate.workspace.records.commands.history",
+    "attribute": "rankgate.workspace.records.commands.attribute",
+    "report": "rankgate.workspace.reports.commands.report",
+    "plot": "rankgate.workspace.reports.commands.plot",
+    "config": "rankgate.interface.cli.configuration.command",
+    "doctor": "rankgate.interface.cli.doctor.command",
+    "completion": "rankgate.interface.cli.completion",
+    "plugins": "rankgate.interface.cli.plugins.command",
+    "mcp": "rankgate.interface.mcp.command",
+}
+"""The module of each command, which holds it as ``command``."""
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_INPUT, _OURS, _INTERRUPTED, _CLOSED = 2, 70, 130, 141
+
+
+_EXAMPLES = (
+    "rankgate eval qrels.txt old.run new.run -m nDCG@10",
+    "rankgate compare qrels.txt old.run new.run -m nDCG@10 -m RR",
+    "rankgate gate qrels.txt old.run new.run --policy rankgate.toml",
+)
+
+
+_HOOKS = {
+    "score_ratings": "rankgate.judging.resolution.from_ratings:score_ratings",
+    "run_on_spark": "rankgate.spark.commands:run_on_spark",
+    "record": "rankgate.workspace.records.hooked:record_command",
+}
+
+
+class _Lazy(click.Group):
+    """A group that imports a command's module when the command is called."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options of all commands wherever they are, so that no order is needed."""
+        words = global_first(args)
+        if any(word.startswith("@") for word in words):
+            from rankgate.interface.cli.configuration.settings import settings
+
+            words = settings().named(words)
+        return super().parse_args(ctx, words)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Take two words for a command whose name joins them: ``admit plan`` for ``admit-plan``."""
+        name = "-".join(args[:2])
+        if name in COMMANDS and name != args[0] and not Path(args[1]).exists():
+            args = [name, *args[2:]]
+        return super().resolve_command(ctx, args)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(cmd_name, COMMANDS, 1)
+            hint = f"; did you mean {near[0]}?" if near else "."
+            raise click.UsageError(f"unknown command {cmd_name!r}{hint}", ctx)
+        from rankgate.core.console.hooks import Hooks
+
+        ctx.obj = Hooks(**_HOOKS)
+        command: click.Command = import_module(_HOMES[cmd_name]).command
+        _take_defaults(ctx, cmd_name, command)
+        return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would make 1 of it, which says that a gate failed
+            raise click.exceptions.Exit(_CLOSED) from None
+        except (RankgateError, click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            _blame_plugin(error)
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        widest = max(map(len, COMMANDS))
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), line) for name, line in section.items()])
+        with formatter.section("Examples"):
+            formatter.write("".join(f"  {each}\n" for each in _EXAMPLES))
+
+
+def _take_defaults(ctx: click.Context, name: str, command: click.Command) -> None:
+    """Let options without a value on the command line have that of the project's file."""
+    if not (Path("rankgate.toml").is_file() or Path("pyproject.toml").is_file()):
+        return
+    if name in _WITHOUT_DEFAULTS or ctx.resilient_parsing:
+        return
+    from rankgate.interface.cli.configuration.settings import settings
+
+    found = settings()
+    values = found.for_command(name, command)
+    ctx.default_map = {name: values}
+    if ctx.params.get("verbose"):
+        for key, value in found.defaults.items():
+            if key in values:
+                words = f"rankgate: {key} = {value!r} from {found.place(key)}, without an option"
+                click.echo(words, err=True)
+
+
+_WITHOUT_DEFAULTS = frozenset({"config", "doctor", "init", "plugins"})
+"""Commands that take nothing from the file, so that one that is wrong does not stop them."""
+
+
+@click.group(
+    cls=_Lazy,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE.py",
+    help="Add the metrics, conventions, formats, engines, rules, report blocks and KPIs of "
+    "FILE.py; before or behind any command. This runs the file: name only one that you trust.",
+)
+@click.option("--quiet", is_flag=True, help="No progress and no summaries, only results.")
+@click.option("--verbose", is_flag=True, help="Also what comes from rankgate.toml, and the time.")
+@click.option("--no-color", is_flag=True, help="No colours; NO_COLOR in the environment, too.")
+@click.version_option(package_name="rankgate")
+@click.pass_context
+def rankgate(
+    ctx: click.Context,
+    plugins: tuple[str, ...],
+    quiet: bool,  # noqa: FBT001, ARG001 - click passes flags by name; `console.verbosity` asks
+    verbose: bool,  # noqa: FBT001 - as above
+    no_color: bool,  # noqa: FBT001, ARG001 - as above
+) -> None:
+    """Say whether a ranking got better, with a number you can defend."""
+    if plugins:
+        from rankgate.core.declare.plugins import using
+
+        ctx.with_resource(using(*plugins))
+    if verbose:
+        began = time.monotonic()
+        ctx.call_on_close(
+            lambda: click.echo(f"rankgate: {time.monotonic() - began:.2f} s", err=True)
+        )
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main() -> None:
+    """Run a command; every ending has its exit code.
+
+    0 done; 1 a gate failed; 2 bad input or usage; 3 inconclusive; 70 our own fault;
+    130 interrupted; 141 the reader of our output went away.
+    """
+    try:
+        _without_closed_streams()
+        _same_bytes_everywhere()
+        status = rankgate.main(prog_name="rankgate", standalone_mode=False)
+        sys.stdout.flush()
+    except RankgateError as error:
+        _end(f"rankgate: {error}{_code(error)}", _INPUT)
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "rankgate"
+        _end(f"rankgate: {error.format_message()} (see {where} --help)", _INPUT)
+    except click.ClickException as error:
+        _end(f"rankgate: {error.format_message()}", _INPUT)
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        _end("rankgate: interrupted.", _INTERRUPTED)
+    except BrokenPipeError:
+        status = _CLOSED
+    except Exception as error:  # noqa: BLE001 - every ending has its exit code
+        _failed(error)
+    if status == _CLOSED:
+        _forget_output()
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _code(error: RankgateError) -> str:
+    """The code of an error, with ``--verbose``; its page in the manual has all of them."""
+    return f" [{error.code}]" if "--verbose" in sys.argv else ""
+
+
+def _failed(error: Exception) -> NoReturn:
+    """End with what the user can mend, or say that the fault is ours."""
+    if os.environ.get("RANKGATE_DEBUG"):
+        raise error
+    if isinstance(error.__cause__, KeyboardInterrupt):  # in the middle of an import
+        _end("rankgate: interrupted.", _INTERRUPTED)
+    if withheld := _withheld(error):
+        _forget_output()
+        _end(f"rankgate: {withheld}", _INPUT)
+    words = f"{type(error).__name__}: {error}".splitlines()[0]
+    _end(
+        f"rankgate: our own fault: {words}. Please report it with the command; "
+        "RANKGATE_DEBUG=1 shows where.",
+        _OURS,
+    )
+
+
+def _blame_plugin(error: Exception) -> None:
+    """Raise an error with the plug-in, file and line where a plug-in failed, if one did."""
+    if "rankgate.core.declare.plugins" not in sys.modules or os.environ.get("RANKGATE_DEBUG"):
+        return
+    from rankgate.interface.cli.plugins.culprit import culprit
+
+    if found := culprit(error):
+        words = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UsageError(
+            f"{found} fails: {words}; fix or remove it.", code="plugin-failed"
+        ) from error
+
+
+def _withheld(error: Exception) -> str | None:
+    """What the machine withheld or a library cannot read; None where the fault is ours."""
+    if isinstance(error, MemoryError) or "can't start new thread" in str(error):
+        return f"{MESSAGE}; allow more of it (ulimit -v), or split the files."
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        return f"cannot write: {error.strerror}; make room, or write elsewhere."
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{error.filename}: "
+        return f"{where}{error.strerror}; name another file or folder."
+    return None
+
+
+def _forget_output() -> None:
+    """Let nothing be left to be flushed to a reader who went away, or to a full disk."""
+    with suppress(io.UnsupportedOperation):  # it is not a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _without_closed_streams() -> None:
+    """Put an empty stream in the place of a closed one; without output there is no result."""
+    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    for name in closed:
+        mode = "r" if name == "stdin" else "w"
+        stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - to the end
+        setattr(sys, name, stream)
+    if "stdout" in closed:
+        _end("rankgate: standard output is closed; send it to a file or to /dev/null.", _INPUT)
+
+
+def _same_bytes_everywhere() -> None:
+    """Write UTF-8 with plain newlines to files and pipes, in every locale."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            if stream.isatty():
+                stream.reconfigure(errors="replace")
+            else:
+                stream.reconfigure(encoding="utf-8", newline="\n", errors="backslashreplace")
+
+
+def _end(sentence: str, status: int) -> NoReturn:
+    click.echo(sentence, err=True)
+    sys.exit(status)

@@ -1,0 +1,97 @@
+"""Every value that commands take, and where it comes from: the result of ``config``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.document import PlainRows, Table
+from rankgate.core.present.document import document as made
+from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.result import Result
+from rankgate.interface.cli.configuration.settings import DEFAULTS, Settings, settings
+
+if TYPE_CHECKING:
+    from rankgate.core.present.document import Document
+
+_BUILT_IN = "built in"
+_WORDS = frozenset(range(4))
+_ENVIRONMENT = {
+    "NO_COLOR": "no colours",
+    "RANKGATE_DEBUG": "errors with their trace",
+    "RANKGATE_MAX_EXPANSION": "how much a compressed file may unpack to",
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One value.
+
+    Attributes:
+        name: of the value; ``@NAME`` is a file.
+        value: the value as text; empty if there is none.
+        origin: the file with the line, an environment variable, or ``built in``.
+        purpose: what it is.
+    """
+
+    name: str
+    value: str
+    origin: str
+    purpose: str
+
+
+@dataclass(frozen=True)
+class ProjectSettings(Result):
+    """What commands take in a folder, and from where.
+
+    Attributes:
+        source: the project's file; empty without one.
+        settings: every value.
+    """
+
+    kind: ClassVar[str] = "project_settings"
+    document_from: ClassVar[str] = "rankgate.interface.cli.configuration.project_settings:document"
+
+    source: str
+    settings: tuple[Setting, ...]
+
+
+def document(result: ProjectSettings) -> Document:
+    """A row for each value."""
+    rows = tuple(
+        (each.name, printable(each.value) or "–", each.origin, each.purpose)
+        for each in result.settings
+    )
+    title = f"Settings of {result.source}" if result.source else "No settings in rankgate.toml"
+    head = ("name", "value", "from", "what it is")
+    return made(title, Table("", Grid(head, rows, _WORDS), prose=True), rows=PlainRows(head, rows))
+
+
+def config(folder: Path | None = None) -> ProjectSettings:
+    """Every value that commands take in a folder, by default the current one.
+
+    Raises:
+        InputError: the project's file cannot be read, with its line.
+    """
+    found = settings(folder)
+    return ProjectSettings(found.source, tuple(_rows(found)))
+
+
+def _rows(found: Settings) -> Iterator[Setting]:
+    from rankgate.measurement.metrics.names import DEFAULT_METRICS
+
+    built_in = {"metrics": ", ".join(DEFAULT_METRICS), "convention": "trec", "seed": "0"}
+    for name, purpose in DEFAULTS.items():
+        given = found.defaults.get(name)
+        text = ", ".join(given) if isinstance(given, tuple) else "" if given is None else str(given)
+        origin = _BUILT_IN if given is None else found.place(name)
+        yield Setting(name, text or built_in.get(name, ""), origin, purpose)
+    for name, path in found.files.items():
+        missing = "" if "://" in path or Path(path).exists() else ", which is missing"
+        yield Setting(f"@{name}", path, found.place(name), f"a file{missing}")
+    for name, purpose in _ENVIRONMENT.items():
+        if os.environ.get(name):
+            yield Setting(name, os.environ[name], "environment", purpose)

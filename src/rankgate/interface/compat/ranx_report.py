@@ -1,0 +1,182 @@
+"""The report of `rankgate.interface.compat.ranx.compare`: means, p-values of pairs, a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.document import Table, document
+from rankgate.core.present.forms.documents import latex
+from rankgate.core.present.grid import Grid
+from rankgate.measurement.stats.resampling.randomization import randomization
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Values = Mapping[str, Mapping[str, NDArray[np.float64]]]
+
+_TESTS = {
+    "student": "paired Student's t-test",
+    "fisher": "Fisher's randomization test",
+    "tukey": "Tukey's HSD test",
+}
+_SIGNS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖ𐞥ʳˢᵗᵘᵛʷˣʸᶻ"
+
+
+@dataclass(frozen=True)
+class Significance:
+    """A two-sided paired test.
+
+    Attributes:
+        method: ``t`` or ``randomization``.
+        samples: of the randomization.
+        seed: of its random numbers.
+    """
+
+    method: str
+    samples: int
+    seed: int
+
+    def p_value(self, first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+        """The p-value; NaN where all differences are equal."""
+        difference = first - second
+        if self.method == "randomization":
+            return float(
+                randomization(difference[:, None], samples=self.samples, seed=self.seed).p_value[0]
+            )
+        from scipy.stats import ttest_1samp
+
+        spread = len(difference) > 1 and float(np.ptp(difference)) > 0
+        return float(ttest_1samp(difference, 0.0).pvalue) if spread else float("nan")
+
+
+class Report:
+    """Means of runs, and for each pair a p-value."""
+
+    def __init__(
+        self,
+        model_names: Sequence[str],
+        metrics: Sequence[str],
+        values: Values,
+        test: Significance,
+        stat_test: str,
+        max_p: float,
+        rounding_digits: int,
+        show_percentages: bool,  # noqa: FBT001 - the library's signature
+    ) -> None:
+        self.model_names = list(model_names)
+        self.metrics = list(metrics)
+        self.stat_test = stat_test
+        self.max_p = max_p
+        self.rounding_digits = rounding_digits
+        self.show_percentages = show_percentages
+        self._values = values
+        self.results = {
+            model: {metric: float(np.mean(each)) for metric, each in by_metric.items()}
+            for model, by_metric in values.items()
+        }
+        self._p: dict[tuple[str, str], dict[str, float]] = {}
+        for place, first in enumerate(self.model_names):
+            for second in self.model_names[place + 1 :]:
+                found = {
+                    metric: test.p_value(values[first][metric], values[second][metric])
+                    for metric in metrics
+                }
+                self._p[first, second] = self._p[second, first] = found
+
+    def to_dict(self) -> dict[str, Any]:
+        """The library's dictionary: scores, p-values, wins, ties and losses by model."""
+        return {
+            "stat_test": self.stat_test,
+            "metrics": self.metrics,
+            "model_names": self.model_names,
+            **{model: self._details(model) for model in self.model_names},
+        }
+
+    def to_dataframe(self) -> Any:
+        """Means as a pandas frame, a row for each model."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [{"model_names": model, **scores} for model, scores in self.results.items()]
+        )
+
+    def get_stat_test_label(self, stat_test: str) -> str:
+        """The name of a test for people."""
+        return _TESTS[stat_test]
+
+    def to_table(self) -> str:
+        """The table as text."""
+        return str(self)
+
+    def save(self, path: str) -> None:
+        """Write `to_dict` to a JSON file."""
+        Path(path).write_text(json.dumps(self.to_dict(), indent=4), encoding="utf-8")
+
+    def print_results(self) -> None:
+        """Print the means of all models as JSON."""
+        print(json.dumps(self.results, indent=4))  # noqa: T201 - as the library does
+
+    def to_latex(self) -> str:
+        """A LaTeX table."""
+        rows = tuple((sign, name, *cells) for sign, name, *cells in self._rows())
+        return latex(document("", Table("", Grid(self._head(), rows, frozenset({0, 1})))))
+
+    def __str__(self) -> str:
+        """A table; letters name the models that one is significantly better than."""
+        rows = [self._head(), *self._rows()]
+        widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+    __repr__ = __str__
+
+    def _head(self) -> tuple[str, ...]:
+        return ("#", "Model", *(metric.upper() for metric in self.metrics))
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                chr(ord("a") + place),
+                model,
+                *(self._cell(model, metric) for metric in self.metrics),
+            )
+            for place, model in enumerate(self.model_names)
+        ]
+
+    def _cell(self, model: str, metric: str) -> str:
+        value = self.results[model][metric]
+        digits = max(0, self.rounding_digits - 2) if self.show_percentages else self.rounding_digits
+        shown = f"{100 * value if self.show_percentages else value:.{digits}f}"
+        signs = [
+            _SIGNS[place]
+            for place, other in enumerate(self.model_names)
+            if other != model
+            and self._p[model, other][metric] <= self.max_p
+            and value > self.results[other][metric]
+        ]
+        return shown + "".join(signs)
+
+    def _details(self, model: str) -> dict[str, Any]:
+        others = [other for other in self.model_names if other != model]
+        return {
+            "scores": self.results[model],
+            "comparisons": {other: self._p[model, other] for other in others},
+            "win_tie_loss": {
+                other: {metric: self._wins(model, other, metric) for metric in self.metrics}
+                for other in others
+            },
+        }
+
+    def _wins(self, model: str, other: str, metric: str) -> dict[str, int]:
+        difference = self._values[model][metric] - self._values[other][metric]
+        counts = ((difference > 0).sum(), (difference == 0).sum(), (difference < 0).sum())
+        return dict(zip("WTL", map(int, counts), strict=True))

@@ -1,0 +1,10 @@
+"""The bundled demo: two engines over the documentation of Python's standard library.
+
+The documents are the docstrings of the running interpreter, the engines are
+SQLite FTS5 (both come with Python), the judgments are our own. ``build``
+writes a folder to play in, ``tell`` walks through it.
+"""
+
+from rankgate.interface.demo.build import Demo, build
+
+__all__ = ["Demo", "build"]

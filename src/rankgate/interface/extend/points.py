@@ -1,0 +1,84 @@
+"""The extension points: what plug-ins can add, and under which entry points."""
+
+from __future__ import annotations
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.resolve import resolved
+
+
+@dataclass(frozen=True)
+class ExtensionPoint:
+    """Something that plug-ins can add.
+
+    Attributes:
+        name: what is added.
+        group: the entry points under which a package names it.
+        declared: ``module:class`` of the objects.
+        page: of the manual; empty for points without one, which may change with a release.
+    """
+
+    name: str
+    group: str
+    declared: str
+    page: str = ""
+
+    @property
+    def kind(self) -> type:
+        """The class of the objects."""
+        found: type = resolved(self.declared)
+        return found
+
+
+EXTENSION_POINTS = (
+    ExtensionPoint(
+        "metric",
+        "rankgate.metrics",
+        "rankgate.measurement.metrics.declare:Metric",
+        "extend/metric.md",
+    ),
+    ExtensionPoint(
+        "convention",
+        "rankgate.conventions",
+        "rankgate.measurement.scoring.convention:Convention",
+        "extend/convention.md",
+    ),
+    ExtensionPoint(
+        "format", "rankgate.formats", "rankgate.data.formats.format:Format", "extend/format.md"
+    ),
+    ExtensionPoint(
+        "engine", "rankgate.engines", "rankgate.engines.catalogue:EngineKind", "extend/engine.md"
+    ),
+    ExtensionPoint(
+        "rule", "rankgate.rules", "rankgate.decisions.gating.rule:RuleKind", "extend/rule.md"
+    ),
+    ExtensionPoint(
+        "report block",
+        "rankgate.report_blocks",
+        "rankgate.workspace.reports.report_block:ReportBlock",
+        "extend/report-block.md",
+    ),
+    ExtensionPoint("KPI", "rankgate.kpis", "rankgate.online.indicators.kpi:Kpi", "extend/kpi.md"),
+    ExtensionPoint("fusion method", "rankgate.fusion", "rankgate.measurement.fusion.method:Method"),
+    ExtensionPoint(
+        "rule of ratings", "rankgate.resolve_rules", "rankgate.judging.resolution.rules:ResolveRule"
+    ),
+    ExtensionPoint("check of logs", "rankgate.log_checks", "rankgate.online.faults.check:Check"),
+    ExtensionPoint(
+        "click model", "rankgate.click_models", "rankgate.online.clicks.model:ClickModel"
+    ),
+    ExtensionPoint(
+        "interleaving method",
+        "rankgate.interleavings",
+        "rankgate.online.interleaving.method:Interleaving",
+    ),
+    ExtensionPoint(
+        "off-policy estimator",
+        "rankgate.off_policy_estimators",
+        "rankgate.online.off_policy.estimator:Estimator",
+    ),
+    ExtensionPoint("alert", "rankgate.alerts", "rankgate.workspace.records.alerts.kind:AlertKind"),
+    ExtensionPoint(
+        "scheduled job", "rankgate.jobs", "rankgate.workspace.records.schedule.kind:JobKind"
+    ),
+)
+"""What plug-ins can add; those with a page are stable within a version."""

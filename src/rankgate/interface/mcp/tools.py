@@ -1,0 +1,272 @@
+"""The tools: one method a verb, whose signature and docstring are what an assistant sees.
+
+Files are named by paths in the folder. Judgments and runs are read in every format that rankgate
+knows; ``FORMAT:PATH`` names one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import rankgate
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.data.files.formats import formats
+from rankgate.decisions.advice.advise import advise
+from rankgate.decisions.gating.policies import policy_keys
+from rankgate.interface.mcp.answers import content_of, index_of
+from rankgate.measurement.evaluation.convention import convention_details
+from rankgate.measurement.evaluation.conventions import conventions
+from rankgate.measurement.evaluation.metric import metric_details
+from rankgate.measurement.evaluation.metrics import metrics
+
+if TYPE_CHECKING:
+    from rankgate.core.present.result import Result
+    from rankgate.interface.mcp.folder import Folder
+
+METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
+_DEFAULTS = ("rankgate.toml", "pyproject.toml")
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The verbs on the files of a folder.
+
+    Attributes:
+        folder: what may be read, and written if the server may write.
+    """
+
+    folder: Folder
+
+    def _answer(self, result: Result) -> dict[str, Any]:
+        return content_of(result)
+
+    def _convention(self, name: str) -> str:
+        return self.folder.settings(name) if name.endswith(".toml") else name
+
+    def _files(self, *paths: str) -> list[str]:
+        return [self.folder.file(path) for path in paths]
+
+    def evaluate(
+        self,
+        qrels: str,
+        runs: list[str],
+        metrics: Sequence[str] = METRICS,
+        convention: str = "trec",
+    ) -> dict[str, Any]:
+        """Score runs against judgments: means, counts of what is missing, judged share.
+
+        Args:
+            qrels: the file of judgments.
+            runs: files of runs.
+            metrics: such as nDCG@10, AP, RR, nDCG(gain='exp')@5; see list_metrics.
+            convention: whose rules count, such as trec, ranx or beir; see list_conventions.
+        """
+        qrels, *found = self._files(qrels, *runs)
+        rules = self._convention(convention)
+        return self._answer(rankgate.evaluate(qrels, found, list(metrics), rules))
+
+    def compare(
+        self,
+        qrels: str,
+        baseline: str,
+        candidates: list[str],
+        metrics: Sequence[str] = METRICS,
+        convention: str = "trec",
+        test: Literal["t", "randomization", "wilcoxon", "sign", "bootstrap"] = "t",
+    ) -> dict[str, Any]:
+        """Compare systems query by query: differences with intervals and tests, worst queries.
+
+        Args:
+            qrels: the file of judgments.
+            baseline: the file of the run to compare with.
+            candidates: files of the other runs.
+            metrics: such as nDCG@10.
+            convention: whose rules count.
+            test: of significance.
+        """
+        qrels, first, *others = self._files(qrels, baseline, *candidates)
+        rules = self._convention(convention)
+        return self._answer(rankgate.compare(qrels, first, others, list(metrics), rules, test=test))
+
+    def gate(
+        self, qrels: str, baseline: str, candidate: str, policy: str | None = None
+    ) -> dict[str, Any]:
+        """Decide by a policy whether a candidate may replace a baseline: verdict, rules, reasons.
+
+        Args:
+            qrels: the file of judgments.
+            baseline: the file of a run, or the name of a saved baseline.
+            candidate: the file of a run.
+            policy: a TOML file; without it rankgate.toml, or no loss above .02 of nDCG@10.
+        """
+        qrels, new = self._files(qrels, candidate)
+        root = self.folder.root
+        found = next((name for name in _DEFAULTS if (root / name).is_file()), None)
+        rules = self.folder.settings(policy) if policy else found and self.folder.settings(found)
+        saved = not (root / baseline).exists() and Path(baseline).name == baseline
+        old = baseline if saved else self.folder.file(baseline)
+        return self._answer(rankgate.gate(qrels, old, new, rules, record=False, folder=root))
+
+    def explain(
+        self, qrels: str, run: str, query: str, metric: str, convention: str = "trec"
+    ) -> dict[str, Any]:
+        """Show how one value was computed, document by document.
+
+        Args:
+            qrels: the file of judgments.
+            run: the file of a run.
+            query: its id.
+            metric: such as nDCG@10.
+            convention: whose rules count.
+        """
+        qrels, run = self._files(qrels, run)
+        rules = self._convention(convention)
+        return self._answer(rankgate.explain(qrels, run, query, metric, rules))
+
+    def reconcile(
+        self, qrels: str, run: str, metric: str, value: float | None = None
+    ) -> dict[str, Any]:
+        """Say why tools give different values for one metric, or which tool gives a value.
+
+        Args:
+            qrels: the file of judgments.
+            run: the file of a run.
+            metric: such as nDCG@10.
+            value: the mean that another tool printed.
+        """
+        qrels, run = self._files(qrels, run)
+        return self._answer(rankgate.reconcile(qrels, run, metric, value=value))
+
+    def holes(
+        self, qrels: str, baseline: str, candidate: str, metrics: Sequence[str] = ("nDCG@10",)
+    ) -> dict[str, Any]:
+        """Estimate what unjudged documents could change in a comparison, and what to judge next.
+
+        Args:
+            qrels: the file of judgments.
+            baseline: the file of a run.
+            candidate: the file of a run.
+            metrics: such as nDCG@10.
+        """
+        qrels, baseline, candidate = self._files(qrels, baseline, candidate)
+        return self._answer(rankgate.holes(qrels, baseline, candidate, list(metrics)))
+
+    def blindspots(
+        self, qrels: str, baseline: str, candidate: str, metrics: Sequence[str] = METRICS
+    ) -> dict[str, Any]:
+        """Find changes between two runs that the chosen metrics do not see.
+
+        Args:
+            qrels: the file of judgments.
+            baseline: the file of a run.
+            candidate: the file of a run.
+            metrics: such as nDCG@10.
+        """
+        qrels, baseline, candidate = self._files(qrels, baseline, candidate)
+        return self._answer(rankgate.blindspots(qrels, baseline, candidate, list(metrics)))
+
+    def rank_similarity(self, first: str, second: str) -> dict[str, Any]:
+        """Compare the rankings of two runs without judgments: RBO, overlap, tau.
+
+        Args:
+            first: the file of a run.
+            second: the file of a run.
+        """
+        return self._answer(rankgate.rank_similarity(*self._files(first, second)))
+
+    def validate(self, files: list[str], against: str | None = None) -> dict[str, Any]:
+        """Check files of judgments, runs and ratings: errors and warnings with lines.
+
+        Args:
+            files: to check.
+            against: judgments that runs are checked against.
+        """
+        judged = None if against is None else self.folder.file(against)
+        return self._answer(rankgate.validate(self._files(*files), judged))
+
+    def describe(self, files: list[str]) -> dict[str, Any]:
+        """Show what files hold: format, queries, grades, overlap, hashes.
+
+        Args:
+            files: of any kind.
+        """
+        return self._answer(rankgate.describe(self._files(*files)))
+
+    def advise(self, qrels: str | None = None, runs: list[str] | None = None) -> dict[str, Any]:
+        """Recommend metrics, cutoffs and a gate policy for data.
+
+        Args:
+            qrels: the file of judgments.
+            runs: files of runs.
+        """
+        judged = None if qrels is None else self.folder.file(qrels)
+        return self._answer(advise(judged, self._files(*(runs or []))))
+
+    def list_files(self) -> dict[str, Any]:
+        """List the files of the folder with their bytes, without those that a dot hides."""
+        root = self.folder.root
+        found = [
+            {"file": str(path.relative_to(root)), "bytes": path.stat().st_size}
+            for path in sorted(root.rglob("*"))
+            if path.is_file()
+            and not path.is_symlink()
+            and not any(part.startswith(".") for part in path.relative_to(root).parts)
+        ]
+        return {"files": found, "in_all": len(found)}
+
+    def list_metrics(self, name: str | None = None) -> dict[str, Any]:
+        """List all metrics; with a name its formula, parameters, what it sees and what it does not.
+
+        Args:
+            name: of a metric, such as nDCG.
+        """
+        return content_of(metric_details(name)) if name else index_of(metrics())
+
+    def list_conventions(self, name: str | None = None) -> dict[str, Any]:
+        """List the conventions that reproduce other tools; with a name its rules.
+
+        Args:
+            name: of a convention, such as ranx.
+        """
+        return content_of(convention_details(name)) if name else index_of(conventions())
+
+    def list_formats(self) -> dict[str, Any]:
+        """List the file formats that can be read and written."""
+        return content_of(formats())
+
+    def list_policy_keys(self) -> dict[str, Any]:
+        """Show what a gate policy can contain: settings, kinds of rules, their parameters."""
+        return {"schema": policy_keys().to_dict()}
+
+    def write_report(self, qrels: str, runs: list[str], output: str) -> dict[str, Any]:
+        """Write a page (HTML) that compares runs, the first of which is the baseline.
+
+        Args:
+            qrels: the file of judgments.
+            runs: two files of runs, or more.
+            output: the new file, which must end in .html.
+        """
+        if not output.endswith(".html"):
+            raise UsageError("the page's name must end in .html.", code="invalid-path")
+        target = self.folder.target(output)
+        judged, first, *others = self._files(qrels, *runs)
+        rankgate.compare(judged, first, others).report(target)
+        return {"written": output, "bytes": target.stat().st_size}
+
+    def convert(self, source: str, output: str, to: str | None = None) -> dict[str, Any]:
+        """Convert a file to another format, and say what is lost.
+
+        Args:
+            source: the file.
+            output: the new file.
+            to: its format; by default that of its suffix.
+        """
+        target = self.folder.target(output)
+        return self._answer(rankgate.convert(self.folder.file(source), target, to=to))
+
+
+WRITING = ("write_report", "convert")
+"""The tools that write."""

@@ -1,0 +1,166 @@
+"""The plug-in for pytest: a ranking gate among the tests.
+
+The fixture ``rankgate_gate`` decides, and ends the test as the verdict says::
+
+    def test_the_ranking_may_ship(rankgate_gate):
+        rankgate_gate("qrels.txt", "main", "new.run")  # "main" is a saved baseline
+
+The marker of the same name says what does not change from call to call, and can leave the call
+with nothing to say::
+
+    @pytest.mark.rankgate_gate(qrels="qrels.txt", baseline="main", policy="rankgate.toml")
+    def test_the_ranking_may_ship(rankgate_gate, engine):
+        rankgate_gate(candidate=engine.run(queries))
+
+Paths are relative to pytest's root folder. A fail fails the test with the verdict as its message;
+so does an inconclusive verdict, unless ``rankgate_inconclusive`` in pytest's configuration (or
+``inconclusive=``) says ``skip`` or ``pass``, or the policy maps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+if TYPE_CHECKING:
+    from rankgate.decisions.gating.verdict import Verdict
+
+_MARK = "rankgate_gate"
+_ENDS = ("fail", "skip", "pass")
+_PLACES = ("qrels", "baseline", "candidate", "policy", "tags")
+_PROPERTY = "rankgate_verdict"
+
+
+class _Verdicts:
+    """The verdicts of all tests; they come with the reports, so those of xdist's workers too."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collect the verdicts of a test that has ended."""
+        if report.when == "call":
+            found = (value for name, value in report.user_properties if name == _PROPERTY)
+            self.lines += [f"{value} ({report.nodeid})" for value in found]
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """One line for each verdict."""
+        if self.lines:
+            terminalreporter.section("ranking gates")
+            for line in self.lines:
+                terminalreporter.write_line(line)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What an inconclusive verdict does to a test."""
+    parser.addini(
+        "rankgate_inconclusive",
+        "what an inconclusive verdict does to a test: fail, skip or pass",
+        default="fail",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line(
+        "markers",
+        f"{_MARK}(qrels, baseline, candidate, policy, tags, noise, record, extra, inconclusive, "
+        "and the other arguments of rankgate.gate): the defaults of the fixture of this name",
+    )
+    config.pluginmanager.register(_Verdicts(), "rankgate-verdicts")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Name a failed gate by its first line in pytest's short summary.
+
+    Where the environment says CI, pytest would print the whole verdict there a second time.
+    """
+    report = yield
+    crash = getattr(report.longrepr, "reprcrash", None)
+    headlines = [str(value) for name, value in item.user_properties if name == _PROPERTY]
+    if crash and any(crash.message.startswith(f"Failed: {each}") for each in headlines):
+        crash.message = crash.message.partition("\n")[0]
+    return report
+
+
+@pytest.fixture
+def rankgate_gate(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
+    """Decide whether a candidate may replace a baseline, and end the test accordingly.
+
+    Called with what ``rankgate.decisions.gating`` takes, and ``inconclusive``; gives the verdict if it lets
+    the test go on.
+    """
+    mark = request.node.get_closest_marker(_MARK)
+    known = dict(mark.kwargs) if mark else {}
+
+    def decide(*args: Any, **said: Any) -> Verdict:
+        if mark and mark.args:
+            _refuse(f"@pytest.mark.{_MARK} takes names: qrels=, baseline=, candidate=.")
+        result = known | dict(zip(_PLACES[:4], args, strict=False)) | said
+        ends = result.pop("inconclusive", request.config.getini("rankgate_inconclusive"))
+        if ends not in _ENDS:
+            _refuse(f"rankgate_inconclusive is {', '.join(_ENDS)}, not {ends!r}.")
+        verdict = _decided(request.config.rootpath, result)
+        if isinstance(verdict, str):
+            _refuse(verdict)
+        request.node.user_properties.append((_PROPERTY, verdict.headline))
+        _end(verdict, ends)
+        request.node.add_report_section("call", "rankgate", str(verdict))
+        return verdict
+
+    return decide
+
+
+def _refuse(problem: str) -> NoReturn:
+    """End the test with a sentence, without a traceback."""
+    pytest.fail(f"rankgate: {problem}", pytrace=False)
+
+
+def _decided(root: Path, result: dict[str, Any]) -> Verdict | str:
+    """The verdict, or what is wrong with the input."""
+    from rankgate.core.errors import RankgateError
+    from rankgate.decisions.gating.gate import gate
+
+    lacking = [name for name in _PLACES[:3] if name not in result]
+    if lacking:
+        return f"{_MARK}: say {', '.join(lacking)}, in the call or in the marker."
+    placed = {name: _placed(root, name, value) for name, value in result.items()}
+    try:
+        return gate(**placed, folder=root)
+    except RankgateError as error:
+        return str(error)
+
+
+def _placed(root: Path, name: str, value: Any) -> Any:  # noqa: ANN401 - any option of gate
+    """Paths below the root folder; names and data as they are."""
+    if isinstance(value, list | tuple):
+        return [_placed(root, name, each) for each in value]
+    if isinstance(value, str | Path):
+        place = root / value
+        # a folder may have the name of a saved baseline
+        if place.is_file() or (place.exists() and name != "baseline"):
+            return place
+    return value
+
+
+def _end(verdict: Verdict, ends: str) -> None:
+    if verdict.status == 0 or (verdict.verdict == "inconclusive" and ends == "pass"):
+        return
+    if verdict.verdict == "inconclusive" and ends == "skip":
+        pytest.skip(f"{verdict.headline}; {_open(verdict)}")
+    pytest.fail(str(verdict), pytrace=False)
+
+
+def _open(verdict: Verdict) -> str:
+    """Why nothing could be decided, in a line."""
+    return "; ".join(
+        f"{each.rule.id}: {each.outcome.reason}"
+        for each in verdict.rules
+        if each.rule.tier == "block" and each.outcome.status == "inconclusive"
+    )

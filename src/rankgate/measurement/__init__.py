@@ -1,0 +1,1 @@
+"""From judgments and runs to numbers: statistics, metrics, scoring, verbs."""

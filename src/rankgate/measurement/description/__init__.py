@@ -1,0 +1,1 @@
+"""Files described: format, contents, overlap, the share judged."""

@@ -1,0 +1,37 @@
+"""``rankgate describe``: what files are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.output import print_result
+from rankgate.core.console.progress import Progress
+from rankgate.core.present.write import FORMS
+from rankgate.measurement.description.describe import describe
+
+
+@click.command("describe")
+@click.argument("files", type=click.Path(), nargs=-1, required=True, metavar="FILE...")
+@options.from_
+@options.as_either
+@options_of(describe, "cutoff -k")
+@options_of(describe, "columns NAME=COLUMN,...")
+@options.form(*FORMS)
+@options.output
+def command(files: tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:
+    """Show what each FILE holds: format, queries, documents, grades, ties, hashes.
+
+    For several files also what they have in common, and how much of the first documents of
+    the runs is judged.
+
+    \b
+    rankgate describe ratings.csv
+    rankgate describe qrels.txt bm25.run dense.run -k 20
+    """
+    with Progress(len(files)) as progress:
+        result = describe(list(files), on_progress=progress, **chosen)
+    print_result(result, form, output)

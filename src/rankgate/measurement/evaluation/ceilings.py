@@ -1,0 +1,121 @@
+"""The highest value that any reranker of some candidates can reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.data import read_run
+from rankgate.measurement.evaluation.evaluate import chosen_metrics
+from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.scoring.score import score
+
+if TYPE_CHECKING:
+    from rankgate.measurement.evaluation.scored_system import Scorer
+    from rankgate.measurement.metrics.declare import Metric
+
+RISING = tuple(metric.name for metric in CATALOGUE if metric.ideal_order_optimal)
+"""Our metrics that no order of some documents raises above the order of falling grades."""
+
+_HIDING = ("retrieved", "shown")  # ideals that are made of what was retrieved
+
+
+def target_of(
+    scorer: Scorer,
+    wanted: str | Metric | None,
+    extra: Sequence[Metric] = (),
+) -> tuple[str, Metric]:
+    """The metric whose ceiling is asked for: the one said, else the first nDCG with a cutoff.
+
+    Raises:
+        UsageError: the best order is not known for it, it has no cutoff, or one below the depth.
+    """
+    if wanted is None:
+        known = [pair for pair in scorer.metrics if _fits(pair[1], scorer.depth)]
+        known.sort(key=lambda pair: pair[1].name != "nDCG")
+        if not known:
+            raise UsageError(
+                f"no metric has a ceiling within {scorer.depth} documents; name one "
+                "besides them with --target, such as nDCG@10.",
+                code="no-ceiling",
+            )
+        return known[0]
+    label, metric = chosen_metrics(wanted, scorer.how, extra)[0]
+    if not metric.ideal_order_optimal:
+        raise UsageError(
+            f"{label}: a ceiling is not defined for it; choose one of {', '.join(RISING)}.",
+            code="no-ceiling",
+        )
+    cutoff = cutoff_of(metric)
+    if cutoff is None:
+        raise UsageError(
+            f"{label}: a ceiling needs a cutoff; use {metric.name}@10.", code="missing-cutoff"
+        )
+    if cutoff > scorer.depth:
+        raise UsageError(
+            f"{label} looks deeper than the first {scorer.depth} candidates; add --depth {cutoff}.",
+            code="depth-too-small",
+        )
+    return label, metric
+
+
+def cutoff_of(metric: Metric) -> int | None:
+    """The last rank that counts; None where all do."""
+    cutoff = dict(metric.given).get("cutoff")
+    return None if cutoff is None else int(cutoff)
+
+
+def hides_what_is_lost(scorer: Scorer, metric: Metric) -> bool:
+    """Whether the ideal is made of what was retrieved, so that every ceiling is 1."""
+    how = scorer.how.for_metric(metric)
+    return bool(metric.bound(how.defaults(metric)).get("ideal") in _HIDING)
+
+
+def best_there_is(scorer: Scorer, target: tuple[str, Metric]) -> pl.DataFrame:
+    """``query_id`` and ``value`` of the ranking of all judged documents, the best first."""
+    return ceiling(scorer, target, scorer.qrels.table.select("query_id", "doc_id", "grade"))
+
+
+def ceiling(scorer: Scorer, target: tuple[str, Metric], candidates: pl.DataFrame) -> pl.DataFrame:
+    """The value that the best order of candidates has.
+
+    Args:
+        scorer: judgments and convention.
+        target: label and metric, whose best order is that of falling grades.
+        candidates: ``query_id``, ``doc_id``, ``grade`` (null or below 0: unjudged); with ``rank``
+            and ``movable`` where some keep their order below those that may be ordered.
+
+    Returns:
+        ``query_id`` and ``value``, a row for each judged query that counts; null where undefined.
+    """
+    worth = pl.col("grade").fill_null(-1.0).clip(-1.0)
+    if "movable" not in candidates.columns:
+        candidates = candidates.with_columns(rank=0, movable=True)
+    fixed = pl.col("rank") * (~pl.col("movable")).cast(pl.Int64)
+    ordered = candidates.sort(
+        "query_id", fixed, worth, descending=[False, False, True], maintain_order=True
+    ).select(
+        "query_id",
+        "doc_id",
+        (pl.len() - pl.int_range(pl.len())).over("query_id").cast(pl.Float64).alias("score"),
+    )
+    if ordered.is_empty():
+        return pl.DataFrame(
+            {"query_id": scorer.index.query_ids, "value": None}, schema_overrides=_VALUE
+        )
+    # a query that has no candidates has an empty list, even where tools want every query
+    how = replace(scorer.how, missing="zero") if scorer.how.missing == "error" else scorer.how
+    result = score(scorer.index, read_run(ordered), [target], how)
+    return result.table.select("query_id", "value")
+
+
+_VALUE = {"query_id": pl.String, "value": pl.Float64}
+
+
+def _fits(metric: Metric, depth: int) -> bool:
+    cutoff = cutoff_of(metric)
+    return metric.ideal_order_optimal and cutoff is not None and cutoff <= depth

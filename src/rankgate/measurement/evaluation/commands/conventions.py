@@ -1,0 +1,54 @@
+"""``rankgate conventions``: list the conventions, or show the details of one, or of each axis."""
+
+from __future__ import annotations
+
+import click
+
+from rankgate.core.console import options
+from rankgate.core.console.output import print_result, print_summary
+from rankgate.core.present.write import FORMS
+from rankgate.measurement import metric_options
+from rankgate.measurement.evaluation.axes import axes as every_axis
+from rankgate.measurement.evaluation.convention import convention_details
+from rankgate.measurement.evaluation.conventions import conventions
+from rankgate.measurement.scoring.chosen import chosen_convention
+from rankgate.measurement.scoring.presets import of_plugins
+
+
+@click.group("conventions", invoke_without_command=True)
+@options.form(*FORMS)
+@click.pass_context
+def command(ctx: click.Context, form: str) -> None:
+    """List the named conventions; `show NAME` shows one, `axes` what each axis decides.
+
+    \b
+    rankgate conventions show trec
+    """
+    if ctx.invoked_subcommand is None:
+        print_result(conventions(), form)
+        print_summary(of_plugins().problems)
+    else:
+        ctx.obj = form
+
+
+@command.command("show")
+@click.argument("name")
+@metric_options.override
+@options.form(*FORMS)
+@click.pass_obj
+def show(before: str, name: str, overrides: tuple[str, ...], form: str) -> None:
+    """Show all axes of the convention NAME (or TOML file)."""
+    print_result(convention_details(chosen_convention(name, overrides)), _chosen(before, form))
+
+
+@command.command("axes")
+@options.form(*FORMS)
+@click.pass_obj
+def axes(before: str, form: str) -> None:
+    """Show every axis: its meaning, its choices, and what each tool does."""
+    print_result(every_axis(), _chosen(before, form))
+
+
+def _chosen(before: str, form: str) -> str:
+    """``--format`` may be before the word or behind it."""
+    return form if form != FORMS[0] else before

@@ -1,0 +1,121 @@
+"""``rankgate eval``: score runs against judgments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.core.console import options
+from rankgate.core.console.backends import on_backend
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.hooks import hook
+from rankgate.core.console.output import print_result
+from rankgate.core.console.progress import Progress
+from rankgate.core.console.recording import recordable
+from rankgate.core.errors import UsageError
+from rankgate.core.present.write import FORMS
+from rankgate.data.column_map import ColumnMap, mapped
+from rankgate.measurement import metric_options
+from rankgate.measurement.evaluation.commands.list_options import context, tasks
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.store import store_options
+
+if TYPE_CHECKING:
+    from rankgate.measurement.evaluation.context import Context
+    from rankgate.measurement.scoring import Convention
+    from rankgate.store.stored_project import StoredProject
+
+FROM_RATINGS = ("searchtweak", "quepid")
+"""The tools that go all the way from single ratings to values."""
+
+_OF_RUNS = ("columns", "tags", "slices", "sample")
+
+
+@click.command("eval")
+@options.qrels
+@options.runs
+@metric_options.metrics
+@metric_options.metrics_from
+@metric_options.convention
+@click.option("--per-query", is_flag=True, help="Show each query, not only the means.")
+@options_of(evaluate, "bounds")
+@options_of(evaluate, "sample random|FILE")
+@options_of(evaluate, "columns NAME=COLUMN,...")
+@options_of(evaluate, "tags FILE", "slices TAG --slice")
+@options.scale
+@context
+@tasks
+@store_options.instead_of_files(qrels="judgments", runs="run")
+@store_options.save_as("Keep the evaluation in the project under this name.")
+@recordable
+@options.form(*FORMS)
+@options.output
+@on_backend("eval")
+def command(
+    qrels: str,
+    runs: tuple[str, ...],
+    *,
+    per_query: bool,
+    scale: str | None,
+    context: Context,
+    stored: StoredProject | None,
+    save_as: str | None,
+    form: str,
+    output: str | None,
+    **chosen: Any,
+) -> None:
+    """Score each RUN against the judgments in QRELS; `-` is standard input.
+
+    QRELS may hold the ratings of single raters under a convention whose tool scores by them
+    (searchtweak, quepid): grades are converted to the metric's scale, several grades become one by
+    the tool's rule, and the runs are scored.
+
+    \b
+    rankgate eval qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10
+    rankgate eval chat.qrels chat.run --tags "ids:(?P<talk>.+)_(?P<turn>[0-9]+)" --slice turn
+    rankgate eval test.qrels.csv knn.run -m Coverage@10 --items books.csv --train train.csv
+    rankgate eval gold bm25 dense --project shop --store sqlite:///judging.db
+    """
+    convention: Convention = chosen.pop("convention")
+    if convention.name in FROM_RATINGS:
+        columns = chosen.pop("columns")
+        how = ColumnMap.of(columns)
+        qrels = mapped(qrels, columns, "ratings" if how and how.rates else "qrels")
+        runs = tuple(mapped(runs, columns, "run"))
+        chosen["columns"] = None  # they are read
+        with Progress(len(runs)) as progress:
+            rated = hook("score_ratings")(
+                qrels,
+                runs,
+                how=convention,
+                context=context,
+                scale=scale,
+                on_progress=progress,
+                **{name: each for name, each in chosen.items() if name not in _OF_RUNS},
+            )
+        if rated is not None and (chosen["slices"] or chosen["sample"] is not None):
+            flag = "--slice" if chosen["slices"] else "--sample"
+            raise UsageError(
+                f"{flag} is for judgments, not for the grades of single raters.",
+                code="conflicting-options",
+            )
+        if rated is not None:
+            if stored is not None and save_as is not None:
+                stored.add_result(rated, save_as)
+            print_result(rated, form, output, per_query=per_query)
+            return
+    if scale is not None:
+        raise UsageError(
+            "--scale is for the grades of single raters under a convention that takes them "
+            f"({', '.join(FROM_RATINGS)}), and this is not such an evaluation; leave it out, or "
+            "check judgments with rankgate validate --scale.",
+            code="unused-option",
+        )
+    with Progress(len(runs)) as progress:
+        result = evaluate(
+            qrels, runs, convention=convention, context=context, on_progress=progress, **chosen
+        )
+    if stored is not None and save_as is not None:
+        stored.add_result(result, save_as)
+    print_result(result, form, output, per_query=per_query)

@@ -1,0 +1,186 @@
+"""Details of one metric: formula, parameters, source, strengths and blind spots."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Result
+from rankgate.measurement.metrics.lists import LIST_METRICS, NEEDS
+from rankgate.measurement.metrics.lists.declare import lists_apart
+from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
+from rankgate.measurement.metrics.sequences.declare import SequenceMetric
+from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.metrics.trec import NAMED
+from rankgate.measurement.scoring import CONVENTIONS
+
+if TYPE_CHECKING:
+    from rankgate.core.declare import Parameter
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring.convention import Convention, Empty
+
+_TOGETHER = {"mean": "mean", "items": "one number for all lists", "ratio": "ratio of sums"}
+
+
+@dataclass(frozen=True)
+class ParameterDetails:
+    """One parameter of a metric.
+
+    Attributes:
+        name: as it is written in parentheses.
+        default: its value where nobody says another, None if required or none.
+        required: whether the metric needs it.
+        kind: ``choice``, ``gain`` (a choice or a map), ``int``, ``float``, ``bool`` or ``any``.
+        choices: the words it may be.
+        low: the least number it may be, None where there is no bound.
+        high: the greatest.
+    """
+
+    name: str
+    default: Any
+    required: bool
+    kind: str
+    choices: tuple[str, ...]
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, name: str, parameter: Parameter) -> ParameterDetails:
+        """The facts of a declared parameter."""
+        return cls(
+            name=name,
+            default=parameter.default,
+            required=parameter.required,
+            kind=parameter.kind,
+            choices=parameter.choices,
+            low=_bound(parameter.range.low),
+            high=_bound(parameter.range.high),
+        )
+
+
+@dataclass(frozen=True)
+class MetricDetails(Result):
+    """What is known of a metric.
+
+    Attributes:
+        name: the canonical name.
+        title: what it measures, in one sentence.
+        formula: its definition.
+        parameters: in the order of writing.
+        at: the parameter that ``@`` binds, None where nothing is after it.
+        low: the least value, None where there is no bound.
+        high: the greatest value.
+        higher_is_better: the direction of improvement.
+        aggregate: how queries become one number: ``mean``, ``sum``, ``geometric`` or
+            ``weighted``.
+        aliases: other names.
+        trec: the names that trec_eval gives it.
+        source: the paper or tool that defines it.
+        sees: what can change its value.
+        blind_to: what cannot.
+        conventions: by named convention the parameters it binds and its kinds of empty; for
+            metrics on lists, those that have them, what they bind and what they call it.
+        needs: what it needs besides judgments and runs, in words.
+    """
+
+    kind: ClassVar[str] = "metric"
+    document_from: ClassVar[str] = "rankgate.measurement.evaluation.documents.metrics:details"
+
+    name: str
+    title: str
+    formula: str
+    parameters: tuple[ParameterDetails, ...]
+    at: str | None
+    low: float | None
+    high: float | None
+    higher_is_better: bool
+    aggregate: str
+    aliases: tuple[str, ...]
+    trec: tuple[str, ...]
+    source: str
+    sees: str
+    blind_to: str
+    conventions: Mapping[str, Mapping[str, Any]]
+    needs: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, metric: Metric) -> MetricDetails:
+        """The details of a declared metric, without what is bound to it."""
+        own = lists_apart({metric.name: metric})[1].get(metric.name)
+        return cls(
+            name=metric.name,
+            title=metric.title,
+            formula=metric.formula,
+            parameters=tuple(ParameterDetails.of(n, p) for n, p in metric.parameters.items()),
+            at=metric.at,
+            low=_bound(metric.low),
+            high=metric.high,
+            higher_is_better=metric.higher_is_better,
+            aggregate=metric.aggregate if own is None else _TOGETHER[own.merge],
+            aliases=metric.aliases,
+            trec=metric.trec,
+            source=metric.source,
+            sees=metric.sees,
+            blind_to=metric.blind_to,
+            conventions={name: _bindings(how, metric) for name, how in CONVENTIONS.items()}
+            if own is None
+            else _variants(own),
+            needs=() if own is None else tuple(NEEDS[need] for need in own.needs),
+        )
+
+
+def metric_details(name: str, extra: Sequence[Metric] = ()) -> MetricDetails:
+    """The metric of a name, an alias, or a name of trec_eval; parameters do not matter.
+
+    Args:
+        name: the name.
+        extra: additional metrics that are known.
+
+    Raises:
+        UsageError: an unknown name; the nearest ones are in the message.
+    """
+    known_too = (*extra, *FACET_METRICS, *LIST_METRICS, *SEQUENCE_METRICS)
+    return MetricDetails.of(NAMED.get(name.strip()) or parse(name, known_too))
+
+
+def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:
+    return {
+        "parameters": {
+            name: value
+            for name, value in how.for_metric(metric).defaults(metric).items()
+            if name in metric.parameters
+        },
+        "without_relevant": _empty_value(how, metric, "without_relevant"),
+        "nothing_retrieved": _empty_value(how, metric, "nothing_retrieved"),
+    }
+
+
+def _variants(metric: Metric) -> dict[str, Mapping[str, Any]]:
+    """The conventions whose tools have a metric on lists: what they bind, what they call it."""
+    found: dict[str, Mapping[str, Any]] = {}
+    having = ((name, how) for name, how in CONVENTIONS.items() if how.has(metric.name))
+    for name, how in having:
+        bound = dict(how.parameters.get(metric.name, {}))
+        named = [
+            f"{theirs}, here {ours}" if "(" in ours else theirs
+            for theirs, ours in how.spellings.items()
+            if ours.partition("(")[0].partition("@")[0] == metric.name
+        ]
+        found[name] = {"parameters": bound, "called": named}
+    return found
+
+
+def _empty_value(how: Convention, metric: Metric, kind: Empty) -> float | str:
+    """What a query counts for which a metric has no value: a number, or what is done instead."""
+    undefined = isinstance(metric, SequenceMetric) and metric.undefined
+    value = None if undefined else how.empty(metric, kind)
+    if value is None:
+        return "left out"
+    return "undefined" if math.isnan(value) else value
+
+
+def _bound(number: float) -> float | None:
+    return number if math.isfinite(number) else None

@@ -1,0 +1,112 @@
+"""Passages: their lengths, and the documents that they are parts of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.data.logs.items import read_described
+
+if TYPE_CHECKING:
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Duplicates, Run
+    from rankgate.measurement.evaluation.context import Context
+
+_BEST = ["query_id", "doc_id"]
+
+
+@dataclass(frozen=True)
+class Passages:
+    """What a table says of passages.
+
+    Attributes:
+        table: ``doc_id``, ``source`` (the document that it is a part of; itself if unknown), and
+            ``tokens`` where a column of lengths is named.
+        label: where it comes from.
+        whole: whether judgments are of documents, not of passages.
+    """
+
+    table: pl.DataFrame
+    label: str
+    whole: bool = False
+
+    @classmethod
+    def of(cls, context: Context, judged: Qrels) -> Passages | None:
+        """The passages of a context; None where it names no column of them.
+
+        Raises:
+            InputError: a table that cannot be read; a length that is not a number of 0 or more.
+            UsageError: a column that is not there, or no table.
+        """
+        if context.length is None and context.document is None:
+            return None
+        if context.items is None:
+            raise UsageError(
+                "length and document name columns of a table; give it, as --items passages.csv.",
+                code="missing-input",
+            )
+        items = read_described(context.items)
+        ids = items.ids.alias("doc_id")
+        columns = [ids, ids.alias("source")]
+        if context.document is not None:
+            named = items.words(context.document).cast(pl.String)
+            columns[1] = named.fill_null(ids).alias("source")
+        if context.length is not None:
+            lengths = items.numbers(context.length)
+            if (lengths < 0).any():
+                row = int((lengths < 0).fill_null(value=False).arg_max() or 0)
+                problem = f"{context.length} {lengths[row]} of '{ids[row]}' is less than 0."
+                raise InputError(
+                    problem,
+                    source=items.place.file(row),
+                    line=items.place.line(row),
+                    code="not-a-number",
+                )
+            columns.append(lengths.alias("tokens"))
+        table = pl.DataFrame(columns)
+        parts = table.filter(pl.col("source") != pl.col("doc_id"))["source"]
+        whole = bool(judged.table["doc_id"].is_in(parts.implode()).any())
+        return cls(table, items.place.label, whole)
+
+    def judged(self, qrels: Qrels) -> Qrels:
+        """Judgments of documents where they are of documents: the best grade of its passages."""
+        if not self.whole:
+            return qrels
+        table = self._sources(qrels.table).group_by(_BEST, maintain_order=True)
+        return replace(qrels, table=table.agg(pl.col("grade").max()))
+
+    def ranked(self, run: Run, duplicates: Duplicates) -> Run:
+        """Rankings of documents where judgments are: each at the place of its best passage.
+
+        Args:
+            run: rankings of passages.
+            duplicates: what a passage ranked twice is.
+        """
+        if not self.whole:
+            return run
+        table = self._sources(run.whole(duplicates).frame)
+        best = table.group_by(_BEST, maintain_order=True).agg(pl.col("score").max())
+        return replace(run, pieces=lambda: iter([best]), rankings=None)
+
+    def described(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows with ``source`` and, where lengths are known, ``tokens``.
+
+        Raises:
+            InputError: a document that was retrieved has no length.
+        """
+        found = rows.join(self.table, on="doc_id", how="left", maintain_order="left")
+        found = found.with_columns(pl.coalesce("source", "doc_id"))
+        if "tokens" in found.columns and found["tokens"].null_count():
+            doc = found.filter(pl.col("tokens").is_null())["doc_id"][0]
+            problem = f"no length of '{doc}', which was retrieved; a budget needs every length."
+            raise InputError(problem, source=self.label, code="missing-lengths")
+        return found
+
+    def _sources(self, table: pl.DataFrame) -> pl.DataFrame:
+        known = self.table.select("doc_id", "source")
+        found = table.join(known, on="doc_id", how="left", maintain_order="left")
+        return found.with_columns(pl.coalesce("source", "doc_id").alias("doc_id")).drop("source")

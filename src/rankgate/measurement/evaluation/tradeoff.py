@@ -1,0 +1,123 @@
+"""Compare systems by several metrics at once: the Pareto front."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.result import Result
+from rankgate.measurement.evaluation.dominance import dominators
+from rankgate.measurement.evaluation.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from rankgate.recommenders.scorecard import Scorecard
+
+_LEAST = 2
+_TOO_LITTLE = (
+    "a trade-off is between two systems or more by two metrics or more; name more of them."
+)
+
+
+@dataclass(frozen=True)
+class Tradeoff(Result):
+    """Means of several systems by several metrics.
+
+    Attributes:
+        convention: name, axes and hash.
+        counts: over how many queries, or users, the means of each system are.
+        means: by system, by metric; systems without all means are left out.
+        higher: by metric, whether higher is better.
+        front: systems that no other beats: for each other system there is a metric by which
+            they are better, or they are equal by all (Pareto).
+        left_out: systems that lack a mean.
+    """
+
+    kind: ClassVar[str] = "tradeoff"
+    label: ClassVar[str] = "Systems by several metrics"
+    document_from: ClassVar[str] = "rankgate.measurement.evaluation.documents.tradeoff:document"
+    charts: ClassVar[Mapping[str, str]] = {
+        "pareto": "rankgate.measurement.evaluation.charts.tradeoff:pareto",
+        "scorecard": "rankgate.measurement.evaluation.charts.tradeoff:scorecard",
+    }
+    KEYS: ClassVar[Mapping[str, str]] = {"higher": "higher_is_better"}
+
+    convention: Mapping[str, Any]
+    counts: tuple[int, ...]
+    means: Mapping[str, Mapping[str, float]]
+    higher: Mapping[str, bool]
+    front: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """How many systems there are."""
+        return len(self.means)
+
+    def _table(self) -> pl.DataFrame:
+        """A row for each system: its means, and whether it is on the front."""
+        return pl.DataFrame(
+            [
+                {"system": name, **means, "front": name in self.front}
+                for name, means in self.means.items()
+            ]
+        )
+
+
+def tradeoff(result: Evaluation | Scorecard | Tradeoff) -> Tradeoff:
+    """Find the systems that no other beats at everything.
+
+    Args:
+        result: an evaluation or a scorecard of two systems or more by two metrics or more.
+
+    Raises:
+        UsageError: fewer than two systems with all means, or fewer than two metrics.
+    """
+    if isinstance(result, Tradeoff):
+        return result
+    return _of_evaluation(result) if isinstance(result, Evaluation) else _of_card(result)
+
+
+def _of_evaluation(result: Evaluation) -> Tradeoff:
+    higher = {label: label not in result.lower for label in result.metrics}
+    means = {
+        run.run: {label: float(run.means[label]) for label in result.metrics}
+        for run in result.runs
+        if not any(math.isnan(run.means[label]) for label in result.metrics)
+    }
+    if len(means) < _LEAST or len(result.metrics) < _LEAST:
+        raise UsageError(_TOO_LITTLE, code="too-few-values")
+    found = dominators(
+        {name: list(own.values()) for name, own in means.items()}, list(higher.values())
+    )
+    front = tuple(name for name, by in found.items() if by is None)
+    left = tuple(run.run for run in result.runs if run.run not in means)
+    counts = tuple(run.counts.queries for run in result.runs)
+    return Tradeoff(result.convention, counts, means, higher, front, left)
+
+
+def _of_card(card: Scorecard) -> Tradeoff:
+    """Of a scorecard, by the metrics that have a better end and that all systems have.
+
+    The first metric of accuracy comes first and the first of lists second: what is given up for
+    what.
+    """
+    table = card.figures.filter(pl.col("higher_is_better").is_not_null())
+    known = table.filter(pl.col("value").is_finite())["metric"].value_counts()
+    whole = set(known.filter(pl.col("count") == len(card.systems))["metric"].to_list())
+    kept = table.filter(pl.col("metric").is_in(list(whole)))
+    about = dict(kept.select("metric", "about").rows())
+    metrics = sorted(about, key=card.metrics.index)
+    firsts = [next((m for m in metrics if about[m] == part), "") for part in ("accuracy", "lists")]
+    order = [*filter(None, firsts), *(metric for metric in metrics if metric not in firsts)]
+    if len(card.systems) < _LEAST or len(order) < _LEAST:
+        raise UsageError(_TOO_LITTLE, code="too-few-values")
+    value = {(row["system"], row["metric"]): row["value"] for row in kept.to_dicts()}
+    means = {name: {metric: value[name, metric] for metric in order} for name in card.systems}
+    higher = dict(kept.select("metric", "higher_is_better").rows())
+    beaten = dict(card.dominated)
+    front = tuple(name for name in card.systems if name not in beaten)
+    return Tradeoff(card.convention, (card.users,), means, {m: higher[m] for m in order}, front, ())

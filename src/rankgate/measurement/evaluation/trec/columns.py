@@ -1,0 +1,293 @@
+"""Output columns of trec_eval: what each name after ``-m`` prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.evaluation.trec.relstring import pieces
+from rankgate.measurement.metrics.preferences.ideal import PrefsCompat
+from rankgate.measurement.metrics.ranking.interpolated import IPrec
+from rankgate.measurement.metrics.trec import CUTS, NAMED
+
+if TYPE_CHECKING:
+    from rankgate.measurement.metrics.declare import Metric
+
+Kind = Literal["number", "count", "relstring", "runid"]
+Relevance = Literal["qrels", "prefs", "qrels_prefs", "qrels_jg"]
+
+ORDER = (
+    "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref",
+    "recip_rank", "iprec_at_recall", "P", "relstring", "recall", "infAP", "gm_bpref", "Rprec_mult",
+    "utility", "11pt_avg", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut",
+    "relative_P", "success", "set_P", "set_relative_P", "set_recall", "set_map", "set_F",
+    "num_nonrel_judged_ret", "prefs_num_prefs_poss", "prefs_num_prefs_ful",
+    "prefs_num_prefs_ful_ret", "prefs_simp", "prefs_pair", "prefs_avgjg", "prefs_avgjg_Rnonrel",
+    "prefs_simp_ret", "prefs_pair_ret", "prefs_avgjg_ret", "prefs_avgjg_Rnonrel_ret",
+    "prefs_simp_imp", "prefs_pair_imp", "prefs_avgjg_imp", "map_avgjg", "P_avgjg",
+    "Rprec_mult_avgjg", "yaap", "rbp", "rbp_resid", "unj", "prefs_compat",
+)  # fmt: skip
+"""Every name, in the order of the output; the last is not one of trec_eval."""
+
+SINCE_10 = frozenset({"rbp", "rbp_resid", "unj"})
+"""The names that trec_eval 9 does not have."""
+
+_OTHER_FORMAT = re.compile("^prefs|_avgjg$")
+_PREFERENCES = tuple(name for name in ORDER[:-1] if name.startswith("prefs"))
+
+NICKNAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "official": ORDER[: ORDER.index("P") + 1],
+        "set": (
+            *("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "utility"),
+            *("set_P", "set_relative_P", "set_recall", "set_map", "set_F"),
+        ),
+        "all_trec": tuple(n for n in ORDER if n != "yaap" and not _OTHER_FORMAT.search(n)),
+        "all_prefs": ("runid", "num_q", *_PREFERENCES),
+        "prefs": ("runid", "num_q", *_PREFERENCES[: _PREFERENCES.index("prefs_avgjg") + 1]),
+        "qrels_jg": ("runid", "num_q", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
+    }
+)
+"""Names of groups."""
+
+RELEVANCE: Mapping[Relevance, frozenset[str]] = MappingProxyType(
+    {
+        "qrels": frozenset(NICKNAMES["all_trec"]) | {"yaap"},
+        "prefs": frozenset((*NICKNAMES["all_prefs"], "prefs_compat")),
+        "qrels_prefs": frozenset((*NICKNAMES["all_prefs"], "prefs_compat")),
+        "qrels_jg": frozenset(NICKNAMES["qrels_jg"]),
+    }
+)
+"""The formats of judgments, and the names that each has values for."""
+
+CUT_NAMES = frozenset(CUTS)
+"""The names that print a line for each cutoff."""
+
+_METRICS = {**NAMED, PrefsCompat.name: PrefsCompat}
+_SUMMARY_ONLY = frozenset({"runid", "num_q", "gm_map", "gm_bpref"})
+_COUNTS = frozenset(
+    {"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret", *_PREFERENCES[:3]}
+)
+_SHARES = frozenset({"iprec_at_recall", "Rprec_mult", "Rprec_mult_avgjg"})
+_GAINS = frozenset({"ndcg", "ndcg_rel", "Rndcg", "G"})
+_UTILITY = ("found", "noise", "missed", "avoided")
+_LONGEST = 10_000  # documents in a relstring
+
+
+@dataclass(frozen=True)
+class Column:
+    """One line of each query's block, or of the summary, or of both.
+
+    Attributes:
+        name: trec_eval's name of the metric, without parameters.
+        label: what is printed, with parameters.
+        kind: how the value is printed.
+        metrics: what is computed: nothing for ``runid``, the pieces of a ``relstring``, and
+            several where their mean is the value.
+        length: documents of a ``relstring``.
+        prefix: what is printed before the label: ``Z`` for z-scores.
+    """
+
+    name: str
+    label: str
+    kind: Kind = "number"
+    metrics: tuple[Metric, ...] = ()
+    length: int = 0
+    prefix: str = ""
+
+    @property
+    def per_query(self) -> bool:
+        """Whether the blocks of queries have this line."""
+        return self.name not in _SUMMARY_ONLY
+
+    @property
+    def in_summary(self) -> bool:
+        """Whether the summary has this line."""
+        return self.kind != "relstring"
+
+
+def columns(
+    words: Sequence[str],
+    *,
+    level: int = 1,
+    documents: int = 0,
+    te9: bool = False,
+    relevance: Relevance = "qrels",
+) -> tuple[Column, ...]:
+    """The columns that the words after ``-m`` ask for, in trec_eval's order.
+
+    Parameters are after a dot, as in ``P.5,10``; where one name is given parameters twice,
+    the first count, as in trec_eval.
+
+    Args:
+        words: names and nicknames.
+        level: the smallest grade that counts as relevant.
+        documents: documents in the collection, for ``utility``.
+        te9: only names that trec_eval 9 has.
+        relevance: the format of the judgments; only names that have values with it.
+
+    Raises:
+        UsageError: a name that trec_eval does not have, parameters that cannot be read, a name
+            that needs another format.
+    """
+    wanted: dict[str, str] = {}
+    for word in words:
+        name, dot, parameters = word.partition(".")
+        if dot and not parameters:
+            raise UsageError(
+                f"-m {word}: nothing follows the dot; give parameters or no dot.",
+                code="unknown-measure",
+            )
+        for each in NICKNAMES.get(name, (name,)):
+            if not (te9 and each in SINCE_10):
+                wanted[each] = wanted.get(each, "") or (parameters if each == name else "")
+            elif each == name:
+                raise UsageError(
+                    f"-m {word}: trec_eval 9 has no {name}; leave out --te9.",
+                    code="unknown-measure",
+                )
+    unknown = next((name for name in wanted if name not in ORDER), None)
+    if unknown is not None:
+        raise _unknown(unknown)
+    refused = next((n for n in ORDER if n in wanted and n not in RELEVANCE[relevance]), None)
+    if refused is not None:
+        others = " or ".join(f"-R {name}" for name, known in RELEVANCE.items() if refused in known)
+        raise UsageError(
+            f"-m {refused}: has no value with -R {relevance}; it needs {others}.",
+            code="unsupported-metric",
+        )
+    found: list[Column] = []
+    for name in ORDER:
+        if name in wanted:
+            bind = partial(_bound, level=level, documents=documents)
+            found += _columns(name, wanted[name], bind)
+    return tuple(found)
+
+
+def _unknown(name: str) -> UsageError:
+    near = get_close_matches(name, (*NICKNAMES, *ORDER), n=1, cutoff=0.6)
+    several = ", ".join(NICKNAMES)
+    hint = (
+        f"did you mean {near[0]}?" if near else f"there are {several}, map, P, ndcg_cut and more."
+    )
+    return UsageError(
+        f"-m {name}: trec_eval has no metric of that name; {hint}", code="unknown-measure"
+    )
+
+
+def _bound(metric: Metric, *, level: int, documents: int) -> Metric:
+    """The metric with what options say, where it takes that."""
+    options = {"rel": level, "documents": documents}
+    known = metric.parameters  # the level has no effect on gains, and so none on RBP
+    return metric(
+        **{
+            name: value
+            for name, value in options.items()
+            if name in known and not known[name].only_with
+        }
+    )
+
+
+def _columns(name: str, written: str, bind: Callable[[Metric], Metric]) -> list[Column]:
+    """The columns of one name with the parameters written after its dot."""
+    if name == "runid":
+        return [Column(name, name, "runid")]
+    if name == "relstring":
+        return [_relstring(written)]
+    kind: Kind = "count" if name in _COUNTS else "number"
+    by_group = name.removesuffix("_avgjg") if name in RELEVANCE["qrels_jg"] else name
+    metric = bind(_METRICS[by_group])
+    if by_group in CUTS:
+        cuts = _cuts(name, written or ",".join(CUTS[by_group]))
+        place = "{}_{:.2f}" if name in _SHARES else "{}_{}"
+        return [Column(name, place.format(name, cut), kind, (metric @ cut,)) for cut in cuts]
+    special = _special(name, written, metric) if written else None
+    if special is None:  # other names take parameters and do nothing with them
+        return [Column(name, name, kind, (metric,))]
+    return [Column(name, f"{name}_{written}", kind, special)]
+
+
+def _special(name: str, written: str, metric: Metric) -> tuple[Metric, ...] | None:
+    """What a name with its own parameters computes; None for one without."""
+    if name in _GAINS:
+        pairs = _pairs(name, written)
+        gain = {atol(level): atof(value) for level, value in pairs}
+        return (metric(gain=gain, levels="truncated"),)
+    if name in ("rbp", "rbp_resid", "prefs_compat"):
+        given = dict(_pairs(name, written))
+        if set(given) - {"p"}:
+            raise UsageError(
+                f"-m {name}.{written}: only p can be set, as in {name}.p=0.5.",
+                code="invalid-parameter",
+            )
+        return (metric(p=atof(given["p"])),)
+    values = [atof(part) for part in written.split(",")]
+    if name == "set_F":  # its parameter is the square of beta
+        if values[0] < 0:
+            raise UsageError(
+                f"-m set_F.{written}: the parameter, beta squared, is below 0.",
+                code="invalid-parameter",
+            )
+        return (metric(beta=values[0] ** 0.5),)
+    if name == "utility":
+        if len(values) != len(_UTILITY):
+            raise UsageError(
+                f"-m utility.{written}: give four numbers, as in utility.1,-1,0,0.",
+                code="wrong-coefficients",
+            )
+        return (metric(**dict(zip(_UTILITY, values, strict=True))),)
+    if name == "11pt_avg":
+        rel = dict(metric.given)["rel"]
+        return tuple(IPrec(rel=rel) @ point for point in _cuts("iprec_at_recall", written))
+    return None
+
+
+def _cuts(name: str, written: str) -> list[float]:
+    read: Callable[[str], float] = atof if name in _SHARES else atol
+    cuts = sorted(read(part) for part in written.split(","))
+    if name not in _SHARES and cuts[0] <= 0:
+        raise UsageError(
+            f"-m {name}.{written}: a cutoff is a whole number of 1 or more.", code="invalid-cutoff"
+        )
+    if len(set(cuts)) < len(cuts):
+        raise UsageError(f"-m {name}.{written}: a cutoff is there twice.", code="invalid-cutoff")
+    return cuts
+
+
+def _pairs(name: str, written: str) -> list[tuple[str, str]]:
+    parts = [part.split("=") for part in written.split(",")]
+    if any(len(part) != 2 for part in parts):  # a pair
+        example = "p=0.5" if "p" in _METRICS[name].parameters else "1=3,2=9"
+        raise UsageError(
+            f"-m {name}.{written}: give pairs, as in {name}.{example}.", code="invalid-parameter"
+        )
+    return [(left, right) for left, right in parts]
+
+
+def atol(text: str) -> int:
+    """The whole number that a text begins with, or 0, as C reads it."""
+    match = re.match(r"\s*[+-]?\d+", text)
+    return int(match[0]) if match else 0
+
+
+def atof(text: str) -> float:
+    """The number that a text begins with, or 0, as C reads it."""
+    match = re.match(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text)
+    return float(match[0]) if match else 0.0
+
+
+def _relstring(written: str) -> Column:
+    length = int(atof(written.partition(",")[0])) if written else 10
+    if length > _LONGEST:
+        raise UsageError(
+            f"-m relstring.{written}: at most {_LONGEST} documents can be shown.",
+            code="out-of-range",
+        )
+    label = f"relstring_{written}" if written else "relstring"
+    return Column("relstring", label, "relstring", pieces(length), max(length, 0))

@@ -1,0 +1,324 @@
+"""Evaluate a run as trec_eval does, with its metrics and options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import DuplicateError, InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.evaluation.trec import files
+from rankgate.measurement.evaluation.trec.columns import Column, Relevance, columns
+from rankgate.measurement.evaluation.trec.groups import group_values, read_groups
+from rankgate.measurement.evaluation.trec.preferences import (
+    grades_as_preferences,
+    preference_values,
+    read_preferences,
+)
+from rankgate.measurement.evaluation.trec.relstring import strings
+from rankgate.measurement.evaluation.trec.zscores import converted, read_zscores
+from rankgate.measurement.metrics.trec import NAMED
+from rankgate.measurement.scoring import CONVENTIONS
+from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
+from rankgate.measurement.scoring.mean import MISSING
+from rankgate.measurement.scoring.score import score
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data import Run, Scores
+    from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.measurement.evaluation.trec.zscores import ZScores
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
+
+_LEAST = 0.00001  # the floor of a geometric mean
+_RETRIEVED, _RELEVANT = "retrieved", "relevant"
+
+
+@dataclass(frozen=True)
+class TrecEvaluation:
+    """What trec_eval would print, before it is rounded.
+
+    Attributes:
+        columns: the lines of a query's block and of the summary, in order.
+        query_ids: the queries that have a block, in byte order.
+        values: for each column its values, ``(T,)``, or strings; empty for ``runid``.
+        summary: for each column its summary; None for ``relstring``.
+    """
+
+    columns: tuple[Column, ...]
+    query_ids: tuple[str, ...]
+    values: tuple[NDArray[np.float64] | Sequence[str], ...]
+    summary: tuple[float | str | None, ...]
+
+    def mean(self, label: str) -> float | str | None:
+        """The summary of the column that is printed with this label."""
+        return self.summary[[column.label for column in self.columns].index(label)]
+
+
+def trec_eval(
+    qrels: QrelsLike,
+    run: RunLike,
+    metrics: Sequence[str] = ("official",),
+    *,
+    complete: bool = False,
+    level: int = 1,
+    judged_only: bool = False,
+    documents: int = 0,
+    depth: int | None = None,
+    te9: bool = False,
+    relevance: Relevance = "qrels",
+    zscores: str | Path | None = None,
+) -> TrecEvaluation:
+    """Evaluate a run as trec_eval 10 does, or as trec_eval 9.
+
+    Args:
+        qrels: judgments; a file is read as trec_eval reads it.
+        run: the run; ``-`` is standard input.
+        metrics: trec_eval's names and nicknames, with parameters after a dot.
+        complete: queries that the run lacks count, with 0 (its ``-c``).
+        level: the smallest grade that counts as relevant (``-l``).
+        judged_only: documents without a judgment leave the ranking (``-J``).
+        documents: documents in the collection, for ``utility`` (``-N``).
+        depth: documents of each ranking that count; None is all (``-M``).
+        te9: as trec_eval 9: scores as 32-bit floats, its recall points, its metrics.
+        relevance: the format of the judgments (``-R``): grades (``qrels``), preferences
+            (``prefs``), grades as preferences (``qrels_prefs``), or grades by several groups of
+            judges (``qrels_jg``).
+        zscores: a file with mean and standard deviation of each query and metric among other
+            runs; values become z-scores (``-Z``).
+
+    Raises:
+        InputError: a file that trec_eval would not read, or no query in common.
+        DuplicateError: a document twice for a query that is evaluated.
+        UsageError: an unknown metric, or a query that the run lacks without ``complete``
+            (trec_eval 10 ends there too; trec_eval 9 leaves such queries out).
+    """
+    asked = columns(metrics, level=level, documents=documents, te9=te9, relevance=relevance)
+    how = replace(
+        CONVENTIONS["trec9" if te9 else "trec"],
+        missing="leave_out" if te9 else "zero",
+        depth=depth,
+        judged_only=judged_only,
+    )
+    tagged = any(column.kind == "runid" for column in asked)
+    ranking = files.ranking(run, te9=te9, tagged=tagged)
+    if relevance == "qrels":
+        found = _of_grades(qrels, ranking, asked, how, level=level, complete=complete)
+    else:
+        found = _of_others(relevance, qrels, ranking, asked, how)
+    if zscores is not None:
+        asked, found = _standardised(read_zscores(zscores), asked, found)
+    if found.absent.any() and not complete:
+        raise AbsentQueryError(asked, found.until(int(found.absent.argmax())), found)
+    lacking = found.lacking if complete else 0
+    summary = [_summary(*each, lacking) for each in zip(asked, found.values, strict=True)]
+    for i, column in enumerate(asked):
+        if column.kind == "runid":
+            summary[i] = ranking.tag or ranking.name
+        elif column.name == "num_rel" and found.relevant is not None:
+            summary[i] = found.relevant
+    return TrecEvaluation(asked, found.query_ids, found.values, tuple(summary))
+
+
+class AbsentQueryError(UsageError):
+    """The run lacks a judged query, where trec_eval 10 ends.
+
+    Attributes:
+        query_id: the query.
+        before: the values of the queries before it, which trec_eval 10 prints.
+    """
+
+    def __init__(self, asked: Sequence[Column], before: _Found, found: _Found) -> None:
+        self.query_id = found.query_ids[len(before.query_ids)]
+        super().__init__(
+            f"query '{self.query_id}' is not in the run; with -c such queries count as 0.",
+            code="unknown-query",
+        )
+        self.before = TrecEvaluation(tuple(asked), before.query_ids, before.values, ())
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The values of queries, before they are summed up.
+
+    Attributes:
+        query_ids: queries with values.
+        values: for each column its values, as in `TrecEvaluation`.
+        absent: ``(T,)``, queries that the run lacks.
+        lacking: judged queries that have no values.
+        relevant: what ``num_rel`` prints in the summary, where that is not the sum.
+    """
+
+    query_ids: tuple[str, ...]
+    values: tuple[NDArray[np.float64] | Sequence[str], ...]
+    absent: NDArray[np.bool_]
+    lacking: int = 0
+    relevant: float | None = None
+
+    def until(self, end: int) -> _Found:
+        """The same for the queries before a place."""
+        return replace(
+            self, query_ids=self.query_ids[:end], values=tuple(each[:end] for each in self.values)
+        )
+
+
+def _of_grades(
+    qrels: QrelsLike,
+    run: Run,
+    asked: Sequence[Column],
+    how: Convention,
+    *,
+    level: int,
+    complete: bool,
+) -> _Found:
+    """The values with ordinary judgments."""
+    te9 = how.missing == "leave_out"
+    index = JudgmentIndex.of(files.judgments(qrels, te9=te9))
+    scores = _scored(index, run, [*_keyed(asked), *_known(level)], how)
+    empty = how.judged_only or how.depth == 0
+    values = tuple(_values(i, column, scores, empty=empty) for i, column in enumerate(asked))
+    return _Found(
+        tuple(scores.query_ids.to_list()),
+        values,
+        scores.why[_RETRIEVED] == MISSING,
+        len(index.query_ids) - len(scores.query_ids),
+        # regardless of the level
+        float(np.count_nonzero(index.grades > 0)) if complete else None,
+    )
+
+
+def _of_others(
+    relevance: Relevance, qrels: QrelsLike, run: Run, asked: Sequence[Column], how: Convention
+) -> _Found:
+    """The values with preferences, or with judgments by several groups."""
+    te9 = how.missing == "leave_out"
+    if relevance == "qrels_jg":
+        metrics = [() if column.name == "num_q" else column.metrics for column in asked]
+        found = group_values(read_groups(_path(qrels)), run, metrics, how)
+    else:
+        read = read_preferences(_path(qrels)) if relevance == "prefs" else None
+        judgments = read or grades_as_preferences(qrels, te9=te9)
+        plain = [replace(each, metrics=()) if each.name == "num_q" else each for each in asked]
+        found = preference_values(judgments, run, plain, depth=how.depth, te9=te9)
+    query_ids, values, present = found
+    if not present.any():
+        raise InputError("no query of the run is judged.", code="queries-differ")
+    rows = np.flatnonzero(present) if te9 else np.arange(len(query_ids))
+    return _Found(
+        tuple(query_ids[i] for i in rows),
+        tuple(each[rows] for each in values),
+        ~present[rows],
+        len(query_ids) - len(rows),
+    )
+
+
+def _path(qrels: QrelsLike) -> str | Path:
+    if isinstance(qrels, str | Path):
+        return qrels
+    raise UsageError(
+        "preferences and judgments by groups are read from files; give a path.",
+        code="invalid-syntax",
+    )
+
+
+def _standardised(
+    known: ZScores, asked: Sequence[Column], found: _Found
+) -> tuple[tuple[Column, ...], _Found]:
+    """Columns and values as z-scores; strings stay."""
+    shown, values = [], []
+    for column, value in zip(asked, found.values, strict=True):
+        plain = column.kind in ("runid", "relstring") or isinstance(value, list)
+        shown.append(column if plain else replace(column, prefix="Z", kind="number"))
+        unchanged = plain or column.name == "num_q"
+        values.append(
+            value
+            if unchanged
+            else converted(known, column.label, found.query_ids, np.asarray(value))
+        )
+    return tuple(shown), replace(found, values=tuple(values))
+
+
+def _keyed(asked: Sequence[Column]) -> list[tuple[str, Metric]]:
+    """Every metric to compute, with its own key."""
+    return [
+        (f"{i}.{j}", metric)
+        for i, column in enumerate(asked)
+        for j, metric in enumerate(column.metrics)
+    ]
+
+
+def _known(level: int) -> list[tuple[str, Metric]]:
+    """What has to be known of each query in any case."""
+    return [(_RETRIEVED, NAMED["num_ret"]), (_RELEVANT, NAMED["num_rel"](rel=level))]
+
+
+def _scored(
+    index: JudgmentIndex, run: Run, metrics: Sequence[tuple[str, Metric]], how: Convention
+) -> Scores:
+    """Scores; a document twice is a fault only in a query that is evaluated."""
+    try:
+        return score(index, run, metrics, how)
+    except DuplicateError as error:
+        judged = index.query_ids.implode()
+
+        def pieces() -> Iterator[pl.DataFrame]:
+            for frame in run.pieces():
+                yield frame.filter(pl.col("query_id").is_in(judged))
+
+        try:
+            return score(index, replace(run, pieces=pieces), metrics, how)
+        except DuplicateError:
+            raise error from None  # the line numbers of the whole file
+
+
+def _values(
+    i: int, column: Column, scores: Scores, *, empty: bool
+) -> NDArray[np.float64] | list[str]:
+    """The values of a column, with what trec_eval 10 has for a query that the run lacks.
+
+    There it evaluates a ranking of one unjudged document, which judged-only evaluation empties,
+    and then sets what would show that document to 0, but only under names without parameters.
+    """
+    found = [scores.values[f"{i}.{j}"] for j in range(len(column.metrics))]
+    absent = scores.why[_RETRIEVED] == MISSING
+    written = column.label != column.name
+    if column.kind == "relstring":
+        lengths = np.minimum(scores.values[_RETRIEVED], column.length)
+        lengths[absent] = min(column.length, written and not empty)
+        return strings(found, lengths.astype(int).tolist())
+    if not found:
+        return []
+    value = np.sum(found, axis=0) / len(found) if len(found) > 1 else found[0].copy()
+    given = dict(column.metrics[0].given)
+    if empty and column.name in ("iprec_at_recall", "11pt_avg"):
+        none_needed = given.get("recall", 0) * scores.values[_RELEVANT] < 0.5  # rounds to 0
+        value[absent & none_needed] = np.nan
+    elif not empty and written and column.name == "utility":
+        value[absent] += given["noise"] - given["avoided"]
+    elif not empty and written and column.name == "rbp_resid":
+        value[absent] = 1
+    return np.where(np.isnan(value), -np.nan, value)  # the sign that 0/0 has in C
+
+
+def _summary(
+    column: Column, values: NDArray[np.float64] | Sequence[str], lacking: int
+) -> float | str | None:
+    """The summary of a column; queries that have no block but count have the value 0."""
+    if not column.metrics or column.kind == "relstring":
+        return None
+    how = column.metrics[0].aggregate
+    queries = len(values) + lacking
+    if column.name == "num_q":
+        return float(queries)
+    if how == "geometric":
+        logs = np.cumsum(np.log(np.maximum(values, _LEAST)))
+        return float(np.exp((logs[-1] + lacking * np.log(_LEAST)) / queries))
+    added = float(np.cumsum(values)[-1])
+    return added if how == "sum" else added / queries

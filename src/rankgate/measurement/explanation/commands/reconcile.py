@@ -1,0 +1,72 @@
+"""``rankgate reconcile``: the same data under all conventions, and what separates the numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rankgate.core.console import options
+from rankgate.core.console.output import print_result
+from rankgate.core.errors import UsageError
+from rankgate.core.present.write import FORMS
+from rankgate.measurement import metric_options
+from rankgate.measurement.evaluation.commands.list_options import context
+from rankgate.measurement.explanation.reconcile import bridge, reconcile
+from rankgate.measurement.explanation.reported import reported
+
+if TYPE_CHECKING:
+    from rankgate.core.present.result import Result
+    from rankgate.measurement.evaluation.context import Context
+
+
+@click.command("reconcile")
+@options.qrels
+@options.run
+@metric_options.metric
+@click.option("--from", "begin", metavar="NAME", help="The convention to start from.")
+@click.option("--to", "end", metavar="NAME", help="The target convention, reached axis by axis.")
+@click.option(
+    "--value",
+    metavar="NUMBER",
+    help="Find the conventions that give this reported value.",
+)
+@context
+@options.form(*FORMS)
+@options.output
+def command(
+    qrels: str,
+    run: str,
+    metric: str,
+    begin: str | None,
+    end: str | None,
+    value: str | None,
+    context: Context,
+    form: str,
+    output: str | None,
+) -> None:
+    """Score RUN under every convention and explain the differences.
+
+    \b
+    rankgate reconcile qrels.txt bm25.run -m nDCG@10
+    rankgate reconcile qrels.txt bm25.run -m nDCG@10 --from trec --to esci
+    rankgate reconcile qrels.txt bm25.run -m nDCG@10 --value 0.4326
+    rankgate reconcile test.qrels.csv knn.run -m Gini@10 --items books.csv
+    """
+    if (begin is None) != (end is None):
+        raise UsageError(
+            "--from and --to go together; name both conventions.", code="missing-input"
+        )
+    if begin is not None and value is not None:
+        raise UsageError(
+            "--value looks through all conventions; leave out --from and --to.",
+            code="conflicting-options",
+        )
+    result: Result
+    if begin is not None and end is not None:
+        result = bridge(qrels, run, metric, begin, end, context=context)
+    elif value is not None:
+        result = reported(qrels, run, metric, value, context=context)
+    else:
+        result = reconcile(qrels, run, metric, context=context)
+    print_result(result, form, output)

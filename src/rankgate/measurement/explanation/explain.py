@@ -1,0 +1,278 @@
+"""Explain one value: the contribution of each document."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.numbers import known
+from rankgate.core.present.result import run_notices
+from rankgate.data import Qrels, Run, read_qrels, read_run
+from rankgate.data.run import SCHEMA
+from rankgate.data.scores import REASONS
+from rankgate.measurement.evaluation.evaluate import chosen_metrics
+from rankgate.measurement.explanation.explanation import ExplainedRow, Explanation, Other
+from rankgate.measurement.explanation.ideal import ideal_rows
+from rankgate.measurement.explanation.ranking import QueryRanking, ranking
+from rankgate.measurement.explanation.steps import Contributions, contributions
+from rankgate.measurement.scoring import CONVENTIONS, Convention
+from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
+from rankgate.measurement.scoring.chosen import chosen_convention
+from rankgate.measurement.scoring.score import score
+
+if TYPE_CHECKING:
+    from rankgate.data import Scores
+    from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring.overrides import Overrides
+
+DEPTH = 20
+"""How many documents are shown of each list."""
+
+_TREC_EVAL = ("trec", "trec9")  # every explanation is compared with these conventions
+_CLOSE = 1e-12  # values that differ by less are the same value
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One query, one metric, one convention, and the tables of that query."""
+
+    query_id: str
+    label: str
+    metric: Metric
+    how: Convention
+    frame: pl.DataFrame
+    judged: pl.DataFrame
+    depth: int | None
+
+    @property
+    def own(self) -> Convention:
+        """The choices of the convention that hold for the metric."""
+        return self.how.for_metric(self.metric)
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        return self.how.defaults(self.metric)
+
+
+def explain(
+    qrels: QrelsLike,
+    run: RunLike,
+    query: str,
+    metric: str | Metric,
+    convention: str | Convention = "trec",
+    *,
+    overrides: Overrides | Sequence[str] = (),
+    depth: int | None = None,
+    extra: Sequence[Metric] = (),
+    name: str | None = None,
+) -> Explanation:
+    """Show how the value of one metric for one query was computed, document by document.
+
+    Args:
+        qrels: judgments, as ``evaluate`` takes them.
+        run: one run, as ``evaluate`` takes it.
+        query: the id of the query.
+        metric: one metric or its name.
+        convention: whose rules the number follows: a name, a TOML file, or a convention.
+        overrides: axes that are chosen otherwise, as ``evaluate`` takes them.
+        depth: how many documents to show of each list, those that matter first; None is all.
+        extra: metrics that can be named in addition to the built-in ones.
+        name: of the run, instead of its own.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: a query without judgments, several metrics, an unknown name.
+
+    >>> qrels, run = {"q": {"a": 1}}, {"q": {"b": 1.0, "a": 1.0}}
+    >>> explain(qrels, run, "q", "RR").value
+    0.5
+    >>> explain(qrels, run, "q", "RR", overrides={"ties": "doc_id_asc"}).value
+    1.0
+    """
+    rules = chosen_convention(convention, overrides)
+    chosen = chosen_metrics(metric, rules, extra)
+    if len(chosen) > 1:
+        raise UsageError(
+            f"{metric} names {len(chosen)} metrics; name one, such as {chosen[0][0]}.",
+            code="several-metrics",
+        )
+    label, one = chosen[0]
+    judgments, rankings = read_qrels(qrels), read_run(run)
+    rankings = replace(rankings, name=name) if name else rankings
+    index = JudgmentIndex.of(judgments)
+    rankings = index.ranked(rankings)
+    _refuse_unknown(query, index, judgments)
+    scores = score(index, rankings, chosen, rules)
+    mine, nothing = pl.col("query_id") == query, pl.DataFrame(schema=SCHEMA)
+    frame = pl.concat([nothing, *(piece.filter(mine) for piece in rankings.pieces())])
+    if rules.for_metric(one).order == "file" and not rankings.ordered:
+        frame = frame.sort("score", descending=True, maintain_order=True)
+    case = _Case(
+        query_id=query,
+        label=label,
+        metric=one,
+        how=rules,
+        frame=frame,
+        judged=judgments.table.select("query_id", "doc_id", "grade").filter(mine),
+        depth=depth,
+    )
+    return _explained(case, judgments, scores)
+
+
+def _explained(case: _Case, judgments: Qrels, scores: Scores) -> Explanation:
+    ranked = ranking(
+        case.query_id, case.frame, case.judged, case.own, judged_only=case.metric.judged_only
+    )
+    shown = _shown(ranked, _cutoff(case), case.depth)
+    marks = contributions(case.metric, (ranked.block, ranked.full), shown, case.defaults)
+    ideal, best = ideal_rows(case.metric, ranked, marks.ideal, case.defaults)
+    ideal_shown = ideal[: case.depth]
+    value, why = _value(scores, case)
+    return Explanation(
+        qrels=judgments.name,
+        run=scores.run,
+        query_id=case.query_id,
+        metric=case.label,
+        formula=case.metric.formula,
+        convention=case.how.to_dict(),
+        ties=case.own.ties,
+        parameters=_parameters(case),
+        usual=_usual(case),
+        value=value,
+        why=why,
+        rows=_rows(ranked, shown, marks),
+        left_out=len(ranked.doc_ids) - (shown[-1] if shown else 0),
+        retrieved=len(ranked.doc_ids),
+        excluded=ranked.excluded,
+        ideal=tuple(ideal_shown),
+        ideal_left_out=len(ideal) - len(ideal_shown),
+        relevant=len(ideal),
+        best=best,
+        start=marks.start,
+        weighed=marks.weighed,
+        summed=marks.summed,
+        norm=marks.norm,
+        mean=known(scores.means[case.label]),
+        queries=scores.counts.queries,
+        others=_others(case, value),
+        notices=run_notices(scores.run, scores.counts.cautions),
+    )
+
+
+def _refuse_unknown(query: str, index: JudgmentIndex, judgments: Qrels) -> None:
+    """Check that the query has judgments."""
+    judged = index.query_ids.to_list()
+    if query in judged:
+        return
+    near = get_close_matches(query, judged, n=3) or judged[:3]
+    names = ", ".join(f"'{each}'" for each in near)
+    where = judgments.place.label
+    raise UsageError(
+        f"query '{query}' has no judgments in {where}; name one such as {names}.",
+        code="unknown-query",
+    )
+
+
+def _value(scores: Scores, case: _Case) -> tuple[float | None, str]:
+    """The value as the convention has it, and why it is substituted or is undefined."""
+    row = scores.query_ids.index_of(case.query_id)
+    if row is None:
+        return None, "missing"
+    return known(float(scores.values[case.label][row])), REASONS[scores.why[case.label][row]]
+
+
+def _usual(case: _Case) -> dict[str, Any]:
+    return {name: each.default for name, each in case.metric.parameters.items()}
+
+
+def _parameters(case: _Case) -> dict[str, Any]:
+    """What the kernel was called with, defaults among it."""
+    return _usual(case) | case.metric.bound(case.defaults)
+
+
+def _cutoff(case: _Case) -> float:
+    cutoff = _parameters(case).get("cutoff")
+    return math.inf if cutoff is None else cutoff
+
+
+def _shown(ranked: QueryRanking, cutoff: float, depth: int | None) -> list[int]:
+    """The ranks that matter most, ascending.
+
+    Relevant documents within the cutoff go first, then other judged ones, then the unjudged
+    ones there, then judged ones behind it; unjudged ones behind it do not matter.
+    """
+    matter = []
+    for rank, document in enumerate(ranked.doc_ids, 1):
+        grade = ranked.grades.get(document)
+        if rank <= cutoff:
+            matter.append((2 if grade is None else 0 if grade > 0 else 1, rank))
+        elif grade is not None:
+            matter.append((3, rank))
+    return sorted(rank for _, rank in sorted(matter)[:depth])
+
+
+def _rows(ranked: QueryRanking, shown: list[int], marks: Contributions) -> tuple[ExplainedRow, ...]:
+    rows, above = [], 0
+    for rank in shown:
+        document, mark = ranked.doc_ids[rank - 1], marks.marks[rank]
+        rows.append(
+            ExplainedRow(
+                rank=rank,
+                doc_id=document,
+                grade=ranked.grades.get(document),
+                gain=mark.gain,
+                weight=mark.weight,
+                contribution=mark.contribution,
+                running=mark.running,
+                tied=ranked.tied[rank - 1],
+                skipped=rank - above - 1,
+            )
+        )
+        above = rank
+    return tuple(rows)
+
+
+def _others(case: _Case, value: float | None) -> tuple[Other, ...]:
+    """What trec_eval makes of it, by this metric and by its own, where the value differs."""
+    if case.frame.is_empty():
+        return ()
+    tools = [CONVENTIONS[name] for name in _TREC_EVAL]
+    own = [(how, case.metric) for how in tools if how.hash != case.how.hash]
+    plain = _as_trec_eval(case.metric)
+    if plain != case.metric:
+        own.append((tools[0], plain))
+    others = []
+    for how, metric in own:
+        other = _value_of_one(case, metric, how)
+        if not _same(other, value):
+            others.append(Other(how.name, how.title, str(metric), other))
+    return tuple(others)
+
+
+def _as_trec_eval(metric: Metric) -> Metric:
+    """The metric without the choices that trec_eval does not have; itself if it has none there."""
+    if not metric.trec:
+        return metric
+    choices = [n for n, each in metric.parameters.items() if each.kind in ("choice", "gain")]
+    return replace(metric, given=tuple(pair for pair in metric.given if pair[0] not in choices))
+
+
+def _value_of_one(case: _Case, metric: Metric, how: Convention) -> float | None:
+    judged = Qrels(case.judged, unjudged=(case.query_id,))
+    alone = Run(case.query_id, lambda: iter((case.frame,)))
+    values = score(judged, alone, [("", metric)], how).values[""]
+    return known(float(values[0])) if len(values) else None
+
+
+def _same(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)

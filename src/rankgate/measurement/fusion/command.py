@@ -1,0 +1,114 @@
+"""``rankgate fuse``: several runs merged into one."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from rankgate.core.console import options
+from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.definitions import DefiningCommand
+from rankgate.core.console.output import print_report, print_result
+from rankgate.core.console.places import refuse_clashes
+from rankgate.core.console.progress import Progress
+from rankgate.core.errors import UsageError
+from rankgate.core.present.forms.documents import text
+from rankgate.core.present.write import FORMS
+from rankgate.data.write import format_for, write_run
+from rankgate.measurement.fusion.catalogue import METHODS
+from rankgate.measurement.fusion.fuse import fuse
+from rankgate.measurement.fusion.normalise import NORMALISATIONS
+
+
+def _numbers(
+    _ctx: click.Context, _option: click.Parameter, words: str | None
+) -> list[float] | None:
+    if words is None:
+        return None
+    try:
+        return [float(word) for word in words.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{words!r} is not a list of numbers, as in 0.7,0.3") from None
+
+
+@click.command(
+    "fuse",
+    cls=DefiningCommand,
+    definitions={
+        "Methods": [(each.name, each.title) for each in METHODS.values()],
+        "Normalisations": [(each.name, each.title) for each in NORMALISATIONS.values()],
+    },
+)
+@options.runs
+@options_of(fuse, "method", choices={"method": METHODS})
+@options.parameters("A parameter of the method, as in k=30; may be given several times.")
+@click.option(
+    "--weights",
+    metavar="W,W,...",
+    callback=_numbers,
+    help="A weight for each RUN, for weighted methods, as in 0.7,0.3.",
+)
+@options_of(
+    fuse,
+    "norm",
+    "depth N",
+    "keep N",
+    "train",
+    "tune",
+    "metric METRIC -m",
+    "folds N",
+    "relevant GRADE",
+    "seed",
+    "convention NAME",
+    choices={"norm": NORMALISATIONS},
+)
+@options.form(*FORMS)
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE",
+    type=click.Path(),
+    help="Write the fused run to FILE instead of standard output.",
+)
+@click.option(
+    "--to", metavar="FORMAT", help="The format of the run; by the suffix of FILE without it."
+)
+def command(
+    runs: tuple[str, ...], target: str | None, to: str | None, form: str, **chosen: Any
+) -> None:
+    """Merge two or more RUNs into one run.
+
+    The fused run goes to standard output, or to -o FILE. What each RUN contributed is printed on
+    standard error; --format json, csv, ... prints it on standard output instead, with -o FILE.
+
+    With --train, each part of the judged queries is fused by what the other parts teach, so that
+    the fused run can be evaluated with the same judgments.
+
+    \b
+    rankgate fuse bm25.run dense.run -o hybrid.run
+    rankgate fuse bm25.run dense.run --method linear --weights 0.3,0.7 -o hybrid.run
+    rankgate fuse bm25.run dense.run --method linear --train qrels.txt --tune -o hybrid.run
+    rankgate fuse a.run b.run c.run --method probfuse --train qrels.txt -o fused.run.gz
+    """
+    learning = (chosen["train"],) if chosen["train"] else ()
+    refuse_clashes((*runs, *learning), target)
+    streamed = target in (None, "-")
+    if streamed and form != FORMS[0]:
+        raise UsageError(
+            f"standard output is for the fused run, where the {form} would go; give the run a "
+            "file with -o.",
+            code="output-is-input",
+        )
+    found = format_for(None if streamed else target, to or ("trec" if streamed else None), "runs")
+    with Progress(len(runs) + (chosen["folds"] if learning else 0)) as progress:
+        result = fuse(runs, on_progress=progress, **chosen)
+    assert result.run is not None
+    for loss in write_run(result.run, sys.stdout.buffer if streamed else str(target), found):
+        click.echo(f"! {found.name} cannot hold {loss.words}; try csv", err=True)
+    if form == FORMS[0]:
+        print_report(text(result.document()))
+    else:
+        print_result(result, form)

@@ -1,0 +1,152 @@
+"""Runs merged into one: the result of the verb ``fuse``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field, fields, replace
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+# the codec reads the types of fields when it restores a result
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import encoded
+from rankgate.core.present.result import Notice, Result
+from rankgate.data import Run
+from rankgate.measurement.fusion.fuser import Setting
+from rankgate.measurement.fusion.learning import TrainedFold
+
+SOURCES = {
+    "run": pl.String,
+    "queries": pl.Int64,
+    "missing": pl.Int64,
+    "documents": pl.Int64,
+    "alone": pl.Int64,
+    "first": pl.Float64,
+}
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a fusion learned from judgments.
+
+    Attributes:
+        metric: the metric that was maximised, or measured.
+        qrels, qrels_sha256: the judgments.
+        seed: of the folds.
+        tried: the number of settings that were tried.
+        setting: the setting that all judged queries choose, used where nothing is judged.
+        held_out: the mean of the metric over judged queries, each fused by what other queries
+            taught.
+        in_sample: the same mean with what these queries themselves taught: too high by the
+            optimism of the choice.
+        queries: judged queries with a value.
+        unjudged: queries without judgments.
+        folds: what was chosen for each fold.
+        trained: what all judged queries teach a trained method, a row for each run.
+        singles: the mean of each run over the same queries, by name.
+    """
+
+    metric: str
+    qrels: str
+    qrels_sha256: str
+    seed: int
+    tried: int
+    setting: Setting
+    held_out: float
+    in_sample: float
+    queries: int
+    unjudged: int
+    folds: tuple[TrainedFold, ...]
+    trained: tuple[tuple[float, ...], ...] | None
+    singles: Mapping[str, float] = field(default_factory=dict)
+
+    def against(self, names: Sequence[str], means: Sequence[float]) -> Learned:
+        """With the mean of each single run."""
+        return replace(self, singles=dict(zip(names, means, strict=True)))
+
+
+@dataclass(frozen=True)
+class Fusion(Result):
+    """Runs merged into one.
+
+    Attributes:
+        method: the fusion method.
+        parameters: its parameters that were given or chosen.
+        weights: of the runs; None where they are equal.
+        normalisation: of scores before; None for a method on ranks.
+        depth: how many documents of each run and query counted; None is all.
+        keep: how many documents of each query were kept; None is all.
+        queries: queries of the fused run.
+        documents: rows of the fused run.
+        sources: ``run``, ``queries``, ``missing`` (queries that it lacks), ``documents``,
+            ``alone`` (documents that no other run has), ``first`` (the share of the first 10
+            fused documents that it has).
+        learned: what was learned from judgments; None where nothing was.
+        input_notices: what the reader should know of the judgments and the runs.
+        run: the fused run; None in a result that was read from JSON.
+        fused: the runs that were fused; none in a result that was read from JSON.
+        known: their hashes, in a result that was read from JSON.
+    """
+
+    kind: ClassVar[str] = "fusion"
+    label: ClassVar[str] = "Fusion of runs"
+    document_from: ClassVar[str] = "rankgate.measurement.fusion.document:document"
+    order: ClassVar[int] = 28
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"sources": SOURCES}
+
+    method: str
+    parameters: Mapping[str, Any]
+    weights: tuple[float, ...] | None
+    normalisation: str | None
+    depth: int | None
+    keep: int | None
+    queries: int
+    documents: int
+    sources: pl.DataFrame
+    learned: Learned | None = None
+    input_notices: tuple[Notice, ...] = ()
+    run: Run | None = field(default=None, compare=False, repr=False)
+    fused: tuple[Run, ...] = field(default=(), compare=False, repr=False)
+    known: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Cautions of runs, and runs that lack queries."""
+        missing = tuple(
+            Notice(
+                "missing-queries",
+                f"{name} has no list for {count:,} of {self.queries:,} queries; there the others "
+                "decide alone",
+                name,
+            )
+            for name, count in self.sources.select("run", "missing").iter_rows()
+            if count
+        )
+        return (*self.input_notices, *missing)
+
+    @property
+    def sha256(self) -> tuple[str, ...]:
+        """The hash of each run; computed when it is asked for, as it takes as long as fusing."""
+        return self.known or tuple(run.sha256 for run in self.fused)
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
+        """The runs, and the judgments that were learned from."""
+        runs = zip(self.sources["run"], self.sha256, strict=True)
+        taught = self.learned
+        judged = ((taught.qrels, "judgments", taught.qrels_sha256),) if taught else ()
+        return (*judged, *((name, "run", digest) for name, digest in runs))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, without the rows of the fused run."""
+        shown = {each.name: encoded(getattr(self, each.name)) for each in fields(self)[:-3]}
+        return {**self.head(), **shown, "sha256": list(self.sha256)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From ``to_dict``, without rows."""
+        return replace(super().from_dict(values), known=tuple(values["sha256"]))
+
+    def _table(self) -> pl.DataFrame:
+        return self.sources if self.run is None else self.run.table

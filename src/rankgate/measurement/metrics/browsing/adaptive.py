@@ -1,0 +1,143 @@
+"""Users who have a goal: INST, INSQ, BPM, information foraging."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankgate.core.declare import Cutoff, OnlyWith, Range
+from rankgate.measurement.metrics.browsing.browsed import Browsed
+from rankgate.measurement.metrics.browsing.declare import user_model
+from rankgate.measurement.metrics.judged import Floats
+
+Goal = Annotated[float, Range(0)]
+
+
+def inst(seen: Browsed, *, T: Goal = 1.0) -> Floats:
+    """Users who want T of gain, and go on the less, the more of it they have.
+
+    Args:
+        seen: what users meet.
+        T: the gain that users want.
+    """
+    left = T - seen.total_gain
+    return ((seen.rank + T + left - 1) / (seen.rank + T + left)) ** 2
+
+
+def insq(seen: Browsed, *, T: Goal = 1.0) -> Floats:
+    """Users who want T of gain, and go on the more, the deeper they are.
+
+    Args:
+        seen: what users meet.
+        T: the gain that users want.
+    """
+    on = ((seen.rank + 2 * T - 1) / (seen.rank + 2 * T)) ** 2
+    return np.broadcast_to(on, seen.gain.shape)
+
+
+def bejewelled(seen: Browsed, *, cutoff: Cutoff, T: Goal = 1.0) -> Floats:
+    """Users who stop when they have T of gain, or have spent K.
+
+    Args:
+        seen: what users meet.
+        cutoff: K, the cost that users spend; with a cost of 1 the ranks they see.
+        T: the gain that users want.
+    """
+    return ((seen.total_gain < T) & (seen.total_cost < cutoff)).astype(np.float64)
+
+
+def dynamic_bejewelled(
+    seen: Browsed,
+    *,
+    cutoff: Cutoff,
+    T: Goal = 1.0,
+    hb: Annotated[float, Range(0)] = 1.0,
+    hc: Annotated[float, Range(0)] = 1.0,
+    median: Annotated[float, Range(0, 1)] = 0.5,
+) -> Floats:
+    """Users as of BPM whose T and K grow with what they find: good documents make them want more.
+
+    Args:
+        seen: what users meet.
+        cutoff: K at the beginning.
+        T: the gain that users want at the beginning.
+        hb: how much T changes with a gain above the median; cwl_eval's dynamic model has hc=0.
+        hc: how much K changes with it.
+        median: the gain that changes nothing.
+    """
+    change = np.cumsum(seen.gain - median, axis=1) - (seen.gain - median)  # of the ranks above
+    wants = seen.total_gain < T + hb * change
+    affords = seen.total_cost < cutoff + hc * change
+    until = [np.logical_and.accumulate(each, axis=1) for each in (wants, affords)]
+    return (until[0] & until[1]).astype(np.float64)
+
+
+def foraging(
+    seen: Browsed,
+    *,
+    by: Literal["goal", "rate", "both"] = "both",
+    T: Annotated[float, Range(0), OnlyWith("by", "goal", "both")] = 2.0,
+    b1: Annotated[float, Range(0), OnlyWith("by", "goal", "both")] = 0.9,
+    R1: Annotated[float, Range(0), OnlyWith("by", "goal", "both")] = 10.0,
+    A: Annotated[float, Range(0), OnlyWith("by", "rate", "both")] = 0.2,
+    b2: Annotated[float, Range(0), OnlyWith("by", "rate", "both")] = 0.9,
+    R2: Annotated[float, Range(0), OnlyWith("by", "rate", "both")] = 10.0,
+) -> Floats:
+    """Users who stop near a goal of gain, or where the rate of gain is low.
+
+    Args:
+        seen: what users meet.
+        by: the `goal`, the `rate`, or `both`.
+        T: the gain that users want.
+        b1: how likely they stop with nothing to decide by, for the goal.
+        R1: how strictly they follow the goal; 0 not at all.
+        A: the rate of gain that users expect.
+        b2: how likely they stop with nothing to decide by, for the rate.
+        R2: how strictly they follow the rate; 0 not at all.
+    """
+    on = np.ones(seen.gain.shape)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        if by != "rate":
+            on = on * (1 - 1 / (1 + b1 * np.exp((T - seen.total_gain) * R1)))
+        if by != "goal":
+            rate = seen.total_gain / seen.total_cost
+            on = on / (1 + b2 * np.exp((A - rate) * R2))
+    return on
+
+
+INST = user_model(
+    "INST",
+    inst,
+    title="Expected gain a document for users who want T, and stop the sooner the more they have.",
+    formula="C(i) = ((i + 2T − G(i) − 1) / (i + 2T − G(i)))²,   G(i) gained down to rank i",
+    source="Moffat, Bailey, Scholer & Thomas, ADCS 2015, doi:10.1145/2838931.2838938; cwl_eval",
+)
+INSQ = user_model(
+    "INSQ",
+    insq,
+    title="Expected gain a document for users who want T, and go on the more the deeper they are.",
+    formula="C(i) = ((i + 2T − 1) / (i + 2T))²",
+    source="Moffat, Scholer & Thomas, ADCS 2012, doi:10.1145/2407085.2407092; cwl_eval",
+)
+BPM = user_model(
+    "BPM",
+    bejewelled,
+    title="Expected gain a document for users who stop when they have T or have spent K.",
+    formula="C(i) = 1 if G(i) < T and cost(i) < K, else 0",
+    aliases=("bejewelled_player_model",),
+    source="Zhang et al., SIGIR 2017, doi:10.1145/3077136.3080841; cwl_eval (static)",
+)
+BPMD = user_model(
+    "BPMD",
+    dynamic_bejewelled,
+    title="BPM whose T and K grow when users find more than they expect.",
+    formula="C(i) as of BPM, with T + hb·Σ_{j<i} (g(j) − m) and K + hc·Σ_{j<i} (g(j) − m)",
+    source="Zhang et al., SIGIR 2017, doi:10.1145/3077136.3080841",
+)
+IFT = user_model(
+    "IFT",
+    foraging,
+    title="Expected gain a document for users who forage: stop at a goal, or at a low rate.",
+    formula="C(i) = (1 − 1/(1 + b1·e^((T − G(i))·R1))) · 1/(1 + b2·e^((A − G(i)/cost(i))·R2))",
+    aliases=("information_foraging",),
+    source="Azzopardi, Thomas & Craswell, SIGIR 2018, doi:10.1145/3209978.3210027; cwl_eval",
+)

@@ -1,0 +1,265 @@
+"""Make a metric of a user's function, declared like the built-in metrics."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+
+import numpy as np
+
+from rankgate.core.errors import FunctionError, RankgateError, UsageError
+from rankgate.measurement.metrics.declare import Metric
+
+if TYPE_CHECKING:
+    from rankgate.measurement.metrics.judged import Floats, Judged
+    from rankgate.measurement.metrics.steps import Steps
+    from rankgate.measurement.metrics.views import View
+
+    Function = Callable[..., Any]
+    Kernel = Callable[..., Floats]
+
+_LARGEST = 2**63
+_WORDS = 80  # characters of a value in a message
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_BY_QUERY = re.compile(r"(\w+\.)*(Sequence|list|List)\[")
+_BY_BLOCK = re.compile(r"(\w+\.)*Judged")
+
+
+class Words(TypedDict, total=False):
+    """What a declaration may say, as the fields of `Metric` of the same names."""
+
+    title: str
+    formula: str
+    aliases: tuple[str, ...]
+    at: str | None
+    low: float
+    high: float | None
+    aggregate: Literal["mean", "sum", "geometric"]
+    higher_is_better: bool
+    source: str
+    sees: str
+    blind_to: str
+    steps: Callable[..., Steps] | None
+    view: View
+    prefix_only: bool
+    whole_list_when: tuple[tuple[str, Any], ...]
+    ideal_order_optimal: bool
+    scenarios: bool
+    bounds: Literal["exact", "safe"] | None
+    bounded_with: tuple[tuple[str, tuple[object, ...] | None], ...]
+    residual: Callable[..., Floats]
+
+
+@overload
+def metric(function: Function, /) -> Metric: ...
+@overload
+def metric(
+    *, name: str | None = None, per_query: bool | None = None, **words: Unpack[Words]
+) -> Callable[[Function], Metric]: ...
+@overload
+def metric(
+    function: Function,
+    /,
+    *,
+    name: str | None = None,
+    per_query: bool | None = None,
+    **words: Unpack[Words],
+) -> Metric: ...
+def metric(
+    function: Function | None = None,
+    /,
+    *,
+    name: str | None = None,
+    per_query: bool | None = None,
+    **words: Unpack[Words],
+) -> Metric | Callable[[Function], Metric]:
+    """Make a metric of a function; alone or as a decorator, with or without arguments.
+
+    The function sees either the grades of one query's ranking, best rank first, None being
+    an unjudged document; or a whole `Judged` block of queries, which is many times faster.
+    Its keyword-only arguments are the metric's parameters: names, types and defaults. One
+    called ``cutoff`` is what ``@`` binds, and the grades end there. One called ``ideal`` is
+    no parameter: it is given the grades of all judged documents, highest first.
+
+    Args:
+        function: what computes the value: a number, or NaN if there is none, so that the
+            convention says what counts.
+        name: what the metric is called; without it, as the function is.
+        per_query: whether the function takes grades; without it, the annotation of its first
+            argument says so: ``Sequence[float | None]`` (or a list) or ``Judged``.
+        **words: other fields of `Metric`; the title is the first line of the docstring.
+
+    Raises:
+        UsageError: a name that cannot be written, or arguments that do not say what they are.
+
+    >>> from collections.abc import Sequence
+    >>> @metric
+    ... def wasted(grades: Sequence[float | None], *, cutoff: int = 10) -> float:
+    ...     "The share of the places that hold nothing of worth."
+    ...     return 1 - sum(bool(grade) for grade in grades) / cutoff
+    >>> str(wasted @ 5), wasted.title
+    ('wasted@5', 'The share of the places that hold nothing of worth.')
+    """
+    if function is None:
+        return functools.partial(_declared, name=name, per_query=per_query, words=words)
+    return _declared(function, name=name, per_query=per_query, words=words)
+
+
+def _declared(
+    function: Function, *, name: str | None, per_query: bool | None, words: Words
+) -> Metric:
+    called = str(name or getattr(function, "__name__", ""))
+    if not re.fullmatch(r"[^\W\d][\w-]*", called):
+        raise UsageError(
+            f"{called!r} cannot name a metric; give one such as name='first_hit'.",
+            code="invalid-metric-name",
+        )
+    sees_grades = False if "view" in words else per_query
+    by_query = _sees_grades(function, called) if sees_grades is None else sees_grades
+    kernel = _kernel(function, called, by_query=by_query)
+    names = list(inspect.signature(kernel).parameters)
+    said: dict[str, Any] = {
+        "title": (inspect.getdoc(function) or "").partition("\n")[0],
+        "at": "cutoff" if "cutoff" in names else None,
+        "low": -np.inf,
+        "high": None,
+        **words,
+    }
+    return Metric(called, kernel, **said)
+
+
+def _sees_grades(function: Function, name: str) -> bool:
+    """Whether the first argument is one query's grades, as its annotation says."""
+    first = next(iter(inspect.signature(function).parameters.values()), None)
+    words = "" if first is None else first.annotation
+    text = words if isinstance(words, str) else getattr(words, "__qualname__", "") or str(words)
+    if _BY_BLOCK.fullmatch(text):
+        return False
+    if _BY_QUERY.match(str(words)):
+        return True
+    raise UsageError(
+        f"{name}: declare what the function sees: annotate its first argument as "
+        "Sequence[float | None], the grades of one query, or as Judged, a block of queries.",
+        code="invalid-metric-function",
+    )
+
+
+@functools.cache  # one function is one kernel, so that two declarations of it are equal
+def _kernel(function: Function, name: str, *, by_query: bool) -> Kernel:
+    """The function as a kernel that checks what it returns."""
+    given = _checked_arguments(function, name, by_query=by_query)
+    wants_ideal = by_query and "ideal" in given
+    end = given["cutoff"].default if "cutoff" in given else None
+    kept = {key: each for key, each in given.items() if not (by_query and key == "ideal")}
+
+    def kernel(judged: Judged, **bound: Any) -> Floats:
+        if not by_query:
+            return _whole(name, judged, functools.partial(function, judged, **bound))
+        values = np.empty(len(judged.rank))
+        for row, grades in enumerate(_rankings(judged, bound.get("cutoff", end))):
+            if wants_ideal:
+                bound["ideal"] = judged.ideal[row, : judged.judged[row]].tolist()
+            values[row] = _number(name, row, grades, functools.partial(function, grades, **bound))
+        return values
+
+    functools.update_wrapper(kernel, function)
+    kernel.__name__ = name
+    notes = getattr(function, "__annotations__", {})
+    kernel.__annotations__ = {key: notes[key] for key in kept if key in notes}
+    block = inspect.Parameter("judged", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    signature = inspect.Signature([block, *kept.values()])
+    kernel.__signature__ = signature  # type: ignore[attr-defined]
+    return kernel
+
+
+def _checked_arguments(
+    function: Function, name: str, *, by_query: bool
+) -> dict[str, inspect.Parameter]:
+    """The keyword-only arguments; all others but the first are refused."""
+    first, *others = inspect.signature(function).parameters.values() or [None]
+    loose = [each for each in others if each is not None and each.kind is not _KEYWORD]
+    if first is None or first.kind is _KEYWORD or loose:
+        sees = "grades" if by_query else "judged"
+        right = ", ".join([sees, "*", *(each.name for each in others if each is not None)])
+        raise UsageError(
+            f"{name}: a metric takes one positional argument and keyword-only parameters, "
+            f"such as {name}({right}).",
+            code="invalid-metric-function",
+        )
+    given = {each.name: each for each in others if each is not None}
+    if "judged_only" in given:
+        raise UsageError(
+            f"{name}: every metric has judged_only already; leave it out.",
+            code="invalid-metric-function",
+        )
+    return given
+
+
+def _rankings(judged: Judged, cutoff: int | None) -> Iterator[list[float | None]]:
+    """The grades of each ranking, rank by rank."""
+    for ranks, grades, retrieved in zip(judged.rank, judged.grade, judged.retrieved, strict=True):
+        length = int(retrieved) if cutoff is None else min(int(retrieved), cutoff)
+        ranking: list[float | None] = [None] * length
+        # a grade below 0 means: in the pool, but unjudged
+        valid = (ranks <= length) & (grades >= 0)
+        for rank, grade in zip(ranks[valid].tolist(), grades[valid].tolist(), strict=True):
+            ranking[rank - 1] = grade
+        yield ranking
+
+
+def _number(name: str, row: int, grades: list[float | None], call: Callable[[], Any]) -> float:
+    documents = f"{len(grades)} document{'' if len(grades) == 1 else 's'}"
+    try:
+        value = call()
+    except RankgateError:
+        raise
+    except (Exception, SystemExit) as error:
+        words = f"{name} failed on a list of {documents}: {type(error).__name__}: {error}"
+        raise FunctionError(words, row) from error
+    if not isinstance(value, Real | np.bool_) or not _fits(value):
+        words = f"{name} gave {_shown(value)}, which is not a number, for a list of {documents}"
+        raise FunctionError(words, row, code="function-value")
+    return float(value)
+
+
+def _fits(value: Any) -> bool:  # noqa: ANN401 - a number of any type
+    """Whether a number fits 64 bits; NaN is undefined, and does."""
+    try:
+        return not np.isinf(float(value))
+    except OverflowError:
+        return False
+
+
+def _shown(value: object) -> str:
+    """What a function gave, in few words."""
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        return "a whole number beyond 64 bits"
+    text = repr(value)
+    return text if len(text) <= _WORDS else f"{text[:_WORDS]}…"
+
+
+def _whole(name: str, judged: Any, call: Callable[[], Any]) -> Floats:  # noqa: ANN401 - of any view
+    T = len(getattr(judged, "rank", judged))  # a view of the user's own has a length
+    try:
+        result = call()
+        values = np.asarray(result)
+    except RankgateError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise FunctionError(f"{name} failed: {type(error).__name__}: {error}") from error
+    if values.shape != (T,) or values.dtype.kind not in "fiub":
+        found = f"{type(result).__name__} of shape {values.shape} and type {values.dtype}"
+        raise FunctionError(
+            f"{name} must give one number for each of {T} queries, not a {found}",
+            code="function-value",
+        )
+    values = values.astype(np.float64)
+    if np.isinf(values).any():
+        raise FunctionError(
+            f"{name} gave an infinite number", int(np.isinf(values).argmax()), code="function-value"
+        )
+    return values

@@ -1,0 +1,318 @@
+"""Cumulated gain: plain, discounted by rank, and normalised by the ideal ranking."""
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankgate.core.declare import Cutoff, OnlyWith, Range
+from rankgate.core.errors import InputError
+from rankgate.measurement.metrics.declare import Metric
+from rankgate.measurement.metrics.graded.discounts import (
+    Base,
+    Discount,
+    Ties,
+    averaged,
+    by_rank,
+    discounted,
+)
+from rankgate.measurement.metrics.graded.gains import Gain, Levels, retrieved_gains
+from rankgate.measurement.metrics.graded.ideals import Depth, Ideal, anywhere, ideal_ranking
+from rankgate.measurement.metrics.judged import Floats, Judged, total
+from rankgate.measurement.metrics.steps import Steps, inside
+
+Refusal = Literal["taken", "refused"]
+Digits = Annotated[int, Range(0)]
+
+
+def cumulated_gain(
+    judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear"
+) -> Floats:
+    """Sum of the gains up to a rank, regardless of their order: CG@k = Σ_{i≤k} g(gradeᵢ).
+
+    >>> from rankgate.measurement.metrics.judged import block
+    >>> cumulated_gain(block([[3, 2, 1]]), cutoff=2)
+    array([5.])
+    """
+    gains = retrieved_gains(judged, gain, cutoff)
+    return total(gains if cutoff is None else np.where(judged.rank[:, :cutoff] > cutoff, 0, gains))
+
+
+def cumulated_gain_steps(
+    judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear"
+) -> Steps:
+    """The gains themselves."""
+    return Steps(retrieved_gains(judged, gain), inside(judged, cutoff), np.ones(len(judged.rank)))
+
+
+def dcg(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    gain: Gain = "linear",
+    base: Base = 2.0,
+    discount: Discount = "shifted",
+    ties: Ties = "broken",
+    least: float = 0,
+) -> Floats:
+    """Sum of the gains up to a rank, each divided by the logarithm of its rank.
+
+        DCG@k = Σ_{i≤k} g(gradeᵢ) / log_b(i + 1)
+
+    Args:
+        judged: the block.
+        cutoff: k; without it the whole list counts.
+        gain: g(x) = x (`linear`), 2ˣ − 1 (`exp`), or a map from grade to gain.
+        base: b.
+        discount: by log_b(i + 1) (`shifted`, nearly every current tool), by max(1, log_b i)
+            (`original`, as first published: no discount before rank b), or by
+            log_b(i · grade + 1) (`graded`, recpack, which expects grades of 0 and 1).
+        ties: documents with equal scores are at their own ranks (`broken`), or each at
+            all ranks of its group, so that the value is the mean over all orders (`averaged`,
+            scikit-learn).
+        least: grades below it are worth nothing (ranx's level of relevance).
+
+    Returns:
+        ``(T,)``, 0 if nothing relevant is retrieved.
+
+    >>> from rankgate.measurement.metrics.judged import block
+    >>> dcg(block([[3, 2, 1]]), gain="exp").round(3)  # 7 + 3/log₂3 + 1/2
+    array([9.393])
+    """
+    judged = judged.from_grade(least, _worthless(gain))
+    return total(_terms(judged, cutoff, gain, discount, base=base, ties=ties))
+
+
+def dcg_steps(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    gain: Gain = "linear",
+    base: Base = 2.0,
+    discount: Discount = "shifted",
+    ties: Ties = "broken",
+    least: float = 0,
+) -> Steps:
+    """Gains times discounts."""
+    judged = judged.from_grade(least, _worthless(gain))
+    gains = retrieved_gains(judged, gain)
+    if ties == "averaged":
+        weight = averaged(judged, cutoff, discount, base)
+    else:
+        weight = by_rank(judged, np.ones_like(gains), cutoff, discount, base)
+    return Steps(gains, weight, np.ones(len(gains)), weighed="discount")
+
+
+def ndcg(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    gain: Gain = "linear",
+    discount: Discount = "shifted",
+    base: Annotated[Base, OnlyWith("discount", "original")] = 2.0,
+    ideal: Ideal = "judged",
+    depth: Depth = "cutoff",
+    levels: Annotated[Levels, OnlyWith("ideal", "judged", "known")] = "exact",
+    term_digits: Digits | None = None,
+    ties: Ties = "broken",
+    negative: Refusal = "taken",
+    single: Refusal = "taken",
+    least: float = 0,
+    highest: float | None = None,
+) -> Floats:
+    """Discounted gain of the ranking over that of the ideal ranking.
+
+        nDCG@k = DCG@k / IDCG@k,   DCG@k = Σ_{i≤k} g(gradeᵢ) / log₂(i + 1)
+
+    Args:
+        judged: the block.
+        cutoff: k; without it the whole list counts.
+        gain: g(x) = x (`linear`, trec_eval), 2ˣ − 1 (`exp`, gdeval and most of industry),
+            1 above 0 (`binary`) or from 0 (`judged`), x even below 0 (`signed`), or a map
+            from grade to gain.
+        discount: `shifted`, `original` or `graded`, as in DCG; the last for the ranking only.
+        base: b of the discount `original`, before whose rank nothing is discounted; with the
+            others it cancels.
+        ideal: the best order of all judged documents (`judged`), or only of those that
+            were retrieved (`retrieved`) or are in the first k (`shown`), both of which
+            hide what the ranking missed; or of all that are judged or retrieved
+            (`known`), so that negative gains are after the unjudged; or as many gains
+            of 1 as the grades add up to (`counted`, recpack), which fits grades of 0 and 1.
+        depth: how far the ideal goes: to k, through `all` of its documents, or to
+            the length of the list if that is less than k (`returned`).
+        levels: how a gain map is ordered; `truncated` is trec_eval's way.
+        term_digits: decimals that each term of both sums is cut down to; None keeps all.
+        ties: as in DCG; the ideal has none.
+        negative: a grade below 0 is `taken` as the gain says, or `refused`.
+        single: a query of one document, judged or retrieved, is `taken` or `refused`.
+        least: grades below it are worth nothing (ranx's level of relevance).
+        highest: the highest grade there may be; None is any.
+
+    Returns:
+        ``(T,)``; NaN where no judged document is worth anything, 0 where only the
+        ideal that was asked for is worth nothing.
+
+    Raises:
+        InputError: a negative grade, or a single document, where those are refused; a grade
+            above ``highest``.
+
+    >>> from rankgate.measurement.metrics.judged import block
+    >>> ndcg(block([[3, 2, 1]], ideal=[[3, 3, 2]]), cutoff=3, gain="exp").round(3)
+    array([0.727])
+    """
+    _refuse(judged, negative, single, highest)
+    judged = judged.from_grade(least, _worthless(gain))
+    base = base if discount == "original" else 2.0
+    got = total(_cut(_terms(judged, cutoff, gain, discount, base=base, ties=ties), term_digits))
+    best, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
+    norm = total(_cut(discounted(best, rank, None, discount, base), term_digits))
+    if ideal in ("retrieved", "shown") or depth == "returned":
+        norm = anywhere(judged, norm, gain)
+    value: Floats = np.full(norm.shape, np.nan)
+    return np.divide(got, norm, out=value, where=norm != 0)
+
+
+def ndcg_steps(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    gain: Gain = "linear",
+    discount: Discount = "shifted",
+    base: Annotated[Base, OnlyWith("discount", "original")] = 2.0,
+    ideal: Ideal = "judged",
+    depth: Depth = "cutoff",
+    levels: Levels = "exact",
+    term_digits: Digits | None = None,
+    ties: Ties = "broken",
+    negative: Refusal = "taken",
+    single: Refusal = "taken",
+    least: float = 0,
+    highest: float | None = None,
+) -> Steps:
+    """Gains times discounts, over the same of the ideal ranking."""
+    _refuse(judged, negative, single, highest)
+    judged = judged.from_grade(least, _worthless(gain))
+    base = base if discount == "original" else 2.0
+    got = dcg_steps(judged, cutoff=cutoff, gain=gain, discount=discount, base=base, ties=ties)
+    best, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
+    weight = discounted(np.ones_like(best), rank, None, discount, base)
+    if term_digits is not None:
+        got = replace(got, weight=_weight_of_cut(got.gain, got.weight, term_digits))
+        weight = _weight_of_cut(best, weight, term_digits)
+    at = "" if cutoff is None else f"@{cutoff}"
+    norm = total(best * weight)
+    if ideal in ("retrieved", "shown") or depth == "returned":
+        norm = anywhere(judged, norm, gain)
+    return Steps(
+        got.gain,
+        got.weight,
+        norm,
+        weighed="discount",
+        summed=f"DCG{at}",
+        divisor=f"IDCG{at}",
+        ideal=(best, weight) if ideal != "counted" else None,
+    )
+
+
+def _worthless(gain: Gain) -> float:
+    """A grade that is worth nothing: 0, or one below it where a gain gives 0 a worth."""
+    return -1 if gain == "judged" or not isinstance(gain, str) else 0
+
+
+def _terms(
+    judged: Judged, cutoff: int | None, gain: Gain, discount: Discount, *, base: float, ties: Ties
+) -> Floats:
+    """Gains times discounts, ``(T, J)`` or as many columns as the cutoff needs."""
+    if ties == "averaged":  # a group that begins above the cutoff may end below it
+        return retrieved_gains(judged, gain) * averaged(judged, cutoff, discount, base)
+    gains = retrieved_gains(judged, gain, cutoff)
+    return by_rank(judged, gains, cutoff, discount, base)
+
+
+def _refuse(judged: Judged, negative: Refusal, single: Refusal, highest: float | None) -> None:
+    """Raise InputError where there is a document, or a lack of them, that is refused."""
+    if negative == "refused" and (judged.grade.min(initial=0) < 0 or judged.below.any()):
+        raise InputError(
+            "nDCG: a judgment has a grade below 0; take it out, or set negative='taken'.",
+            code="grade-outside-scale",
+        )
+    if single == "refused" and (judged.documents == 1).any():
+        raise InputError(
+            "nDCG: a query has a single document, whose order says nothing; "
+            "take the query out, or set single='taken'.",
+            code="single-document",
+        )
+    if highest is not None and (most := judged.ideal.max(initial=0)) > highest:
+        raise InputError(
+            f"nDCG: a judgment has grade {most:g}, above highest={highest:g}; "
+            f"bring the grades to that scale, or set highest={most:g}.",
+            code="grade-outside-scale",
+        )
+
+
+def _weight_of_cut(gains: Floats, weight: Floats, digits: int) -> Floats:
+    """The weights that give terms without the decimals behind some."""
+    cut = _cut(gains * weight, digits)
+    return np.divide(cut, gains, out=weight.copy(), where=gains != 0)
+
+
+def _cut(terms: Floats, digits: int | None) -> Floats:
+    """Terms without the decimals behind some; None keeps all."""
+    if digits is None:
+        return terms
+    cut: Floats = np.floor(terms * 10.0**digits) / 10.0**digits
+    return cut
+
+
+_SOURCE = "Järvelin & Kekäläinen, ACM TOIS 20(4), 2002, doi:10.1145/582415.582418"
+
+CG = Metric(
+    "CG",
+    cumulated_gain,
+    title="The sum of the gains in the first k places.",
+    formula="CG@k = Σ_{i≤k} g(gradeᵢ)",
+    aliases=("cumulated_gain",),
+    steps=cumulated_gain_steps,
+    high=None,
+    source=_SOURCE,
+    sees="the grades of the first k documents",
+    blind_to="their order, and how much there was to find",
+    prefix_only=True,
+    ideal_order_optimal=True,
+    additive=True,
+    bounds="exact",
+)
+DCG = Metric(
+    "DCG",
+    dcg,
+    title="The sum of the gains in the first k places, discounted by rank.",
+    formula="DCG@k = Σ_{i≤k} g(gradeᵢ) / log₂(i + 1)",
+    aliases=("discounted_cumulated_gain",),
+    steps=dcg_steps,
+    high=None,
+    source=_SOURCE,
+    sees="the grade and the rank of every judged document above the cutoff",
+    blind_to="how much there was to find: easy queries, rich in relevant documents, dominate "
+    "a mean of it",
+    prefix_only=True,
+    ideal_order_optimal=True,
+    additive=True,
+    bounds="exact",
+)
+nDCG = Metric(  # noqa: N816 the field's own name
+    "nDCG",
+    ndcg,
+    title="Discounted gain of the ranking over that of the ideal ranking.",
+    formula="nDCG@k = DCG@k / IDCG@k,   DCG@k = Σ_{i≤k} g(gradeᵢ) / log₂(i + 1)",
+    aliases=("NDCG", "MSnDCG"),
+    trec=("ndcg", "ndcg_cut"),
+    steps=ndcg_steps,
+    source=_SOURCE,
+    sees="the grade and the rank of every judged document above the cutoff",
+    blind_to="unjudged documents, which count as not relevant (see Judged@k), and how many good "
+    "documents lie below the cutoff; rel has no effect on it",
+    prefix_only=True,
+    whole_list_when=(("ideal", "retrieved"),),
+    ideal_order_optimal=True,
+    bounds="safe",
+)

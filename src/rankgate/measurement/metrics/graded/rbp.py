@@ -1,0 +1,210 @@
+"""Rank-biased precision and its residual: a reader who goes on with probability p."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankgate.core.declare import Cutoff, OnlyWith, Range
+from rankgate.measurement.metrics.declare import Metric
+from rankgate.measurement.metrics.graded.discounts import Ties
+from rankgate.measurement.metrics.graded.gains import GainMap, gained
+from rankgate.measurement.metrics.judged import PAD, Floats, Judged, Ranks, count, total
+from rankgate.measurement.metrics.steps import Steps
+
+Persistence = Annotated[float, Range(0, 1)]
+Worth = Literal["binary", "scaled", "linear", "exp"] | GainMap
+Top = Annotated[float, Range(0), OnlyWith("gain", "linear", "exp", mapping=True)]
+Tail = Literal["always", "holes"]
+
+
+def rank_biased_precision(
+    judged: Judged,
+    *,
+    p: Persistence = 0.8,
+    rel: Annotated[float, OnlyWith("gain", "binary")] = 1,
+    gain: Worth = "binary",
+    cutoff: Cutoff | None = None,
+    max_grade: Top | None = None,
+    ties: Ties = "broken",
+    horizon: Cutoff | None = None,
+) -> Floats:
+    """Expected gain a document for a reader who looks at the next one with probability p.
+
+        RBP = (1 − p) · Σ_i p^(i−1) · g(gradeᵢ)
+
+    Args:
+        judged: the block.
+        p: the persistence, 0.5 an impatient reader, 0.95 a patient one.
+        rel: the smallest grade that counts as relevant, for `binary`.
+        gain: 1 if relevant (`binary`); the grade over the highest that the query
+            has, if that is above 1 (`scaled`, trec_eval 10); the grade (`linear`);
+            2 to the grade less 1 (`exp`); or a map from grade to gain.
+        cutoff: k; without it the whole list counts.
+        max_grade: the grade whose gain counts as 1; without it gains are taken as they are.
+        ties: documents with equal scores are at their own ranks (`broken`), or share the
+            mean of their weights (`averaged`, trectools).
+        horizon: the rank at which even a patient reader stops, so that the weights of the
+            ranks above add up to 1; without it there is none.
+
+    Returns:
+        ``(T,)``; 0 if nothing relevant is retrieved.
+
+    >>> from rankgate.measurement.metrics.judged import block
+    >>> rank_biased_precision(block([[1, 0, 1]]), p=0.5)  # (1 + 1/4) / 2
+    array([0.625])
+    """
+    worth = _worth(judged, gain, rel, cutoff, max_grade)
+    return _share(p, horizon) * total(_weights(judged, p, cutoff, ties, horizon) * worth)
+
+
+def rank_biased_precision_steps(
+    judged: Judged,
+    *,
+    p: Persistence = 0.8,
+    rel: float = 1,
+    gain: Worth = "binary",
+    cutoff: Cutoff | None = None,
+    max_grade: Top | None = None,
+    ties: Ties = "broken",
+    horizon: Cutoff | None = None,
+) -> Steps:
+    """Worth times the chance that the reader gets there."""
+    weights = np.zeros(judged.rank.shape)
+    weights[:, :cutoff] = _weights(judged, p, cutoff, ties, horizon)
+    return Steps(
+        _worth(judged, gain, rel, None, max_grade),
+        _share(p, horizon) * weights,
+        np.ones(len(judged.rank)),
+        weighed="(1−p)·p^(i−1)",
+    )
+
+
+def _worth(
+    judged: Judged, gain: Worth, rel: float, cutoff: int | None, max_grade: float | None
+) -> Floats:
+    """What each document is worth; with a cutoff only its columns."""
+    if gain == "binary":
+        return judged.hits(rel, cutoff).astype(np.float64)
+    grade = judged.grade[:, :cutoff]
+    if gain == "scaled":
+        worth: Floats = np.maximum(grade, 0) / np.maximum(judged.ideal[:, :1], 1)
+        return worth
+    top = 1.0 if max_grade is None else gained(np.array([max_grade]), gain)[0]
+    return np.where(judged.rank[:, :cutoff] < PAD, gained(grade, gain) / top, 0)
+
+
+def _share(p: float, horizon: int | None) -> float:
+    """What the weights are multiplied by, so that they add up to 1."""
+    return 1 - p if horizon is None else 1 / float(_reach(horizon, p))
+
+
+def _weights(
+    judged: Judged, p: float, cutoff: int | None, ties: Ties, horizon: int | None
+) -> Floats:
+    """The weight of each document, ``(T, min(J, k))``."""
+    ends = [end for end in (cutoff, horizon) if end is not None]
+    end = min(ends, default=None)
+    rank = judged.rank[:, :cutoff]
+    if ties == "broken":
+        return _weight(rank, p, end)
+    first, last = judged.first[:, :cutoff], judged.last[:, :cutoff]
+    last = last if end is None else np.minimum(last, end)
+    shared = (_reach(last, p) - _reach(first - 1, p)) / np.maximum(last - first + 1, 1)
+    return np.where(rank > (PAD - 1 if end is None else end), 0, shared)
+
+
+def _reach(ranks: Ranks | int, p: float) -> Floats:
+    """1 + p + p² + …, so many terms: the sum of the weights of the first ranks."""
+    many = np.asarray(ranks, np.float64)
+    reach: Floats = many if p == 1 else (1 - np.power(p, many)) / (1 - p)
+    return reach
+
+
+def rank_biased_residual(
+    judged: Judged, *, p: Persistence = 0.8, tail: Tail = "always", cutoff: Cutoff | None = None
+) -> Floats:
+    """What RBP could still gain if all that is unjudged or unseen were relevant.
+
+        RBPResid = 1 − (1 − p) · Σ_{judged at rank i} p^(i−1)
+
+    Args:
+        judged: the block.
+        p: the persistence.
+        tail: count what lies behind the list `always`, or only if the list has
+            `holes`, unjudged documents in it (trec_eval 10).
+        cutoff: k; with it, all that is behind k is unseen.
+
+    Returns:
+        ``(T,)``, from 0 to 1.
+
+    >>> from rankgate.measurement.metrics.judged import block
+    >>> rank_biased_residual(block([[1, None]]), p=0.5)
+    array([0.5])
+    """
+    seen = judged.hits(0, cutoff) & judged.known[:, :cutoff]
+    weight = np.where(seen, _weight(judged.rank[:, :cutoff], p, cutoff), 0)
+    open_ends: Floats = 1 - (1 - p) * total(weight)
+    if tail == "always":
+        return open_ends
+    length = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
+    return np.where(count(seen) < length, open_ends, 0)
+
+
+def rank_biased_tail(
+    judged: Judged,
+    *,
+    p: Persistence = 0.8,
+    gain: Worth = "binary",
+    cutoff: Cutoff | None = None,
+    best: float = 1,
+) -> Floats:
+    """What documents behind the end of a list could add to RBP, if all had the grade ``best``.
+
+    A list that shows nothing has no end to continue.
+    """
+    behind = rank_biased_residual(judged, p=p, cutoff=cutoff) * (best if gain == "linear" else 1.0)
+    return np.where(judged.retrieved > 0, behind, 0)
+
+
+def _weight(rank: Ranks, p: float, cutoff: int | None) -> Floats:
+    """The probability that the reader gets to a rank, p^(i−1); 0 behind the cutoff."""
+    weight: Floats = np.power(p, rank - 1.0)
+    weight[rank > (PAD - 1 if cutoff is None else cutoff)] = 0
+    return weight
+
+
+_SOURCE = "Moffat & Zobel, ACM TOIS 27(1), 2008, doi:10.1145/1416950.1416952"
+
+RBP = Metric(
+    "RBP",
+    rank_biased_precision,
+    residual=rank_biased_tail,
+    title="The gain a document for a reader who goes on to the next with probability p.",
+    formula="RBP = (1 − p) · Σ_i p^(i−1) · g(gradeᵢ)",
+    aliases=("rank_biased_precision",),
+    trec=("rbp",),
+    steps=rank_biased_precision_steps,
+    high=None,
+    source=_SOURCE,
+    sees="relevance weighted by how likely a reader gets that far; it needs no ideal, so "
+    "new judgments never lower it",
+    blind_to="how much there was to find: a query with one relevant document cannot pass 1 − p; "
+    "and what the unjudged could add, which RBPResid says",
+    prefix_only=True,
+    additive=True,
+    ideal_order_optimal=True,
+    bounds="safe",
+)
+RBPResid = Metric(
+    "RBPResid",
+    rank_biased_residual,
+    title="How much RBP could still rise if all that is unjudged or unseen were relevant.",
+    formula="RBPResid = 1 − (1 − p) · Σ_{judged at rank i} p^(i−1)",
+    trec=("rbp_resid",),
+    higher_is_better=False,
+    source=_SOURCE,
+    sees="the ranks at which nobody knows what the document is worth",
+    blind_to="what the judged documents are worth; and gains above 1, of `linear` RBP",
+    prefix_only=True,
+    scenarios=False,
+)

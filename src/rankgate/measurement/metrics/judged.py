@@ -1,0 +1,190 @@
+"""What a kernel sees: the judged documents of a block of queries, by rank.
+
+Only judged documents are in a block; unjudged ones matter through the ranks
+they occupy. So the cost of a kernel follows the judgments, not the length of
+the lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankgate.core.frozen import dataclass
+
+Floats = NDArray[np.float64]
+Ranks = NDArray[np.int32]
+Counts = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+PAD = 2**31 - 1
+"""The rank of a padded cell: behind every document."""
+_MANY = 1024  # rows from which on adding column by column is quicker
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """One block of T whole queries; J judged and retrieved, I judged, both at least 1.
+
+    Arrays are read-only.
+
+    Attributes:
+        rank: ``(T, J)`` ranks, 1-based and ascending, padded with `PAD`.
+        grade: ``(T, J)`` grades at those ranks, padded with 0. A negative grade
+            is raw here and means: in the pool, but unjudged.
+        known: ``(T, J)`` whether a judgment says so; False where the grade was
+            imputed, and in the padding.
+        first: ``(T, J)`` first rank of the document's group of equal scores.
+        last: ``(T, J)`` last rank of that group.
+        ideal: ``(T, I)`` grades of all judged documents, highest first, padded with 0.
+        below: ``(T, N)`` negative grades of the pool, lowest first, padded with 0.
+        retrieved: ``(T,)`` documents in the list.
+        judged: ``(T,)`` judged documents, those with a grade of 0 or more.
+        pooled: ``(T,)`` those, and the documents with a negative grade.
+        relevant: ``(T,)`` judged documents with a grade of `level` or more.
+        relevant_retrieved: ``(T,)`` those of them in the list.
+        level: the grade from which `relevant` and `relevant_retrieved` count.
+    """
+
+    rank: Ranks
+    grade: Floats
+    known: Flags
+    first: Ranks
+    last: Ranks
+    ideal: Floats
+    below: Floats
+    retrieved: Counts
+    judged: Counts
+    pooled: Counts
+    relevant: Counts
+    relevant_retrieved: Counts
+    level: float = 1
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if each.name != "level":  # kernels share the block: none may write into it
+                getattr(self, each.name).setflags(write=False)
+
+    @property
+    def documents(self) -> Counts:
+        """Documents that are judged, be it below 0, or retrieved, ``(T,)``."""
+        missed = self.judged - count(self.hits(0))
+        low = np.maximum(count(self.below < 0) - count(self.grade < 0), 0)
+        known: Counts = self.retrieved + missed + low
+        return known
+
+    def hits(self, rel: float, cutoff: int | None = None) -> Flags:
+        """Which rows are relevant and, with a cutoff, among the first ranks.
+
+        Ranks ascend, so ranks up to k are in the first k columns: with a
+        cutoff the answer is ``(T, min(J, k))``, without one ``(T, J)``.
+        """
+        least = max(rel, 0)
+        found: Flags = self.grade[:, :cutoff] >= least
+        if cutoff is not None:
+            found &= self.rank[:, :cutoff] <= cutoff
+        if least == 0:  # only then does the padding, graded 0, reach the level
+            found &= self.rank[:, :cutoff] < PAD
+        return found
+
+    def at_level(self, rel: float) -> Judged:
+        """The same block with `relevant` and `relevant_retrieved` counted from ``rel``."""
+        if rel == self.level:
+            return self
+        # The zeros that pad `ideal` are no documents: from level 0 on, all judged are relevant.
+        relevant = self.judged if rel <= 0 else count(self.ideal >= rel)
+        found = count(self.hits(rel))
+        return replace(self, relevant=relevant, relevant_retrieved=found, level=rel)
+
+    def from_grade(self, least: float, instead: float = 0) -> Judged:
+        """The same block where grades from 0 up to ``least`` are another one."""
+        if least <= 0:
+            return self
+        grade, ideal = (
+            np.where((grades >= 0) & (grades < least), instead, grades)
+            for grades in (self.grade, self.ideal)
+        )
+        return replace(self, grade=grade, ideal=ideal)
+
+
+def count(rows: Flags) -> Counts:
+    """How many are True along the last axis, ``(T, J) -> (T,)``."""
+    found: Counts = np.count_nonzero(rows, axis=-1)
+    return found
+
+
+def total(terms: Floats) -> Floats:
+    """The sum along the last axis, ``(T, J) -> (T,)``, the same to the bit under any padding.
+
+    Added strictly from left to right: `numpy.sum` pairs its terms by the length
+    of the row, so that trailing zeros would move the last bit.
+    """
+    if not terms.shape[-1]:
+        return np.zeros(terms.shape[:-1])
+    added: Floats
+    if len(terms) < _MANY or terms.dtype != np.float64:
+        added = np.cumsum(terms, axis=-1)[..., -1]
+        return added
+    added = terms[..., 0].copy()  # in the same order, many rows at a time
+    for place in range(1, terms.shape[-1]):
+        added += terms[..., place]
+    return added
+
+
+def ratio(part: Floats | Counts, whole: Floats | Counts) -> Floats:
+    """``part / whole``, undefined (NaN) where there is nothing to divide by."""
+    out: Floats = np.full(part.shape, np.nan)
+    return np.divide(part, whole, out=out, where=whole > 0)
+
+
+def block(
+    grades: Sequence[Sequence[float | None]],
+    ideal: Sequence[Sequence[float]] | None = None,
+    *,
+    rel: float = 1,
+) -> Judged:
+    """A block from plain lists: the grades of each ranking, best rank first.
+
+    Args:
+        grades: for each query the grades in rank order; None is an unjudged document.
+        ideal: for each query the grades of all judged documents, in any order;
+            without it, the grades in the ranking are all there are.
+        rel: the smallest grade that counts as relevant.
+
+    >>> block([[3, None, 0]]).rank
+    array([[1, 3]], dtype=int32)
+    """
+    rows = [[(i, g) for i, g in enumerate(row, start=1) if g is not None] for row in grades]
+    pools = [[g for _, g in row] for row in rows] if ideal is None else ideal
+    best = [sorted((g for g in pool if g >= 0), reverse=True) for pool in pools]
+    rank = np.full((len(rows), max([1, *map(len, rows)])), PAD, dtype=np.int32)
+    grade = np.zeros(rank.shape)
+    ideals = np.zeros((len(rows), max([1, *map(len, best)])))
+    for t, (row, pool) in enumerate(zip(rows, best, strict=True)):
+        rank[t, : len(row)] = [i for i, _ in row]
+        grade[t, : len(row)] = [g for _, g in row]
+        ideals[t, : len(pool)] = pool
+    worst = [sorted(g for g in pool if g < 0) for pool in pools]
+    below = np.zeros((len(rows), max([0, *map(len, worst)])))
+    for t, low in enumerate(worst):
+        below[t, : len(low)] = low
+    nothing = np.zeros(len(rows), dtype=np.int64)
+    plain = Judged(
+        rank=rank,
+        grade=grade,
+        known=rank < PAD,
+        first=rank,
+        last=rank,
+        ideal=ideals,
+        below=below,
+        retrieved=np.array([len(row) for row in grades], dtype=np.int64),
+        judged=np.array([len(pool) for pool in best], dtype=np.int64),
+        pooled=np.array([len(pool) for pool in pools], dtype=np.int64),
+        relevant=nothing,
+        relevant_retrieved=nothing,
+        level=np.nan,
+    )
+    return plain.at_level(rel)

@@ -1,0 +1,39 @@
+"""The names of metrics on lists, read in the grammar of all metrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from rankgate.core.errors import UsageError
+from rankgate.measurement.metrics.lists import LIST_METRICS
+from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.views import LISTS
+
+if TYPE_CHECKING:
+    from rankgate.measurement.metrics.lists.declare import ListMetric
+
+
+def parse_list(text: str) -> ListMetric | None:
+    """The metric on lists that a name names; None if none does.
+
+    Raises:
+        UsageError: a parameter that does not fit.
+
+    >>> str(parse_list("gini(divisor='n-1')@10"))
+    "Gini(divisor='n-1')@10"
+    >>> parse_list("nDCG@10")
+    """
+    name = text.strip().partition("(")[0].partition("@")[0]
+    if _fold(name) not in _KNOWN:
+        return None
+    found = parse(text, LIST_METRICS)
+    if found.view != LISTS:
+        raise UsageError(f"{text} is not a metric on lists.", code="unknown-metric")
+    return cast("ListMetric", found)
+
+
+def _fold(name: str) -> str:
+    return name.casefold().replace("-", "").replace("_", "")
+
+
+_KNOWN = {_fold(name) for metric in LIST_METRICS for name in (metric.name, *metric.aliases)}

@@ -1,0 +1,201 @@
+"""Fairness of exposure between groups of items."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankgate.core.declare import OnlyWith, Range
+from rankgate.measurement.metrics.lists.calibration import between
+from rankgate.measurement.metrics.lists.declare import ListMetric
+from rankgate.measurement.metrics.lists.listed import NONE, Codes, Floats, Listed, among, over
+
+Weight = Literal["log2", "geometric"]
+Target = Literal["catalogue", "uniform"]
+Distance = Literal["js", "absolute"]
+Among = Literal["catalogue", "shown"]
+Patience = Annotated[float, Range(0, 1), OnlyWith("weight", "geometric")]
+
+_SINGH = "Singh & Joachims, KDD 2018, doi:10.1145/3219819.3220088"
+
+
+def weights(places: int, weight: Weight = "log2", patience: float = 0.5) -> Floats:
+    """What each rank is looked at: 1/log₂(rank + 1), or patience^(rank − 1), ``(K,)``.
+
+    >>> weights(3, "geometric").tolist()
+    [1.0, 0.5, 0.25]
+    """
+    ranks = np.arange(1, places + 1, dtype=np.float64)
+    found: Floats = 1 / np.log2(ranks + 1) if weight == "log2" else patience ** (ranks - 1)
+    return found
+
+
+def attention_weighted_fairness(
+    listed: Listed,
+    *,
+    weight: Weight = "log2",
+    patience: Patience = 0.5,
+    target: Target = "catalogue",
+    distance: Distance = "js",
+) -> Floats:
+    """How near the exposure of groups is to their due (AWRF), ``(T,)``; 1 is the due itself.
+
+        AWRF = 1 − distance( shares of exposure, due shares )
+
+    Args:
+        listed: the lists; items without a group are left out.
+        weight: a place is worth 1/log₂(rank + 1), or patience^(rank − 1).
+        patience: of the geometric weights.
+        target: the due is a group's share of the catalogue, or the same for each group.
+        distance: the divergence of Jensen and Shannon in bits, or half the sum of absolute
+            differences.
+
+    >>> shown = Listed(np.array([[0, 1, 2, 3, 4]]), 5, groups=np.array([1, 0, 1, 0, 0]))
+    >>> attention_weighted_fairness(shown, target="uniform").round(7)
+    array([0.9999449])
+    """
+    worth = weights(listed.items.shape[1], weight, patience)
+    share = _per_group(listed, np.broadcast_to(worth, listed.items.shape))
+    share = over(share, np.broadcast_to(share.sum(axis=-1, keepdims=True), share.shape))
+    groups = _groups(listed)
+    size = np.bincount(groups[groups != NONE], minlength=share.shape[1]).astype(np.float64)
+    due = np.ones(len(size)) if target == "uniform" else size
+    due = np.broadcast_to(due / due.sum(), share.shape)
+    if distance == "absolute":
+        near: Floats = 1 - np.abs(share - due).sum(axis=-1) / 2
+        return near
+    return 1 - between(share, due, "js")
+
+
+def exposure_terms(
+    listed: Listed,
+    *,
+    members: Among = "catalogue",
+    weight: Weight = "log2",
+    patience: Patience = 0.5,
+) -> Floats:
+    """The exposure of each group, and its items, in each list, ``(T, 2G)``.
+
+    Args:
+        listed: the lists.
+        members: the items of a group are those of the catalogue, or those that a list shows, so
+            that a group that is never shown is not looked at.
+        weight: as of AWRF.
+        patience: as of AWRF.
+    """
+    worth = weights(listed.items.shape[1], weight, patience)
+    exposed = _per_group(listed, np.broadcast_to(worth, listed.items.shape))
+    if members == "shown":
+        own = _per_group(listed, np.ones(listed.items.shape))
+    else:
+        groups = _groups(listed)
+        size = np.bincount(groups[groups != NONE], minlength=exposed.shape[1])
+        own = np.where(listed.lengths[:, None] > 0, size.astype(np.float64), 0.0)
+    return np.concatenate([exposed, own], axis=-1)
+
+
+def merit_terms(listed: Listed, *, weight: Weight = "log2", patience: Patience = 0.5) -> Floats:
+    """The exposure of each group, and its relevant items, for each user, ``(T, 2G)``."""
+    assert isinstance(listed.relevant, np.ndarray)
+    worth = weights(listed.items.shape[1], weight, patience)
+    exposed = _per_group(listed, np.broadcast_to(worth, listed.items.shape))
+    wanted = _summed(listed, listed.relevant, np.ones(listed.relevant.shape))
+    return np.concatenate([exposed, wanted], axis=-1)
+
+
+def opportunity_terms(
+    listed: Listed, *, weight: Weight = "log2", patience: Patience = 0.5
+) -> Floats:
+    """The exposure of each group's relevant items, and their number, for each user, ``(T, 2G)``."""
+    assert isinstance(listed.relevant, np.ndarray)
+    worth = weights(listed.items.shape[1], weight, patience)
+    hit = among(listed.items, listed.relevant)
+    exposed = _per_group(listed, worth * hit)
+    wanted = _summed(listed, listed.relevant, np.ones(listed.relevant.shape))
+    return np.concatenate([exposed, wanted], axis=-1)
+
+
+def least_over_most(sums: Floats) -> float:
+    """The least ratio of part to whole of a group over the greatest, ``(2G,)``; 1 is parity.
+
+    Groups without a whole are left out.
+
+    >>> least_over_most(np.array([1.0, 1.0, 1.0, 2.0]))
+    0.5
+    """
+    part, whole = np.split(sums, 2)
+    ratio = part[whole > 0] / whole[whole > 0]
+    if len(ratio) < 2 or not ratio.max():  # one group has nobody next to it
+        return float("nan")
+    return float(ratio.min() / ratio.max())
+
+
+def _per_group(listed: Listed, worth: Floats) -> Floats:
+    return _summed(listed, listed.items, worth)
+
+
+def _summed(listed: Listed, codes: Codes, worth: Floats) -> Floats:
+    """What the items of each group are worth together in each row, ``(T, G)``."""
+    groups = _groups(listed)
+    size = int(groups.max(initial=0)) + 1
+    of = np.where(codes != NONE, groups[np.where(codes != NONE, codes, 0)], NONE)
+    valid = of != NONE
+    cell = (np.arange(len(codes))[:, None] * size + of)[valid]
+    flat = np.bincount(
+        cell, weights=np.broadcast_to(worth, codes.shape)[valid], minlength=len(codes) * size
+    )
+    return flat.reshape(len(codes), size).astype(np.float64)
+
+
+def _groups(listed: Listed) -> Codes:
+    assert listed.groups is not None
+    return listed.groups
+
+
+AWRF = ListMetric(
+    "AWRF",
+    attention_weighted_fairness,
+    title="How near the exposure of groups of items is to their due.",
+    formula="AWRF = 1 − distance( shares of exposure, due shares )",
+    aliases=("attention_weighted_rank_fairness",),
+    needs=("groups",),
+    source="Sapiezynski et al., FATES 2019, arXiv:1901.10437; Raj & Ekstrand, SIGIR 2022",
+    sees="at which ranks the items of each group are",
+)
+ExposureParity = ListMetric(
+    "ExposureParity",
+    exposure_terms,
+    title="The exposure of an item of the group that gets least, over that of the most.",
+    formula="ExposureParity = min_g / max_g of Σ exposure of g / Σ items of g",
+    aliases=("demographic_parity_ratio",),
+    needs=("groups",),
+    merge="ratio",
+    finish=least_over_most,
+    source=f"{_SINGH} (demographic parity)",
+    sees="at which ranks the items of each group are",
+)
+ExposureMerit = ListMetric(
+    "ExposureMerit",
+    merit_terms,
+    title="The exposure per relevant item of the group that gets least, over that of the most.",
+    formula="ExposureMerit = min_g / max_g of Σ exposure of g / Σ relevant items of g",
+    aliases=("disparate_treatment_ratio", "DTR"),
+    needs=("groups", "relevant"),
+    merge="ratio",
+    finish=least_over_most,
+    source=f"{_SINGH} (disparate treatment)",
+    sees="the exposure of each group, and how much of it is relevant",
+    blind_to="which items of a group get the exposure",
+)
+ExposureOpportunity = ListMetric(
+    "ExposureOpportunity",
+    opportunity_terms,
+    title="The exposure of a relevant item of the group that gets least, over that of the most.",
+    formula="ExposureOpportunity = min_g / max_g of Σ exposure of relevant of g / Σ relevant of g",
+    aliases=("equal_opportunity_ratio", "disparate_impact_ratio"),
+    needs=("groups", "relevant"),
+    merge="ratio",
+    finish=least_over_most,
+    source=f"{_SINGH} (disparate impact); Hardt, Price & Srebro, NeurIPS 2016",
+    sees="the exposure of the relevant items of each group",
+    blind_to="items that are not relevant",
+)

@@ -1,0 +1,284 @@
+"""Popularity of the recommended items, and the long tail."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankgate.core.declare import Range
+from rankgate.measurement.metrics.lists.declare import ListMetric
+from rankgate.measurement.metrics.lists.listed import (
+    NONE,
+    Codes,
+    Flags,
+    Floats,
+    Listed,
+    among,
+    mean_of,
+    taken,
+)
+
+Head = Literal["items", "interactions", "seen"]
+Share = Annotated[float, Range(0, 1)]
+
+_ABDOLLAHPOURI = "Abdollahpouri, Burke & Mobasher, FLAIRS 2019, arXiv:1901.07555"
+_ZHU = "Zhu, Wang & Caverlee, SIGIR 2020, doi:10.1145/3397271.3401177"
+
+
+def tail_of(seen: Codes, head: Head = "items", share: float = 0.2) -> Flags:
+    """Which items are of the long tail, ``(I,)``; of equal ones the first codes are of the head.
+
+    Args:
+        seen: ``(I,)``, how often each item was seen.
+        head: the head is a share of the items, the most popular first; or the items that have a
+            share of all interactions (elliot); or a share of the items that were seen at all, those
+            that were not being of neither (`seen`: RecBole, where of equal ones the first are of
+            the tail).
+        share: that share; usual are 0.2 of the items, 0.8 of the interactions, 0.9 of those seen.
+
+    >>> tail_of(np.array([5, 1, 1, 1, 1])).tolist()
+    [False, True, True, True, True]
+    """
+    if head == "seen":
+        rare = np.argsort(seen, kind="stable")
+        rare = rare[seen[rare] > 0]
+        few: Flags = np.zeros(len(seen), bool)
+        few[rare[: max(len(rare) - int(np.ceil(share * len(rare) - 1e-9)), 1)]] = True
+        return few
+    order = np.argsort(-seen, kind="stable")
+    if head == "items":
+        size = int(np.ceil(share * len(seen) - 1e-9))
+    else:
+        before = np.cumsum(seen[order]) - seen[order]
+        size = int(np.count_nonzero(before < share * seen.sum() - 1e-9))
+    tail: Flags = np.ones(len(seen), bool)
+    tail[order[:size]] = False
+    return tail
+
+
+def popularity(listed: Listed, *, unknown: Literal["leave_out", "zero"] = "leave_out") -> Floats:
+    """Mean number of people who know the items of a list (ARP), ``(T,)``.
+
+    Args:
+        listed: the lists.
+        unknown: items that nobody is known to know are left out (evidently), or count 0 (RecBole,
+            elliot).
+
+    >>> popularity(Listed(np.array([[0, 1]]), 2, seen=np.array([4, 1]), people=4))
+    array([2.5])
+    """
+    seen = taken(_seen(listed), listed.items)
+    return mean_of(seen, listed.shown & ((seen > 0) | (unknown == "zero")))
+
+
+def tail_items(listed: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
+    """How many items of a list are of the long tail (ACLT), ``(T,)``; NaN for an empty list.
+
+    >>> tail_items(Listed(np.array([[0, 1]]), 2, seen=np.array([4, 1]), people=4), share=0.5)
+    array([1.])
+    """
+    tail = taken(tail_of(_seen(listed), head, share).astype(np.float64), listed.items)
+    return np.where(listed.lengths > 0, tail.sum(axis=-1), np.nan)
+
+
+def tail_per_list(listed: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
+    """The share of the items of a list that are of the long tail (APLT), ``(T,)``.
+
+    >>> tail_per_list(Listed(np.array([[0, 1]]), 2, seen=np.array([4, 1]), people=4), share=0.5)
+    array([0.5])
+    """
+    tail = taken(tail_of(_seen(listed), head, share).astype(np.float64), listed.items)
+    return mean_of(tail, listed.shown)
+
+
+def tail_terms(listed: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
+    """Places that hold an item of the long tail, and all places, ``(T, 2)``."""
+    tail = taken(tail_of(_seen(listed), head, share).astype(np.float64), listed.items)
+    return np.stack([tail.sum(axis=-1), listed.lengths.astype(np.float64)], axis=-1)
+
+
+def lift_terms(listed: Listed) -> Floats:
+    """The mean popularity of a list, and of what its user had before, ``(T, 2)``.
+
+    Both 0 for a user without a list or a history.
+
+    >>> lift_terms(Listed(np.array([[0]]), 2, seen=np.array([4, 2]), history=np.array([[1]])))
+    array([[4., 2.]])
+    """
+    assert isinstance(listed.history, np.ndarray)
+    seen = _seen(listed)
+    mine = mean_of(taken(seen, listed.items), listed.shown)
+    before = mean_of(taken(seen, listed.history), listed.history != NONE)
+    both = np.stack([mine, before], axis=-1)
+    return np.where(np.isnan(both).any(axis=-1, keepdims=True), 0.0, both)
+
+
+def lifted(sums: Floats) -> float:
+    """How much greater the first sum is than the second, as a share of it."""
+    return float(sums[0] / sums[1] - 1) if sums[1] else float("nan")
+
+
+def popularity_rank(listed: Listed) -> Floats:
+    """Mean rank by popularity of the items of a list, as a share, ``(T,)``.
+
+    1 is the most popular item, 0 one that nobody is known to know; items that are equally popular
+    share the mean of their ranks.
+
+    >>> popularity_rank(Listed(np.array([[0, 1]]), 3, seen=np.array([4, 1, 0])))
+    array([0.75])
+    """
+    seen = _seen(listed)
+    counts, of = np.unique(seen[seen > 0], return_counts=True)
+    middle = np.cumsum(of) - (of - 1) / 2  # of the ranks that equals share
+    rank = np.zeros(len(seen))
+    rank[seen > 0] = middle[np.searchsorted(counts, seen[seen > 0])] / max(1, of.sum())
+    return mean_of(taken(rank, listed.items), listed.shown)
+
+
+def opportunity_terms(listed: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
+    """Relevant items that are shown and relevant items, of the head and of the tail, ``(T, 4)``."""
+    assert isinstance(listed.relevant, np.ndarray)
+    tail = tail_of(_seen(listed), head, share).astype(np.float64)
+    hit = among(listed.items, listed.relevant)
+    of_tail, wanted = taken(tail, listed.items), listed.relevant != NONE
+    wanted_tail = taken(tail, listed.relevant).sum(axis=-1)
+    hits_tail = (of_tail * hit).sum(axis=-1)
+    hits_head = np.count_nonzero(hit, axis=-1) - hits_tail
+    wanted_head = np.count_nonzero(wanted, axis=-1) - wanted_tail
+    return np.stack([hits_head, hits_tail, wanted_head, wanted_tail], axis=-1)
+
+
+def parity_terms(listed: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
+    """Items shown and items that could be, of the head and of the tail, ``(T, 4)``.
+
+    Items that the user had before could not be shown.
+    """
+    assert isinstance(listed.history, np.ndarray)
+    tail = tail_of(_seen(listed), head, share).astype(np.float64)
+    shown_tail = taken(tail, listed.items).sum(axis=-1)
+    had_tail = taken(tail, listed.history).sum(axis=-1)
+    had = np.count_nonzero(listed.history != NONE, axis=-1)
+    free_tail = tail.sum() - had_tail
+    free_head = (len(tail) - tail.sum()) - (had - had_tail)
+    return np.stack([listed.lengths - shown_tail, shown_tail, free_head, free_tail], axis=-1)
+
+
+def spread(sums: Floats) -> float:
+    """Standard deviation over mean of the chances of two groups, ``(4,)``: parts, then wholes."""
+    part, whole = np.split(sums, 2)
+    if (whole <= 0).any() or not part.sum():
+        return float("nan")
+    chance = part / whole
+    return float(chance.std() / chance.mean())
+
+
+def first_over_second(sums: Floats) -> float:
+    """The first sum over the second."""
+    return float(sums[0] / sums[1]) if sums[1] else float("nan")
+
+
+def _seen(listed: Listed) -> Codes:
+    assert listed.seen is not None
+    return listed.seen
+
+
+Popularity = ListMetric(
+    "Popularity",
+    popularity,
+    title="The mean number of people who know an item shown.",
+    formula="Popularity = mean_list mean_{i shown} |people who know i|",
+    aliases=("ARP", "average_popularity"),
+    high=None,
+    higher_is_better=False,
+    needs=("seen",),
+    source="Yin et al., PVLDB 5(9), 2012, doi:10.14778/2311906.2311916",
+    sees="how popular the items shown were",
+)
+PopularityRank = ListMetric(
+    "PopularityRank",
+    popularity_rank,
+    title="The mean rank by popularity of the items shown, 1 being the most popular.",
+    formula="PopularityRank = mean_list mean_{i shown} rank of i from the least popular "
+    "/ |items known|",
+    aliases=("mean_pop_rank", "obscurity"),
+    higher_is_better=False,
+    needs=("seen",),
+    source="Ekstrand & Mahant, FLAIRS 2017; LensKit (MeanPopRank)",
+    sees="how popular the items shown are among all",
+)
+ACLT = ListMetric(
+    "ACLT",
+    tail_items,
+    title="The mean number of items of the long tail in a list.",
+    formula="ACLT = mean_list |items shown of the tail|",
+    aliases=("average_coverage_of_long_tail",),
+    high=None,
+    needs=("seen",),
+    source=f"{_ABDOLLAHPOURI}; elliot",
+    sees="which items shown are outside of the head",
+)
+APLT = ListMetric(
+    "APLT",
+    tail_per_list,
+    title="The mean share of items of the long tail in a list.",
+    formula="APLT = mean_list |items shown of the tail| / |items shown|",
+    aliases=("average_percentage_of_long_tail",),
+    needs=("seen",),
+    source=f"{_ABDOLLAHPOURI}; elliot",
+    sees="which items shown are outside of the head",
+)
+TailShare = ListMetric(
+    "TailShare",
+    tail_terms,
+    title="The share of all places that hold an item of the long tail.",
+    formula="TailShare = Σ_list |items shown of the tail| / Σ_list |items shown|",
+    aliases=("tail_percentage",),
+    needs=("seen",),
+    merge="ratio",
+    finish=first_over_second,
+    source="RecBole 1.2.1, TailPercentage",
+    sees="which items shown are outside of the head",
+)
+PopularityLift = ListMetric(
+    "PopularityLift",
+    lift_terms,
+    title="How much more popular lists are than what their users had before, as a share.",
+    formula="PopularityLift = (Σ_user mean popularity shown − Σ_user of the history) "
+    "/ Σ_user of it",
+    aliases=("delta_GAP", "popularity_lift"),
+    low=-1.0,
+    high=None,
+    higher_is_better=False,
+    needs=("seen", "history"),
+    merge="ratio",
+    finish=lifted,
+    source="Abdollahpouri et al., RMSE at RecSys 2019, arXiv:1907.13286",
+    sees="how popular the items shown and those of the user's history were",
+)
+PopREO = ListMetric(
+    "PopREO",
+    opportunity_terms,
+    title="How unequal the chances are that a relevant item of the head, and one of the tail, "
+    "is shown.",
+    formula="PopREO = std / mean over head and tail of Σ relevant shown / Σ relevant",
+    aliases=("REO",),
+    higher_is_better=False,
+    needs=("seen", "relevant"),
+    merge="ratio",
+    finish=spread,
+    source=f"{_ZHU}; elliot",
+    sees="hits among items of the head and of the tail",
+    blind_to="the order within a list",
+)
+PopRSP = ListMetric(
+    "PopRSP",
+    parity_terms,
+    title="How unequal the chances are that an item of the head, and one of the tail, is shown.",
+    formula="PopRSP = std / mean over head and tail of Σ shown / Σ items new to the user",
+    aliases=("RSP",),
+    higher_is_better=False,
+    needs=("seen", "history"),
+    merge="ratio",
+    finish=spread,
+    source=f"{_ZHU}; elliot",
+    sees="how much of head and tail is shown",
+)

@@ -1,0 +1,101 @@
+"""Reciprocal rank: how soon the first relevant document comes."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankgate.core.declare import Cutoff, Range
+from rankgate.measurement.metrics.declare import Metric
+from rankgate.measurement.metrics.judged import Counts, Flags, Floats, Judged
+from rankgate.measurement.metrics.steps import Steps, inside
+
+Target = Literal["relevant", "highest", "best"]
+Offset = Annotated[int, Range(0)]
+
+
+def reciprocal_rank(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    rel: float = 1,
+    target: Target = "relevant",
+    offset: Offset = 0,
+) -> Floats:
+    """One over the rank of the first relevant document.
+
+        RR@k = 1 / min{ i ≤ k : gradeᵢ ≥ rel }, 0 if there is none
+
+    Args:
+        judged: the block.
+        cutoff: k; without it the whole list counts.
+        rel: the smallest grade that counts as relevant.
+        target: the first document with `rel` or more (`relevant`), the first of those
+            that no other in the first k surpasses (`highest`), or of those that no judged
+            document surpasses (`best`).
+        offset: added to the rank; 1 takes 1 / (1 + rank) at its word, and no ranking
+            gets above a half.
+
+    Returns:
+        ``(T,)``; NaN for a query without a relevant document.
+
+    >>> from rankgate.measurement.metrics.judged import block
+    >>> reciprocal_rank(block([[0, 1, 1]]))
+    array([0.5])
+    """
+    judged = judged.at_level(rel)
+    hits = _targets(judged, cutoff, rel, target)
+    first = hits.argmax(axis=-1)[:, None]  # the first column that is True
+    found = np.take_along_axis(hits, first, axis=-1)[:, 0]
+    value = found / (np.take_along_axis(judged.rank, first, axis=-1)[:, 0] + offset)
+    return np.where(judged.relevant > 0, value, np.nan)
+
+
+def reciprocal_rank_steps(
+    judged: Judged,
+    *,
+    cutoff: Cutoff | None = None,
+    rel: float = 1,
+    target: Target = "relevant",
+    offset: Offset = 0,
+) -> Steps:
+    """The reciprocal rank as the worth of the one document that counts."""
+    known = judged.at_level(rel).relevant > 0
+    wide = inside(judged, cutoff)
+    hits = np.zeros(wide.shape, dtype=np.bool_)
+    hits[:, :cutoff] = _targets(judged, cutoff, rel, target)
+    above: Counts = np.cumsum(hits, axis=-1) - hits
+    return Steps(
+        hits.astype(np.float64),
+        np.where(above == 0, wide, 0) / (judged.rank + offset),
+        known.astype(np.float64),
+        weighed=f"1 / (rank + {offset})" if offset else "1 / rank",
+    )
+
+
+def _targets(judged: Judged, cutoff: int | None, rel: float, target: Target) -> Flags:
+    """The documents of which the first one counts, ``(T, min(J, k))``."""
+    hits = judged.hits(rel, cutoff)
+    if target == "highest":
+        grade = np.where(hits, judged.grade[:, :cutoff], -np.inf)
+        hits &= grade == grade.max(axis=-1, keepdims=True)
+    if target == "best":
+        hits &= judged.grade[:, :cutoff] == judged.ideal[:, :1]
+    return hits
+
+
+RR = Metric(
+    "RR",
+    reciprocal_rank,
+    title="One over the rank of the first relevant document.",
+    formula="RR@k = 1 / rank of the first relevant document, 0 if it is not within k",
+    aliases=("MRR", "reciprocal_rank", "mean_reciprocal_rank"),
+    trec=("recip_rank",),
+    steps=reciprocal_rank_steps,
+    source="Kantor & Voorhees, Information Retrieval 2(2/3), 2000, doi:10.1023/A:1009902609570",
+    sees="where the reader who wants one relevant document stops",
+    blind_to="everything below the first relevant document, and its grade above rel; a step "
+    "from rank 1 to 2 costs as much as from 2 to never",
+    prefix_only=True,
+    ideal_order_optimal=True,
+    bounds="exact",
+)

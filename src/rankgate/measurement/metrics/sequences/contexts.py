@@ -1,0 +1,261 @@
+"""What a language model is given: precision and recall of a context, redundancy, positions."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankgate.core.declare import Cutoff, Range
+from rankgate.measurement.metrics.judged import Floats, ratio
+from rankgate.measurement.metrics.sequences.declare import SequenceMetric, Tokens
+from rankgate.measurement.metrics.sequences.sequence import Sequences, count, total
+
+Unit = Literal["documents", "tokens"]
+
+
+def context_precision(
+    sequences: Sequences,
+    *,
+    cutoff: Cutoff | None = None,
+    tokens: Tokens | None = None,
+    rel: float = 1,
+    unit: Unit = "documents",
+) -> Floats:
+    """The share of a context that is relevant.
+
+        ContextP = relevant documents in the context / documents in the context
+
+    Args:
+        sequences: the tasks; the contexts of all their rankings count together.
+        cutoff: documents in the context at most.
+        tokens: tokens in the context at most: the first document that does not fit ends it.
+        rel: the smallest grade that counts as relevant.
+        unit: ``tokens`` weighs documents by their lengths.
+
+    Returns:
+        ``(G,)``; NaN for a task without a relevant document; 0 for an empty context.
+
+    Raises:
+        UsageError: tokens, and no table says the lengths of documents.
+
+    >>> from rankgate.measurement.metrics.sequences.sequence import sequences
+    >>> lengths = {"a": 300, "b": 500, "c": 400}
+    >>> tasks = sequences([[[("a", 1), ("b", 0), ("c", 1)]]], tokens=lengths)
+    >>> context_precision(tasks, tokens=1000)  # a and b fit
+    array([0.5])
+    >>> context_precision(tasks, tokens=1000, unit="tokens")  # 300 / 800
+    array([0.375])
+    """
+    used = sequences.within(cutoff, tokens if unit == "documents" else tokens or _ENDLESS)
+    hits = used & sequences.hits(rel)
+    if unit == "tokens" and sequences.tokens is not None:
+        part, whole = (total(np.where(each, sequences.tokens, 0)) for each in (hits, used))
+    else:
+        part, whole = count(hits).astype(float), count(used).astype(float)
+    value = np.nan_to_num(ratio(part, whole))
+    return np.where(sequences.relevant(rel) > 0, value, np.nan)
+
+
+def context_recall(
+    sequences: Sequences,
+    *,
+    cutoff: Cutoff | None = None,
+    tokens: Tokens | None = None,
+    rel: float = 1,
+) -> Floats:
+    """The share of the relevant documents that a context holds.
+
+        ContextR = relevant documents in the context, each once / relevant documents
+
+    Args:
+        sequences: the tasks; the contexts of all their rankings count together.
+        cutoff: documents in the context at most.
+        tokens: tokens in the context at most: the first document that does not fit ends it.
+        rel: the smallest grade that counts as relevant.
+
+    Returns:
+        ``(G,)``; NaN for a task without a relevant document.
+
+    Raises:
+        UsageError: tokens, and no table says the lengths of documents.
+
+    >>> from rankgate.measurement.metrics.sequences.sequence import sequences
+    >>> lengths = {"a": 300, "b": 500, "c": 400}
+    >>> tasks = sequences([[[("a", 1), ("b", 0), ("c", 1)]]], tokens=lengths)
+    >>> context_recall(tasks, tokens=1000), context_recall(tasks, tokens=1200)
+    (array([0.5]), array([1.]))
+    """
+    used = sequences.within(cutoff, tokens) & sequences.hits(rel)
+    return ratio(count(sequences.new(used, of="source")), sequences.relevant(rel))
+
+
+def redundancy(
+    sequences: Sequences,
+    *,
+    cutoff: Cutoff | None = None,
+    tokens: Tokens | None = None,
+    by: Literal["documents", "passages"] = "passages",
+) -> Floats:
+    """The share of what a task shows that it has shown before.
+
+        Redundancy = 1 − different documents / documents shown, over all rankings of a task
+
+    Args:
+        sequences: the tasks.
+        cutoff: documents of each ranking at most.
+        tokens: tokens of each ranking at most.
+        by: ``passages`` are the same by their id; with ``documents`` two passages of one document
+            are the same, too.
+
+    Returns:
+        ``(G,)``; NaN where nothing is shown.
+
+    >>> from rankgate.measurement.metrics.sequences.sequence import sequences
+    >>> redundancy(sequences([[[("a", 1), ("b", 0)], [("a", 1), ("c", 0)]]]))  # a twice
+    array([0.25])
+    """
+    used = sequences.within(cutoff, tokens)
+    field = "source" if by == "documents" else "doc"
+    return 1 - ratio(count(sequences.new(used, of=field)), count(used))
+
+
+def position_gain(
+    sequences: Sequences,
+    *,
+    cutoff: Cutoff | None = None,
+    tokens: Tokens | None = None,
+    rel: float = 1,
+    dip: Annotated[float, Range(0, 1)] = 0.5,
+) -> Floats:
+    """The share of a context that is relevant, where its middle counts less than its ends.
+
+        PositionP = Σᵢ wᵢ · [gradeᵢ ≥ rel] / Σᵢ wᵢ,  wᵢ = 1 − 4 · dip · xᵢ · (1 − xᵢ),
+        xᵢ = (i − 1) / (n − 1) from 0 at the beginning to 1 at the end; 0 if n = 1
+
+    Args:
+        sequences: the tasks.
+        cutoff: documents in the context at most.
+        tokens: tokens in the context at most.
+        rel: the smallest grade that counts as relevant.
+        dip: what the middle loses: 0 is `ContextP`, with 1 the very middle counts nothing.
+
+    Returns:
+        ``(G,)``; NaN for a task without a relevant document; 0 for an empty context.
+
+    >>> from rankgate.measurement.metrics.sequences.sequence import sequences
+    >>> middle = sequences([[[("a", 0), ("b", 1), ("c", 0)]]])
+    >>> position_gain(middle, dip=0.5)  # 0.5 / (1 + 0.5 + 1)
+    array([0.2])
+    """
+    used = sequences.within(cutoff, tokens)
+    size = np.count_nonzero(used, axis=-1)[..., None]
+    place = np.arange(used.shape[-1]) / np.maximum(size - 1, 1)
+    weight = np.where(used, 1 - 4 * dip * place * (1 - place), 0)
+    value = np.nan_to_num(ratio(total(weight * (used & sequences.hits(rel))), total(weight)))
+    return np.where(sequences.relevant(rel) > 0, value, np.nan)
+
+
+def utility(
+    sequences: Sequences,
+    *,
+    cutoff: Cutoff | None = None,
+    tokens: Tokens | None = None,
+    distraction: Annotated[float, Range(0)] = 1 / 3,
+    discount: Literal["none", "log2"] = "none",
+    form: Literal["sigmoid", "plain"] = "sigmoid",
+) -> Floats:
+    """What a context helps a language model, less what its distractors cost.
+
+        UDCG = σ( 1/n · Σᵢ dᵢ · (max(gᵢ, 0) + γ · min(gᵢ, 0)) ),  σ(x) = 1 / (1 + e⁻ˣ)
+
+    A grade g is the utility of a document: above 0 what it helps, below 0 what it distracts. The
+    paper has ± (1 − the probability that the model abstains on the document alone), + if it is
+    relevant.
+
+    Args:
+        sequences: the tasks.
+        cutoff: documents in the context at most.
+        tokens: tokens in the context at most.
+        distraction: γ, the weight of grades below 0.
+        discount: dᵢ: none, or 1 / log2(i + 1).
+        form: ``plain`` is the sum itself, without σ and 1/n.
+
+    Returns:
+        ``(G,)``; of an empty context, also where nothing fits, σ(0) = 1/2, or 0 if ``plain``.
+
+    >>> from rankgate.measurement.metrics.sequences.sequence import sequences
+    >>> context = sequences([[[("a", 0.9), ("b", -0.6), ("c", None)]]])
+    >>> utility(context, form="plain").round(4)  # 0.9 − 0.6 / 3
+    array([0.7])
+    >>> utility(context).round(4)  # 1 / (1 + exp(−0.7 / 3))
+    array([0.5581])
+    """
+    used = sequences.within(cutoff, tokens)
+    grade = np.where(used, np.nan_to_num(sequences.grade), 0)
+    worth = np.maximum(grade, 0) + distraction * np.minimum(grade, 0)
+    if discount == "log2":
+        worth = worth / np.log2(np.arange(used.shape[-1]) + 2)
+    value = total(worth)
+    if form == "plain":
+        return value
+    exponent = np.minimum(-value / np.maximum(count(used), 1), _LEAST)
+    found: Floats = 1 / (1 + np.exp(exponent))
+    return found
+
+
+_LEAST = 700.0  # a sigmoid is below 1e-304 from there on, and e to it is still a number
+_ENDLESS = 2**53
+"""A budget that everything fits: documents are weighed by lengths, and these must be known."""
+
+ContextP = SequenceMetric(
+    "ContextP",
+    context_precision,
+    title="The share of a context that is relevant, by a budget of documents or tokens.",
+    formula="ContextP(tokens=B) = relevant documents in the first B tokens / documents there",
+    source="precision, Kent et al., American Documentation 6(2), 1955, doi:10.1002/asi.5090060209, "
+    "of the passages that fit a model's context",
+    sees="how much of what a model reads is relevant",
+    blind_to="the order inside the context",
+)
+ContextR = SequenceMetric(
+    "ContextR",
+    context_recall,
+    title="The share of the relevant documents that a context holds, by a budget.",
+    formula="ContextR(tokens=B) = relevant documents in the first B tokens / relevant documents",
+    source="recall, Kent et al., American Documentation 6(2), 1955, doi:10.1002/asi.5090060209, "
+    "of the passages that fit a model's context",
+    sees="whether the model can know what it needs to answer",
+    blind_to="what else is in the context, and the order inside it",
+)
+Redundancy = SequenceMetric(
+    "Redundancy",
+    redundancy,
+    title="The share of the documents that were shown before, in the same task.",
+    formula="Redundancy = 1 − different documents / documents shown; "
+    "no value where nothing is shown",
+    source="Clarke et al., SIGIR 2008, doi:10.1145/1390334.1390446: a document seen again adds "
+    "nothing",
+    higher_is_better=False,
+    sees="the same document again, in one ranking or in several",
+    blind_to="relevance; two texts that say the same under different ids",
+    undefined=True,
+)
+PositionP = SequenceMetric(
+    "PositionP",
+    position_gain,
+    title="The share of a context that is relevant, where its middle counts less.",
+    formula="PositionP = Σ w·rel / Σ w, w = 1 − 4·dip·x·(1−x), x from 0 (begin) to 1 (end)",
+    source="the effect: Liu et al., TACL 12, 2024, doi:10.1162/tacl_a_00638; the weights are ours",
+    sees="whether relevant documents are at the beginning or the end of the context",
+    blind_to="how strong the effect is for a given model: dip says it",
+)
+UDCG = SequenceMetric(
+    "UDCG",
+    utility,
+    title="Utility of a context less the distraction by documents with negative grades.",
+    formula="UDCG = σ(1/n · Σ (max(g, 0) + γ·min(g, 0))), γ = 1/3; 1/2 for an empty context",
+    source="Trappolini et al., arXiv 2510.21440, 2025",
+    low=-np.inf,
+    high=None,
+    sees="grades above 0 as help, and grades below 0 as harm",
+    blind_to="how one document changes what another is worth",
+)

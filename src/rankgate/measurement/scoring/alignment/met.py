@@ -1,0 +1,292 @@
+"""Bring the rows of a run together with judgments, before anything is ranked."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.data.duplicates import any_twice, pairs_of
+from rankgate.data.memory.growing import GrowingArray
+from rankgate.data.run import Batch
+from rankgate.data.streams.prefetch import ahead
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.run import Duplicates, Run
+    from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
+    from rankgate.measurement.scoring.alignment.order import Documents
+
+    Codes = NDArray[np.int64]
+
+_PIECE = 1 << 20  # rows whose queries are looked up at one time
+_CACHED = 1 << 16  # rows whose hashes fit the cache
+
+
+@dataclass(frozen=True)
+class Met:
+    """A batch and judgments brought together, before anything is ranked.
+
+    Attributes:
+        scores: ``(n,)``, of the rows whose query is judged, in file order.
+        doc_ids: ``(n,)``, their documents.
+        owner: ``(n,)``, the query of each row, 0 to T - 1; 32 bits where the file is scattered.
+        codes: ``(T,)``, each query's place in the index.
+        row: ``(m,)``, the rows that are judged.
+        grade: ``(m,)``, their grades.
+        rows: ``(n,)``, where the rows were in the batch; None is all of them.
+        unknown: queries without judgments, left out.
+        judgment: ``(m,)``, where each judgment is in the index, as ``meet`` found them.
+        retrieved: ``(T,)``, how many documents each query has; None where these are all of them.
+        ordered: whether the order of rows is a ranking; if not, only scores rank them.
+        counts: ``(T,)``, how many rows each query has, where those of one are together and in
+            the order of queries; else None.
+        query_ids: the ids that codes are places among; None of a matrix.
+    """
+
+    scores: NDArray[np.float64]
+    doc_ids: Documents
+    owner: Codes
+    codes: Codes
+    row: Codes
+    grade: NDArray[np.float64]
+    rows: Codes | None
+    unknown: int
+    judgment: Codes
+    retrieved: Codes | None = None
+    ordered: bool = True
+    counts: Codes | None = None
+    query_ids: pl.Series | None = None
+
+    @property
+    def own_ids(self) -> NDArray[np.bool_]:
+        """``(n,)``, whether a document has the id of its query."""
+        assert self.query_ids is not None, "a matrix is read by its ids under such a convention"
+        documents = self.doc_ids.gather(np.arange(len(self.scores)))
+        queries = self.query_ids.gather(self.codes[self.owner])
+        return (documents == queries).to_numpy()
+
+
+def meet(batch: Batch, index: JudgmentIndex) -> Met:
+    """Find the judged rows of a batch; the same under every convention."""
+    mine = _owned(batch, index)
+    row, judgment = _Wanted.of(index, mine.codes).found(mine)
+    return Met(
+        mine.frame["score"].to_numpy(),
+        mine.frame["doc_id"],
+        mine.owner,
+        mine.codes,
+        row,
+        index.grades[judgment],
+        mine.rows,
+        len(mine.unknown),
+        judgment,
+        ordered=batch.ordered,
+        query_ids=index.query_ids,
+        counts=mine.counts,
+    )
+
+
+def meet_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Met:
+    """As `meet`, for all rows of a run in which the rows of a query are apart.
+
+    They are read piece by piece, and only numbers of each piece are kept: queries, scores, and the
+    hashes that find duplicates. Where two hashes are equal, all rows are read again as one batch.
+
+    Raises:
+        InputError, DuplicateError: as ``Run.table``.
+    """
+    wanted = _Wanted.of(index, np.arange(len(index.query_ids)))
+    scores, owners, pairs = (
+        GrowingArray(np.float64),
+        GrowingArray(np.int32),
+        GrowingArray(np.uint64),
+    )
+    parts, read = [], 0
+    for frame in run.pieces():
+        batch = Batch(frame, pairs_of(frame))
+        mine = _owned(batch, index)
+        row, judgment = wanted.found(mine)
+        places = slice(read, read + len(frame)) if mine.rows is None else mine.rows + read
+        parts.append(_Part(row + len(owners.values), judgment, places, mine.unknown))
+        scores.add(mine.frame["score"].to_numpy())
+        owners.add(mine.owner)
+        pairs.add(batch.pairs)
+        read += len(frame)
+    if rule != "each" and any_twice(pairs.values):
+        return meet(run.whole(rule), index)
+    del pairs
+    unknown = pl.concat([part.unknown for part in parts]).n_unique()
+    rows = np.concatenate([np.r_[part.rows] for part in parts]) if unknown else None
+    judgment = np.concatenate([part.judgment for part in parts])
+    return Met(
+        scores.values,
+        _LaterDocuments(run, rows),
+        owners.values,
+        wanted.codes,
+        np.concatenate([part.row for part in parts]),
+        index.grades[judgment],
+        rows,
+        unknown,
+        judgment,
+        ordered=run.ordered,
+        query_ids=index.query_ids,
+    )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What is kept of a piece of a scattered run; names as of `Met`.
+
+    Attributes:
+        row: counted from the first row of the run that is kept.
+        rows: where the rows that are kept are in the run.
+        unknown: as of `_Owned`.
+    """
+
+    row: Codes
+    judgment: Codes
+    rows: Codes | slice
+    unknown: pl.Series
+
+
+@dataclass(frozen=True, eq=False)
+class _LaterDocuments:
+    """The documents of a scattered run, read again when ties need them."""
+
+    run: Run
+    rows: Codes | None
+
+    def gather(self, rows: Codes, /) -> pl.Series:
+        """Those of some rows that are kept."""
+        return self._names.gather(rows if self.rows is None else self.rows[rows])
+
+    @cached_property
+    def _names(self) -> pl.Series:
+        return pl.concat([frame["doc_id"] for frame in ahead(self.run.pieces())])
+
+
+@dataclass(frozen=True)
+class _Owned:
+    """The rows of judged queries.
+
+    Attributes:
+        frame: the rows.
+        owner: ``(n,)``, the query of each row, 0 to T - 1.
+        codes: ``(T,)``, each query's place in the index.
+        pairs: ``(n,)``, a hash of the query and document of each.
+        rows: ``(n,)``, where the rows were in the batch; None is all of them.
+        unknown: the queries without judgments, whose rows are left out, each once.
+        counts: as of `Met`.
+    """
+
+    frame: pl.DataFrame
+    owner: Codes
+    codes: Codes
+    pairs: NDArray[np.uint64]
+    rows: Codes | None
+    unknown: pl.Series
+    counts: Codes | None
+
+
+def _owned(batch: Batch, index: JudgmentIndex) -> _Owned:
+    frame, starts = batch.frame, batch.starts
+    if starts is None:
+        owner, codes = _row_by_row(frame, index), np.arange(len(index.query_ids))
+        judged, counts = owner >= 0, None
+    else:
+        found = index.codes(frame["query_id"].gather(starts))
+        lengths, codes = np.diff(starts, append=len(frame)), found[found >= 0]
+        owner = np.repeat(np.where(found >= 0, np.cumsum(found >= 0) - 1, -1), lengths)
+        judged, counts = np.repeat(found >= 0, lengths), lengths[found >= 0]
+    if judged.all():
+        return _Owned(frame, owner, codes, batch.pairs, None, frame["query_id"].clear(), counts)
+    unknown = frame["query_id"].filter(pl.Series(~judged)).unique()
+    rows = np.flatnonzero(judged)
+    return _Owned(frame[rows], owner[rows], codes, batch.pairs[rows], rows, unknown, counts)
+
+
+def _row_by_row(frame: pl.DataFrame, index: JudgmentIndex) -> Codes:
+    """The place of each row's query in the index; -1 for one without judgments."""
+    known = pl.DataFrame({"query_id": index.query_ids}).with_row_index("code")
+    queries, out = frame.select("query_id"), np.empty(len(frame), np.int64)
+    for begin in range(0, len(out), _PIECE):
+        part = queries.slice(begin, _PIECE)
+        found = part.join(known, on="query_id", how="left", maintain_order="left")["code"]
+        out[begin : begin + _PIECE] = found.cast(pl.Int64).fill_null(-1).to_numpy()
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Wanted:
+    """The judgments of some queries, to be found among rows.
+
+    Rows are found by the hash of the pair and confirmed on the strings. The first bits of the
+    hashes, as a table of flags that fits the cache, leave out most rows at once.
+
+    Attributes:
+        index: all judgments.
+        codes: ``(T,)``, each query's place in the index.
+        whose: ``(n,)``, the query of each judgment, 0 to T - 1, by rising hash.
+        which: ``(n,)``, its place in the index.
+        hashes: ``(n,)``, the hash of its query and document.
+        flags: whether a hash begins with these bits.
+        bits: how many bits those leave.
+    """
+
+    index: JudgmentIndex
+    codes: Codes
+    whose: Codes
+    which: Codes
+    hashes: NDArray[np.uint64]
+    flags: NDArray[np.bool_]
+    bits: np.uint64
+
+    @classmethod
+    def of(cls, index: JudgmentIndex, codes: Codes) -> _Wanted:
+        """Lay out the judgments of these queries."""
+        whose, which = index.rows(codes)
+        hashes = index.pairs[which]
+        by = np.argsort(hashes)
+        hashes = hashes[by]
+        bits = np.uint64(64 - min(max((32 * len(hashes)).bit_length(), 14), 26))
+        flags = np.zeros(1 << (64 - int(bits)), bool)
+        flags[hashes >> bits] = True
+        return cls(index, codes, whose[by], which[by], hashes, flags, bits)
+
+    def found(self, mine: _Owned) -> tuple[Codes, Codes]:
+        """The rows that are judged, and for each its judgment in the index."""
+        if (self.hashes[1:] == self.hashes[:-1]).any():
+            return self._joined(mine)
+        near = np.empty(len(mine.pairs), bool)
+        for begin in range(0, len(near), _CACHED):
+            part = mine.pairs[begin : begin + _CACHED]
+            near[begin : begin + _CACHED] = self.flags[(part >> self.bits).view(np.int64)]
+        rows = np.flatnonzero(near)
+        rows = rows[np.argsort(mine.pairs[rows])]  # neighbours look into neighbouring memory
+        pairs = mine.pairs[rows]
+        places = np.minimum(np.searchsorted(self.hashes, pairs), max(len(self.hashes) - 1, 0))
+        same = self.hashes[places] == pairs
+        rows, places = rows[same], places[same]
+        rising = np.argsort(rows)
+        rows, places = rows[rising], places[rising]
+        documents = mine.frame["doc_id"].gather(rows) == self._doc_ids(places)
+        real = (self.whose[places] == mine.owner[rows]) & documents.to_numpy()
+        return rows[real], self.which[places[real]]
+
+    def _doc_ids(self, places: Codes | slice) -> pl.Series:
+        return self.index.documents(self.which[places])
+
+    def _joined(self, mine: _Owned) -> tuple[Codes, Codes]:
+        """The same by the strings themselves, where two judgments have one hash."""
+        judgments = pl.LazyFrame(
+            {"owner": self.whose, "doc_id": self._doc_ids(slice(None)), "judgment": self.which}
+        )
+        rows = mine.frame.lazy().select("doc_id").with_columns(pl.Series("owner", mine.owner))
+        met = rows.with_row_index("row").join(judgments, on=["owner", "doc_id"], how="inner")
+        found = met.select(pl.col("row").cast(pl.Int64), "judgment").collect()
+        return found["row"].to_numpy(), found["judgment"].to_numpy()

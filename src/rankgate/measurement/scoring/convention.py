@@ -1,0 +1,285 @@
+"""Everything on which tools disagree, as a value with named axes.
+
+A convention acts in three places only: where rankings are formed (``align``), where a
+metric's parameters get their defaults, and where values become a mean. No kernel knows one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import field, fields, replace
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from rankgate.data.run import Duplicates
+    from rankgate.measurement.metrics.declare import Metric
+
+Ties = Literal["doc_id_desc", "doc_id_asc", "file_order"]
+Precision = Literal["float64", "float32"]
+OwnId = Literal["kept", "dropped"]
+Missing = Literal["zero", "leave_out", "error"]
+Unknown = Literal["ignore", "zero", "error"]
+Empty = Literal["without_relevant", "nothing_retrieved", "nothing_judged"]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """How a ranking is formed from rows: the part of a convention that acts before any metric.
+
+    Attributes:
+        order: documents are sorted by falling score, or as they are in the file. Matrices, frames
+            and dictionaries of scores have no such order: their documents are always sorted by
+            falling score, and by their rows where scores are equal.
+        ties: the order of documents with equal scores; ids compare by their bytes.
+        precision: scores are compared in this type, so that near scores may be equal.
+        above: a document counts as retrieved only with a score above this; None is any score.
+        absent: a document with exactly this score does not count as retrieved, as in a sparse
+            matrix one with 0; None is no such score.
+        own_id: a document whose id is that of its query is ``kept``, or ``dropped`` as if it were
+            not retrieved, where queries are documents of the collection themselves.
+        depth: documents of a ranking that count; None is all.
+        judged_only: documents without a grade of 0 or more are taken out before ranks are given.
+    """
+
+    order: Literal["score", "file"] = "score"
+    ties: Ties = "doc_id_desc"
+    precision: Precision = "float64"
+    above: float | None = None
+    absent: float | None = None
+    own_id: OwnId = "kept"
+    depth: int | None = None
+    judged_only: bool = False
+
+    @property
+    def tie_order(self) -> Ties:
+        """The order of equal scores; under file order only rows without an order have any."""
+        return "file_order" if self.order == "file" else self.ties
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How a tool turns judgments and a ranking into a number.
+
+    Attributes:
+        name: the tool, or the user's own name.
+        title: what it reproduces.
+        source: where the choices can be read or were measured.
+        versions: versions of the tool that the choices were checked against; empty where there is
+            no tool.
+        defects: what the tool does besides that is not reproduced: crashes, lost state,
+            orders that change from call to call.
+        order, ties, precision, above, absent, own_id, depth, judged_only: as in ``Alignment``.
+        duplicates: a document ranked twice for one query is an error, or the first or the last
+            row counts, or each does, or the first counts and the others only hold their
+            ``place``.
+        missing: a judged query that the run lacks counts as an empty ranking, not at all, or is
+            an error.
+        unknown: a query of the run without judgments is ignored, counts 0, or is an error.
+        no_relevant: a query without a relevant document is scored as the next choices say, or
+            is an error.
+        without_relevant: the value where a metric is undefined for lack of relevant documents;
+            None leaves the query out of the mean.
+        nothing_retrieved: the value of metrics that are undefined for an empty ranking.
+        nothing_judged: the value of metrics that are undefined as nothing that counts is judged.
+        forced: values that replace the metric's own, by kind of empty, the first that fits:
+            ``nothing`` (no judgments and nothing retrieved), ``no_judgments``,
+            ``without_relevant``, ``nothing_retrieved``, ``nothing_judged`` (within the cutoff),
+            ``no_hit`` (nothing relevant retrieved at any rank), ``zero`` (the value is 0);
+            None makes the value undefined, for that reason and not for lack of relevant
+            documents.
+        no_hits: the mean where no query has a relevant document within the cutoff; None is the
+            mean of their values.
+        digits: decimals that each value is rounded to before the mean; None keeps all.
+        rounding: to the ``nearest``, halves up, to the nearest, halves to the ``even`` digit as
+            NumPy has it, or ``down``.
+        parameters: defaults of kernel parameters by metric; ``*`` is for every metric that has
+            them.
+        special: other choices for single metrics, by name; ``RR@`` is RR with a cutoff and
+            ``nDCG(gain='exp')`` is nDCG with that parameter. A metric may leave missing queries
+            out of its mean where the convention counts them as empty.
+        spellings: the tool's own names: a pattern such as ``ndcg@{k}`` and what it is here.
+    """
+
+    name: str
+    title: str = ""
+    source: str = ""
+    versions: str = ""
+    defects: tuple[str, ...] = ()
+    order: Literal["score", "file"] = "score"
+    ties: Ties = "doc_id_desc"
+    precision: Precision = "float64"
+    above: float | None = None
+    absent: float | None = None
+    own_id: OwnId = "kept"
+    depth: int | None = None
+    judged_only: bool = False
+    duplicates: Duplicates = "error"
+    missing: Missing = "zero"
+    unknown: Unknown = "ignore"
+    no_relevant: Literal["scored", "error"] = "scored"
+    without_relevant: float | None = 0.0
+    nothing_retrieved: float | None = 0.0
+    nothing_judged: float | None = 0.0
+    forced: Mapping[str, float | None] = field(default_factory=dict)
+    no_hits: float | None = None
+    digits: int | None = None
+    rounding: Literal["nearest", "even", "down"] = "nearest"
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    special: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    spellings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def axes(self) -> dict[str, Any]:
+        """Every choice, without the words."""
+        named = (each.name for each in fields(self))
+        return {name: getattr(self, name) for name in named if name not in WORDS}
+
+    @cached_property
+    def hash(self) -> str:
+        """Twelve hexadecimal digits of the axes: equal choices, equal hash.
+
+        Axes that came later do not change the hash of conventions that leave them as they are.
+        """
+        axes = {
+            name: value
+            for name, value in self.axes.items()
+            if name not in _LATER or value != _LATER[name]
+        }
+        text = json.dumps(axes, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        """The choices that form rankings."""
+        return Alignment(**{each.name: getattr(self, each.name) for each in fields(Alignment)})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name, hash and axes, as results carry them."""
+        axes = json.loads(json.dumps(self.axes).replace("NaN", "null"))
+        return {"name": self.name, "hash": self.hash, "axes": axes}
+
+    @property
+    def details(self) -> Any:  # noqa: ANN401 - a result, of which scoring knows nothing
+        """Every choice with its words, as a result that shows itself."""
+        return import_module("rankgate.measurement.evaluation.convention").ConventionDetails.of(
+            self
+        )
+
+    def __str__(self) -> str:
+        """As text of 80 columns."""
+        return str(self.details)
+
+    def _repr_html_(self) -> str:
+        html: str = self.details._repr_html_()
+        return html
+
+    def for_metric(self, metric: Metric) -> Convention:
+        """The choices that hold for one metric."""
+        chosen = dict(self.special.get(metric.name, {}))
+        if metric.at is not None and metric.at in dict(metric.given):
+            chosen |= self.special.get(f"{metric.name}@", {})
+        for name, value in metric.given:
+            chosen |= self.special.get(f"{metric.name}({name}={value!r})", {})
+        chosen |= {name: value for name, value in metric.given if name == "judged_only"}
+        return replace(self, **chosen) if chosen else self
+
+    def defaults(self, metric: Metric) -> Mapping[str, Any]:
+        """The parameters that this convention gives a metric, as its own parameters allow.
+
+        Raises:
+            UsageError: a parameter of the metric's own would have no effect.
+        """
+        return metric.settled(
+            {**self.parameters.get("*", {}), **self.parameters.get(metric.name, {})}
+        )
+
+    def spelled(self, text: str) -> str | None:
+        """What one of the tool's own names is here; None if it is not one of them.
+
+        A name that takes a cutoff, or nothing, may be written as ours are.
+
+        >>> mine = Convention("mine", spellings={"hit@{k}": "Success(rel=2)@{k}"})
+        >>> mine.spelled("hit@5"), mine.spelled("Hit(judged_only=True)@5")
+        ('Success(rel=2)@5', 'Success(rel=2,judged_only=True)@5')
+        """
+        for theirs, ours in self.spellings.items():
+            pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^,()@=]+)", re.escape(theirs))
+            if found := re.fullmatch(pattern, text.strip()):
+                return ours.format(**found.groupdict())
+        match = _OURS.fullmatch(text.strip())
+        names = self._tool_names
+        if match is None or (name := _own_name(match["name"], names)) is None:
+            return None
+        bound = match["inside"] or ""
+        cutoff = _CUTOFF.search(bound)
+        at = match["at"] or (cutoff["at"] if cutoff else "")
+        metric = names[name].get(bool(at)) or next(iter(names[name].values()))
+        ours, _, inside = metric.rstrip(")").partition("(")
+        words = ",".join(filter(None, (inside, _CUTOFF.sub("", bound).strip(" ,"))))
+        return ours + (f"({words})" if words else "") + (f"@{at}" if at else "")
+
+    @cached_property
+    def _tool_names(self) -> dict[str, dict[bool, str]]:
+        """The tool's names that take a cutoff or nothing: what each is here, by either."""
+        names: dict[str, dict[bool, str]] = {}
+        for theirs, ours in self.spellings.items():
+            match = _THEIRS.fullmatch(theirs)
+            cutoff = match and (match["at"] or match["argument"])
+            if match and (not cutoff or ours.endswith(f"@{{{cutoff}}}")):
+                metric = ours.removesuffix(f"@{{{cutoff}}}").format()
+                names.setdefault(match["name"], {})[bool(cutoff)] = metric
+        return names
+
+    def has(self, metric: str) -> bool:
+        """Whether it says anything of a metric by its name: a parameter, or what its tool calls it.
+
+        >>> Convention("mine", spellings={"hits@{k}": "Success@{k}"}).has("Success")
+        True
+        """
+        ours = (name.partition("(")[0].partition("@")[0] for name in self.spellings.values())
+        return metric in self.parameters or metric in ours
+
+    def empty(self, metric: Metric, kind: Empty) -> float | None:
+        """The value of one kind of empty for a metric; None leaves the query out."""
+        value: float | None = getattr(self.for_metric(metric), kind)
+        return value
+
+
+_OURS = re.compile(r"(?P<name>\w[\w-]*)\s*(?:\((?P<inside>[^()]*)\))?\s*(?:@\s*(?P<at>[^@()\s]+))?")
+"""A metric as ours are written, without maps."""
+
+_CUTOFF = re.compile(r"\bcutoff\s*=\s*(?P<at>[^,\s]+)\s*(?:,|$)")
+
+_THEIRS = re.compile(
+    r"(?P<name>\w[\w-]*)(?:@\{(?P<at>\w+)\}|\((?:(?:\w+=)?\{(?P<argument>\w+)\})?\))?"
+)
+"""A pattern of a tool's name with a cutoff or nothing."""
+
+
+def _own_name(name: str, names: Iterable[str]) -> str | None:
+    """The tool's name that a user wrote, in any case where it is no canonical name of ours."""
+    if name in names:
+        return name
+    fold = name.casefold()
+    tool_name = next((n for n in names if n.casefold() == fold), None)
+    if tool_name is None:
+        return None
+    from rankgate.measurement.metrics.catalogue import by_name
+    from rankgate.measurement.metrics.lists import LIST_METRICS
+
+    ours = name in by_name or any(name == metric.name for metric in LIST_METRICS)
+    return None if ours else tool_name
+
+
+_LATER = {"own_id": "kept"}
+"""Axes that came after conventions had been stored by their hash, with what they do by default."""
+
+WORDS = frozenset({"name", "title", "source", "versions", "defects", "spellings"})
+"""The fields of a convention that say something about it and choose nothing."""

@@ -1,0 +1,84 @@
+"""A job: one metric under one convention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.metrics.views import RANKING
+
+if TYPE_CHECKING:
+    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring.convention import Convention
+
+
+@dataclass(frozen=True)
+class Job:
+    """One metric under one convention.
+
+    Attributes:
+        label: what results call the metric.
+        metric: the metric.
+        how: the choices that hold for it.
+        defaults: the parameters that the convention gives it.
+    """
+
+    label: str
+    metric: Metric
+    how: Convention
+    defaults: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, label: str, metric: Metric, how: Convention) -> Job:
+        """A metric under a convention's choices for it."""
+        own = how.for_metric(metric)
+        return cls(label, metric, own, own.defaults(metric))
+
+    @cached_property
+    def kernel(self) -> str:
+        """The metric with all that it is called with: equal words, equal values."""
+        return f"{self.metric!r} {sorted(self.metric.bound(self.defaults).items())} {self.level}"
+
+    @cached_property
+    def level(self) -> float:
+        """The smallest grade that counts as relevant."""
+        bound = {**self.defaults, **dict(self.metric.given)}
+        level: float = bound.get("rel", self.metric.rel or 1)
+        return level
+
+    @property
+    def cutoff(self) -> int | None:
+        """The last rank that counts, where the metric says one."""
+        cutoff = dict(self.metric.given).get("cutoff")
+        return cutoff if isinstance(cutoff, int) else None
+
+    @property
+    def counts_hits(self) -> bool:
+        """Whether the convention asks which queries have something relevant within the cutoff."""
+        return self.how.no_hits is not None and self.metric.view == RANKING
+
+    @cached_property
+    def depth(self) -> int | None:
+        """The last rank that its value follows from; None is the end of the list."""
+        return None if "no_hit" in self.how.forced else self.metric.depth(self.defaults)
+
+    def tail(self, best: float) -> Job | None:
+        """What documents behind the ends of lists could add; None where lists have ends.
+
+        Args:
+            best: the grade that they would have.
+        """
+        metric = self.metric
+        if metric.residual is None:
+            return None
+        given = {**dict(metric.given), "best": best}
+        own = replace(metric, kernel=metric.residual, given=tuple(sorted(given.items())))
+        return replace(self, label=self.tail_label, metric=own)
+
+    @property
+    def tail_label(self) -> str:
+        """What `tail` is called; no name of a metric begins with a blank."""
+        return f" {self.label} tail"

@@ -1,0 +1,75 @@
+"""The named conventions: one value a tool, loaded when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from importlib import import_module
+
+from rankgate.core.declare import Added, added
+from rankgate.measurement.scoring.convention import Convention
+
+_HOMES = {
+    "trec": ("trec", "trec9", "pytrec_eval"),
+    "ir": ("ir_measures", "ranx", "gdeval", "trectools", "cwl", "ntcir", "beir"),
+    "recommenders": (
+        *("recommenders", "recbole", "recmetrics", "rexmex", "elliot", "recpack"),
+        "evidently",
+    ),
+    "learning": ("sklearn", "torchmetrics", "rax", "allrank", "lenskit", "xgboost", "rankeval"),
+    "documents": ("guide", "esci", "esci-code", "note", "leaf"),
+    "products": (
+        *("quepid", "searchtweak", "elasticsearch", "opensearch", "rre"),
+        *("pyvespa", "haystack", "haystack-3.0", "mlflow", "phoenix", "rankquest"),
+    ),
+}
+"""The conventions of each file of this folder."""
+
+
+class _Presets(Mapping[str, Convention]):
+    """Conventions by name; a file is read when one of its conventions is."""
+
+    def __getitem__(self, name: str) -> Convention:
+        for home, names in _HOMES.items():
+            if name in names:
+                presets = import_module(f"rankgate.measurement.scoring.presets.{home}").PRESETS
+                found: Convention = next(each for each in presets if each.name == name)
+                return found
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for names in _HOMES.values() for name in names)
+
+    def __len__(self) -> int:
+        return sum(map(len, _HOMES.values()))
+
+
+CONVENTIONS: Mapping[str, Convention] = _Presets()
+"""The named conventions."""
+
+
+def of_plugins() -> Added[Convention]:
+    """The conventions that plug-ins add."""
+    return added("rankgate.conventions", Convention, CONVENTIONS)
+
+
+def convention(name: str | Convention) -> Convention:
+    """A convention by its name, or from the TOML file of that name.
+
+    Raises:
+        UsageError: no such name.
+        InputError: a file that cannot be read, or does not say a convention.
+    """
+    if isinstance(name, Convention):
+        return name
+    if str(name).endswith(".toml"):
+        return import_module(f"{__name__}.user").read(name)  # type: ignore[no-any-return]
+    if name in CONVENTIONS:
+        return CONVENTIONS[name]
+    more = of_plugins()
+    if name in more.by_name:
+        return more.by_name[name]
+    known = [*CONVENTIONS, *more.by_name]
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}."
+    raise more.unknown(f"unknown convention '{name}'; {hint}", "unknown-convention")

@@ -1,0 +1,96 @@
+"""Name runs after their files, without duplicates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankgate.data.comparison import ScoredRun
+
+
+def distinct_names(names: Sequence[str], places: Sequence[Any]) -> list[str]:
+    """Make equal names different: by the shortest folder, by the whole file name, else by number.
+
+    Args:
+        names: of runs.
+        places: what each was read from; paths, or anything else.
+
+    >>> distinct_names(["x", "x", "y"], ["old/x.run", "new/x.run", "y.run"])
+    ['old/x', 'new/x', 'y']
+    >>> distinct_names(["smith", "smith"], ["smith.bm25.gz", "smith.rm3.gz"])
+    ['smith.bm25', 'smith.rm3']
+    >>> distinct_names(["x", "x"], ["x.run", "x.run"])
+    ['x', 'x#2']
+    """
+    result = list(names)
+    for i, name in enumerate(names):
+        twins = [j for j, other in enumerate(names) if other == name]
+        if len(twins) == 1:
+            continue
+        files = all(isinstance(places[j], str | Path) for j in twins)
+        longer = _longer(i, {j: Path(str(places[j])) for j in twins}, name) if files else None
+        number = twins.index(i) + 1
+        result[i] = longer or (name if number == 1 else f"{name}#{number}")
+    return result
+
+
+def refuse_baseline_again(baseline: object, candidates: Sequence[object]) -> None:
+    """Check that the file of the baseline is not given as a candidate too.
+
+    Raises:
+        UsageError: it is, by the same or another path.
+    """
+    for each in candidates:
+        if _is_file(baseline) and _is_file(each) and Path(str(baseline)).samefile(str(each)):
+            raise UsageError(
+                f"{each}: this file is the baseline too; name the run of another system.",
+                code="baseline-is-candidate",
+            )
+
+
+def _is_file(place: object) -> bool:
+    return isinstance(place, str | Path) and Path(place).is_file()
+
+
+def given_names(count: int, names: Sequence[str]) -> Sequence[str]:
+    """Names that a caller gives to runs, checked.
+
+    Raises:
+        UsageError: not one for each run, or one that is there twice.
+    """
+    if names and (len(names) != count or len(set(names)) < count):
+        problem = f"{count} runs take {count} names that differ; names has {', '.join(names)}."
+        raise UsageError(problem, code="wrong-name-count")
+    return names
+
+
+def systems_apart(
+    systems: Sequence[ScoredRun], places: Sequence[Any], given: Sequence[str] = ()
+) -> list[ScoredRun]:
+    """The same of systems that were scored; names that the caller gives replace their own."""
+    names = given_names(len(systems), given) or distinct_names(
+        [system.name for system in systems], places
+    )
+    return [
+        system if system.name == name else replace(system, name=name)
+        for system, name in zip(systems, names, strict=True)
+    ]
+
+
+def _longer(mine: int, paths: dict[int, Path], name: str) -> str | None:
+    """A name that no twin has: with folders before it, or that of the file; None if there is none.
+
+    The same file twice, and a file next to another of the same name, have none.
+    """
+    parts = {j: path.absolute().parts for j, path in paths.items()}
+    for up in range(1, max(map(len, parts.values()))):
+        tails = {j: part[-1 - up : -1] for j, part in parts.items()}
+        if sum(tail == tails[mine] for tail in tails.values()) == 1:
+            return "/".join([*tails[mine], name])
+    files = {j: path.name.removesuffix(".gz").removesuffix(".zst") for j, path in paths.items()}
+    return files[mine] if sum(file == files[mine] for file in files.values()) == 1 else None

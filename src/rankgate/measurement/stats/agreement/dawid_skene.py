@@ -1,0 +1,112 @@
+"""Dawid and Skene's model: estimate true grades and raters' errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.measurement.stats.agreement.ratings import Floats
+
+    Codes = NDArray[np.int64]
+
+_TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """The fitted model: I items, R raters, K grades.
+
+    Attributes:
+        share: (K,) of each true grade.
+        errors: (R, K, K) the probability that a rater gives the column's grade to an item whose
+            true grade is the row's.
+        belief: (I, K) the probability of each true grade of each item.
+        log_likelihood: of the ratings.
+        iterations: of the EM algorithm.
+        converged: whether the likelihood came to rest within the iterations allowed.
+    """
+
+    share: Floats
+    errors: Floats
+    belief: Floats
+    log_likelihood: float
+    iterations: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class _Said:
+    """N ratings as codes, and the sizes of what they code."""
+
+    item: Codes
+    rater: Codes
+    grade: Codes
+    items: int
+    raters: int
+    grades: int
+
+
+def dawid_skene(
+    item: Codes,
+    rater: Codes,
+    grade: Codes,
+    *,
+    smoothing: float = 0.0,
+    tolerance: float = 1e-9,
+    iterations: int = 10_000,
+) -> Consensus:
+    """Fit by EM from the shares of the ratings of each item (Dawid and Skene 1979).
+
+    E: T_ij ∝ p_j Π_r Π_l π_rjl^n_irl. M: p_j = mean_i T_ij, π_rjl ∝ Σ_i T_ij n_irl (+ smoothing).
+
+    Args:
+        item: (N,) whose rating it is, from 0; every item has a rating.
+        rater: (N,) who gave it, from 0; a rater may rate an item several times.
+        grade: (N,) the place of the grade given, from 0.
+        smoothing: added to every cell of a rater's table; 0 is the paper's.
+        tolerance: the gain of the log-likelihood at which it rests.
+        iterations: at most so many.
+    """
+    said = _Said(item, rater, grade, *(int(each.max()) + 1 for each in (item, rater, grade)))
+    counts = np.bincount(item * said.grades + grade, minlength=said.items * said.grades)
+    given = counts.reshape(said.items, said.grades).astype(np.float64)
+    belief: Floats = given / given.sum(axis=1, keepdims=True)
+    before, value, steps = -np.inf, -np.inf, 0
+    share, errors = _maximise(said, belief, smoothing)
+    while steps < iterations:
+        steps += 1
+        belief, value = _expect(said, share, errors)
+        if value - before < tolerance:
+            break
+        before = value
+        share, errors = _maximise(said, belief, smoothing)
+    return Consensus(share, errors, belief, value, steps, value - before < tolerance)
+
+
+def _maximise(said: _Said, belief: Floats, smoothing: float) -> tuple[Floats, Floats]:
+    cell = said.rater * said.grades + said.grade
+    size = said.raters * said.grades
+    tables = [np.bincount(cell, belief[said.item, j], minlength=size) for j in range(said.grades)]
+    by_grade = np.stack(tables).reshape(said.grades, said.raters, said.grades)
+    given = np.asarray(by_grade.transpose(1, 0, 2) + smoothing, np.float64)
+    total = given.sum(axis=2, keepdims=True)
+    even = 1.0 / said.grades
+    errors = np.where(total > 0, given / np.where(total > 0, total, 1.0), even)
+    return belief.mean(axis=0), np.asarray(errors, np.float64)
+
+
+def _expect(said: _Said, share: Floats, errors: Floats) -> tuple[Floats, float]:
+    """In logarithms, as the product over many raters leaves the range of floats."""
+    result = np.log(np.maximum(errors, _TINY))[said.rater, :, said.grade]  # (N, K)
+    sums = [np.bincount(said.item, result[:, j], minlength=said.items) for j in range(said.grades)]
+    logs = np.stack(sums, axis=1) + np.log(np.maximum(share, _TINY))
+    top = logs.max(axis=1, keepdims=True)
+    likely = np.exp(logs - top)
+    total = likely.sum(axis=1, keepdims=True)
+    return likely / total, float((top + np.log(total)).sum())

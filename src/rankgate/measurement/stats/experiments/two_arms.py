@@ -1,0 +1,261 @@
+"""Two arms of an experiment: one test of their values, and the intervals that it does not reject.
+
+A test is a statistic z(ρ) of the hypothesis treatment = ρ · control, and z(1) is that of no
+difference. The interval of the ratio holds every ρ that the test does not reject, the interval of
+the difference is made by the same test, so that p, both intervals and a margin never disagree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+
+from rankgate.core.frozen import dataclass
+
+Ends: TypeAlias = tuple[float, float]
+
+_FAR = 1e7  # a ratio of shares, of that of the estimates
+_EDGE = 1e-12
+_STEEP = 0.4  # the root of the least slope of Hall's transformation
+
+MOST_SKEWED = 0.45
+"""The largest skewness of a difference that is corrected; a larger one is known too badly."""
+
+
+@dataclass(frozen=True)
+class TwoMeans:
+    """Two estimates that are nearly normal: means, ratios of sums, quantiles.
+
+    z(ρ) = h((treatment − ρ control) / √(v_t + ρ² v_c)), with Hall's (1992) transformation
+    h(x) = x + κx²/3 + κ²x³/27 + κ/6 of a statistic whose skewness is κ, which Zhou
+    and Dinh (Biostatistics 6(2), 2005) use for two samples; without skewness h(x) = x. The slope of
+    h is (1 + κx/3)²; from where it is .16 on, h goes on with slope 1, as a flat h would find no
+    difference however large.
+
+    Attributes:
+        control, treatment: the estimates, which are independent.
+        control_variance, treatment_variance: of these estimates.
+        skewness: κ, that of treatment − control as an estimate.
+    """
+
+    control: float
+    treatment: float
+    control_variance: float
+    treatment_variance: float
+    skewness: float = 0.0
+
+    @property
+    def variance(self) -> float:
+        """The variance of treatment − control."""
+        return self.treatment_variance + self.control_variance
+
+    def statistic(self, ratio: float = 1.0) -> float:
+        """Z of treatment = ratio · control; 0 or infinite where nothing varies."""
+        difference = self.treatment - ratio * self.control
+        variance = self.treatment_variance + ratio**2 * self.control_variance
+        if math.isnan(variance):
+            return math.nan
+        if variance <= 0:
+            return math.copysign(math.inf, difference) if difference else 0.0
+        return self._transformed(difference / math.sqrt(variance))
+
+    def _transformed(self, x: float) -> float:
+        """h(x)."""
+        skew = self.skewness
+        if skew and 1 + skew * x / 3 < _STEEP:
+            start, value = self._straight
+            return value + x - start
+        return x + skew * x**2 / 3 + skew**2 * x**3 / 27 + skew / 6
+
+    @property
+    def _straight(self) -> Ends:
+        """The x from which h goes on with slope 1, and h there."""
+        skew = self.skewness
+        return -3 * (1 - _STEEP) / skew, (_STEEP**3 - 1) / skew + skew / 6
+
+    def _unskewed(self, reach: float) -> float:
+        """The x with h(x) = reach."""
+        skew = self.skewness
+        if not skew:
+            return reach
+        start, value = self._straight
+        if (reach - value) * skew < 0:
+            return start + reach - value
+        return 3 / skew * (math.cbrt(1 + skew * (reach - skew / 6)) - 1)
+
+    def differences(self, reach: float) -> Ends:
+        """The interval of treatment − control at which z is within ± reach."""
+        delta, error = self.treatment - self.control, math.sqrt(max(self.variance, 0.0))
+        return delta - self._unskewed(reach) * error, delta - self._unskewed(-reach) * error
+
+    def ratios(self, reach: float) -> Ends:
+        """The interval of treatment / control at which z(ρ) is within ± reach (Fieller 1954).
+
+        Its ends are roots of (c² − q²v_c) ρ² − 2ct ρ + t² − q²v_t = 0. An end is
+        infinite where the control is not clearly different from 0: then large ratios are
+        possible. NaN where the control is 0.
+        """
+        if not self.control or math.isnan(self.variance):
+            return math.nan, math.nan
+        if self.control < 0:
+            skewness = -self.skewness
+            mirrored = TwoMeans(-self.control, -self.treatment, self.control_variance,
+                                self.treatment_variance, skewness)  # fmt: skip
+            return mirrored.ratios(reach)
+        estimate = self.treatment / self.control
+        low = self._root(self._unskewed(reach), -1)
+        high = self._root(self._unskewed(-reach), 1)
+        return low if low <= estimate else -math.inf, high if high >= estimate else math.inf
+
+    def _root(self, reach: float, side: int) -> float:
+        square = reach**2
+        first = self.control**2 - square * self.control_variance
+        middle = self.control * self.treatment
+        last = self.treatment**2 - square * self.treatment_variance
+        inner = middle**2 - first * last
+        if not first or (inner <= 0 and first < 0):
+            return side * math.inf
+        return (middle + side * math.sqrt(max(inner, 0.0))) / first
+
+
+@dataclass(frozen=True)
+class TwoShares:
+    """Shares of units: score tests, whose variance is that under the hypothesis.
+
+    The test of no difference is the pooled z-test. That of a difference is of Mee (Biometrics 40,
+    1984), that of a ratio of Koopman (Biometrics 40, 1984); both use the most probable shares under
+    the hypothesis, in the closed forms of Miettinen and Nurminen (Statistics in Medicine 4, 1985).
+
+    Attributes:
+        successes: of the control, of the treatment.
+        units: of the control, of the treatment.
+    """
+
+    successes: tuple[float, float]
+    units: tuple[int, int]
+
+    @property
+    def control(self) -> float:
+        """The share of the control."""
+        return self.successes[0] / self.units[0]
+
+    @property
+    def treatment(self) -> float:
+        """The share of the treatment."""
+        return self.successes[1] / self.units[1]
+
+    @property
+    def control_variance(self) -> float:
+        """The variance of the control's share."""
+        return self.control * (1 - self.control) / self.units[0]
+
+    @property
+    def treatment_variance(self) -> float:
+        """The variance of the treatment's share."""
+        return self.treatment * (1 - self.treatment) / self.units[1]
+
+    @property
+    def skewness(self) -> float:
+        """0: the score test needs no correction."""
+        return 0.0
+
+    @property
+    def variance(self) -> float:
+        """The variance of treatment − control."""
+        return self.control_variance + self.treatment_variance
+
+    def statistic(self, ratio: float = 1.0) -> float:
+        """Z of treatment = ratio · control; 0 where neither arm varies under the hypothesis."""
+        (few, many), (first, second) = self.successes, self.units
+        outer = (first + second) * ratio
+        inner = second * ratio + many + first + few * ratio
+        root = math.sqrt(max(inner**2 - 4 * outer * (few + many), 0.0))
+        share = (inner - root) / (2 * outer)
+        return self._z(share, ratio * share, self.treatment - ratio * self.control, ratio)
+
+    def _difference_statistic(self, delta: float) -> float:
+        """Z of treatment = control + delta."""
+        (few, many), (first, second) = self.successes, self.units
+        total, count = first + second, few + many
+        square = ((second + 2 * first) * delta - total - count) / (3 * total)
+        linear = ((first * delta - total - 2 * few) * delta + count) / total
+        constant = few * delta * (1 - delta) / total
+        q = square**3 - linear * square / 2 + constant / 2
+        p = math.copysign(math.sqrt(max(square**2 - linear / 3, 0.0)), q)
+        angle = math.acos(min(1.0, max(-1.0, q / p**3))) if p else 0.0
+        share = 2 * p * math.cos((math.pi + angle) / 3) - square
+        return self._z(share, share + delta, self.treatment - self.control - delta, 1.0)
+
+    def _z(self, control: float, treatment: float, difference: float, ratio: float) -> float:
+        """The difference in standard errors under shares of the hypothesis."""
+        control, treatment = (min(1.0, max(0.0, share)) for share in (control, treatment))
+        variance = (
+            treatment * (1 - treatment) / self.units[1]
+            + ratio**2 * control * (1 - control) / self.units[0]
+        )
+        if not variance > 0:
+            return 0.0 if abs(difference) < _EDGE else math.copysign(math.inf, difference)
+        return difference / math.sqrt(variance)
+
+    def differences(self, reach: float) -> Ends:
+        """The interval of treatment − control at which z is within ± reach."""
+        delta = self.treatment - self.control
+        edge = 1 - _EDGE
+        return (
+            _crossing(self._difference_statistic, reach, -edge, delta),
+            _crossing(self._difference_statistic, -reach, delta, edge),
+        )
+
+    def ratios(self, reach: float) -> Ends:
+        """The interval of treatment / control at which z(ρ) is within ± reach.
+
+        Its high end is infinite where the control's share may be 0. NaN where the control has no
+        success.
+        """
+        if not self.successes[0]:
+            return math.nan, math.nan
+        middle = max(self.treatment, 0.5 / self.units[1]) / self.control
+
+        def at(power: float) -> float:
+            return self.statistic(math.exp(power))
+
+        center, far = math.log(middle), math.log(_FAR)
+        low = _crossing(at, reach, center - far, center) if self.successes[1] else -math.inf
+        high = _crossing(at, -reach, center, center + far)
+        return math.exp(low), math.inf if high >= center + far else math.exp(high)
+
+
+Arms: TypeAlias = TwoMeans | TwoShares
+
+
+def _crossing(falling: Callable[[float], float], level: float, low: float, high: float) -> float:
+    """The argument at which a falling function has a value; an end where it has not."""
+    from scipy.optimize import brentq
+
+    if falling(low) <= level:
+        return low
+    if falling(high) >= level:
+        return high
+    return float(brentq(lambda x: falling(x) - level, low, high, xtol=1e-13))
+
+
+def skewness_of_difference(second: float, third: float, units: tuple[int, int]) -> float:
+    """κ, the skewness of the difference of two means whose units have one distribution.
+
+        γ (1/m² − 1/n²) / (1/m + 1/n)^(3/2),  γ = third / second^(3/2)
+
+    With arms of equal size it is 0: what is skewed in one arm, is so in the other one. At most
+    ± .45, as γ of few values is known badly.
+
+    Args:
+        second: the second central moment of a unit's value, pooled over both arms.
+        third: the third one.
+        units: n of the control, m of the treatment.
+    """
+    if not second > 0:
+        return 0.0
+    n, m = units
+    skew: float = third / second**1.5
+    of_difference: float = skew * (1 / m**2 - 1 / n**2) / (1 / m + 1 / n) ** 1.5
+    return max(-MOST_SKEWED, min(MOST_SKEWED, of_difference))

@@ -1,0 +1,168 @@
+"""A mean over several crossed facets: queries, raters, judges, snapshots; and its total error."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.stats.interval import guarded_interval, t_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+Effect = tuple[int, ...]
+"""The facets, by number, whose levels an effect is of; two or more are an interaction."""
+
+
+@dataclass(frozen=True)
+class Facets:
+    """The mean of values over all levels of all facets, each drawn at random.
+
+    Attributes:
+        mean: over all values.
+        sizes: (K,) levels of each facet.
+        effects: the facets and their interactions.
+        shares: (E,) what each adds to the variance of the mean, not below 0.
+    """
+
+    mean: float
+    sizes: tuple[int, ...]
+    effects: tuple[Effect, ...]
+    shares: Floats
+
+    @property
+    def error(self) -> float:
+        """The standard error for other levels of all facets."""
+        return float(np.sqrt(self.shares.sum()))
+
+    def ends(self, level: float = 0.95, other: float = 0.0) -> tuple[float, float]:
+        """The ends of the interval of the mean.
+
+        Student's quantiles of the facets are weighed by what each adds to the variance (Cochran and
+        Cox 1957, section 4.14), interactions with those of the first facet: where a facet of two
+        or three levels adds much, the interval is as wide as so few levels need.
+
+        Args:
+            level: of the interval.
+            other: a further variance, known exactly.
+        """
+        from scipy.special import stdtrit
+
+        total = float(self.shares.sum()) + other
+        if not total > 0:
+            return self.mean, self.mean
+        own = np.zeros(len(self.sizes))
+        for effect, share in zip(self.effects, self.shares, strict=True):
+            own[effect[0] if len(effect) == 1 else 0] += share
+        quantiles = stdtrit(np.array(self.sizes) - 1, (1 + level) / 2)
+        rest = total - float(own.sum())
+        reach = float(own @ quantiles + rest * stdtrit(np.inf, (1 + level) / 2)) / total
+        reach *= total**0.5
+        return self.mean - reach, self.mean + reach
+
+    def correlated(self, facets: Sequence[int], correlation: float) -> float:
+        """The variance that facets add where the effects of their levels correlate.
+
+        What levels have in common does not differ among them, and no analysis of variance sees it.
+        Of R levels whose effects have the variance σ² and correlate by ρ, the differences show
+        σ²(1 − ρ), and their mean has the variance σ²(1 + (R − 1)ρ)/R.
+
+        Args:
+            facets: their numbers.
+            correlation: ρ, at least 0 and below 1.
+        """
+        more = 0.0
+        for effect, share in zip(self.effects, self.shares, strict=True):
+            sizes = [self.sizes[axis] for axis in effect if axis in facets]
+            if sizes:
+                times = (1 + (min(sizes) - 1) * correlation) / (1 - correlation)
+                more += float(share) * (times - 1)
+        return more
+
+    def error_with(self, facet: int, levels: int) -> float:
+        """The standard error if a facet had so many levels."""
+        factor = [self.sizes[facet] / levels if facet in effect else 1.0 for effect in self.effects]
+        return float(np.sqrt((self.shares * factor).sum()))
+
+
+def facets(values: Floats) -> Facets:
+    """Components of the variance of a mean, by the analysis of variance of a crossed design.
+
+    Values = mean + an effect of each facet + all their interactions, all at random. With θ_A for
+    σ²_A times the numbers of levels of the facets that are not in A, expected mean squares are
+    E[MS_A] = Σ θ_B over B that contain A, so that θ_A = Σ (−1)^(|B|−|A|) MS_B, and the variance of
+    the mean of N values is Σ θ_A / N (Searle, Casella and McCulloch 1992, chapter 4; Brennan 2001,
+    section 5.3). Estimates below 0 count as 0.
+
+    Args:
+        values: (n₁, …, n_K), each facet with 2 levels or more; all finite.
+
+    Raises:
+        ValueError: a facet with one level.
+    """
+    if min(values.shape) < 2:
+        raise ValueError(f"{values.shape}: each facet has 2 levels or more.")
+    axes = range(values.ndim)
+    effects = tuple(
+        effect for size in range(1, values.ndim + 1) for effect in combinations(axes, size)
+    )
+    squares = {effect: _mean_square(values, effect) for effect in effects}
+    theta = np.array([
+        sum(
+            (-1.0) ** (len(other) - len(effect)) * squares[other]
+            for other in effects
+            if set(effect) <= set(other)
+        )
+        for effect in effects
+    ])  # fmt: skip
+    shares = np.maximum(theta, 0.0) / values.size
+    return Facets(float(values.mean()), values.shape, effects, shares)
+
+
+def leaning_ends(
+    values: Floats, components: Facets, level: float = 0.95, other: float = 0.0
+) -> tuple[float, float]:
+    """The ends of `Facets.ends`, moved outwards where the queries' means are skewed.
+
+    Few large losses make the distribution of the mean lean. What `guarded_interval` adds to
+    Student's interval of the queries' means is added here, as variances add:
+    d² = d(total)² + d(guarded)² − d(Student)², for the distance d of each end from the mean.
+
+    Args:
+        values: (n₁, …, n_K), the queries first.
+        components: of these values.
+        level: of the interval.
+        other: a further variance, known exactly.
+    """
+    low, high = components.ends(level, other)
+    means = values.reshape(len(values), -1).mean(axis=1)
+    plain, guarded = t_interval(means, level), guarded_interval(means, level)
+    middle = components.mean
+    ends = []
+    for end, student, hall in (
+        (low, plain.low[0], guarded.low[0]), (high, plain.high[0], guarded.high[0]),
+    ):  # fmt: skip
+        more = max(float((hall - middle) ** 2 - (student - middle) ** 2), 0.0)
+        ends.append(float(np.sqrt((end - middle) ** 2 + more)))
+    return middle - ends[0], middle + ends[1]
+
+
+def _mean_square(values: Floats, effect: Effect) -> float:
+    """The mean square of an effect."""
+    shape = [size if axis in effect else 1 for axis, size in enumerate(values.shape)]
+    deviations = np.zeros(shape)
+    for size in range(len(effect) + 1):  # inclusion and exclusion of the means of its margins
+        for some in combinations(effect, size):
+            others = tuple(axis for axis in range(values.ndim) if axis not in some)
+            mean = values.mean(axis=others, keepdims=True) if others else values
+            deviations = deviations + (-1.0) ** (len(effect) - size) * mean
+    repeats = values.size / deviations.size
+    df = np.prod([values.shape[axis] - 1 for axis in effect])
+    return float((deviations**2).sum() * repeats / df)

@@ -1,0 +1,124 @@
+"""How far a set of queries can be relied upon, by generalizability theory.
+
+Values = system + query + residual, all random: the share of variance that is the systems' says
+how well this many queries put systems in order (Brennan 2001; Urbano, Marrero and Martín, SIGIR
+2013; the R package gt4ireval).
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.stats.systems import anova
+
+if TYPE_CHECKING:
+    from rankgate.measurement.stats.paired import Floats
+    from rankgate.measurement.stats.systems import TwoWay
+
+TAU, TAU_AP, POWER = 2.84729794002905, 3.98652984123827, 4.77902509574171
+"""Exponents by which Eρ² becomes an expected tau, tau-AP and power (gt4ireval)."""
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """What the queries can carry.
+
+    Attributes:
+        queries, systems: the sizes of the matrix.
+        var_system, var_query, var_residual: components of variance, negative ones set to 0.
+        e_rho2: Eρ² = σ²s / (σ²s + σ²e/n), of the differences between systems; with interval.
+        phi: Φ = σ²s / (σ²s + (σ²q + σ²e)/n), of their absolute values; with interval.
+        level: of the intervals.
+        tau, tau_ap, power: what Eρ² leads to expect (Urbano 2013); NaN if undefined.
+    """
+
+    queries: int
+    systems: int
+    var_system: float
+    var_query: float
+    var_residual: float
+    e_rho2: float
+    e_rho2_low: float
+    e_rho2_high: float
+    phi: float
+    phi_low: float
+    phi_high: float
+    level: float
+    tau: float
+    tau_ap: float
+    power: float
+
+    def needed(self, target: float = 0.95, *, absolute: bool = False) -> float:
+        """Queries for Eρ² (or Φ) to reach the target; infinity where systems do not differ."""
+        if self.var_system <= 0:
+            return float("inf")
+        noise = self.var_residual + (self.var_query if absolute else 0.0)
+        return float(ceil(round(target * noise / ((1 - target) * self.var_system), 9)))
+
+
+def reliability(matrix: Floats, level: float = 0.95) -> Reliability:
+    """Components of variance, Eρ² and Φ with intervals, from a matrix (n queries, S systems).
+
+    Intervals: Feldt (1965) for Eρ², by the F of systems; Arteaga, Jeyaratnam and Franklin (1982)
+    for Φ; both as gt4ireval. NaN where there are fewer than two queries or systems, or no
+    residual.
+    """
+    n, systems = matrix.shape
+    nan = float("nan")
+    if n < 2 or systems < 2:  # nothing can vary
+        return Reliability(
+            n, systems, nan, nan, nan, nan, nan, nan, nan, nan, nan, level, nan, nan, nan
+        )
+    result = anova(matrix)
+    var_system = max(0.0, (result.ms_system - result.ms_residual) / n)
+    var_query = max(0.0, (result.ms_query - result.ms_residual) / systems)
+    e_rho2 = _share(var_system, result.ms_residual / n)
+    phi = _share(var_system, (var_query + result.ms_residual) / n)
+    relative = _relative(result.f, result.df_system, result.df_residual, level)
+    absolute = _absolute(result, n, systems, level)
+    expected = [e_rho2**power for power in (TAU, TAU_AP, POWER)]
+    return Reliability(
+        n, systems, var_system, var_query, result.ms_residual, e_rho2, *relative, phi, *absolute,
+        level, *expected,
+    )  # fmt: skip
+
+
+def _share(signal: float, noise: float) -> float:
+    return signal / (signal + noise) if signal + noise > 0 else float("nan")
+
+
+def _relative(f: float, df_system: int, df_residual: int, level: float) -> tuple[float, float]:
+    """1 − F quantile / F observed."""
+    from scipy.special import fdtri
+
+    if not f > 0:
+        return float("nan"), float("nan")
+    ends = [1 - fdtri(df_system, df_residual, tail) / f for tail in _tails(level)]
+    return max(0.0, float(ends[1])), max(0.0, float(ends[0]))
+
+
+def _absolute(result: TwoWay, n: int, systems: int, level: float) -> tuple[float, float]:
+    """By the F of systems against both other mean squares, for one query and then for n."""
+    from scipy.special import chdtri, fdtri
+
+    if not result.f > 0:
+        return float("nan"), float("nan")
+    ends = []
+    for tail in _tails(level):
+        wide = float(chdtri(result.df_system, 1 - tail)) / result.df_system  # F with infinite df
+        residual = float(fdtri(result.df_system, result.df_residual, tail))
+        query = float(fdtri(result.df_system, result.df_query, tail))
+        above = result.ms_system**2 - wide * result.ms_system * result.ms_residual
+        above += (wide - residual) * residual * result.ms_residual**2
+        below = (systems - 1) * wide * result.ms_system * result.ms_residual
+        below += query * result.ms_system * result.ms_query
+        one = max(0.0, systems * above / below)  # a ratio of variances, estimated below 0
+        single = one / (one + n)
+        ends.append(n * single / (1 + (n - 1) * single))
+    return ends[1], ends[0]
+
+
+def _tails(level: float) -> tuple[float, float]:
+    return (1 - level) / 2, (1 + level) / 2

@@ -1,0 +1,413 @@
+"""The mean of a population from a random sample: weights, strata, and predictions of the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.stats.bounded import unseen_share
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Codes = NDArray[np.int64]
+
+LEAST_EFFECTIVE = 10.0
+"""Fewer effective queries than this decide nothing."""
+
+MOST_SPREAD = 2.0
+"""Weights of a larger design effect, (1 + squared coefficient of variation), decide nothing:
+queries that were not drawn may carry more of the weight than the interval allows for."""
+
+_EQUAL = 1e-9  # weights that differ by a smaller share are equal
+_FAR = 3.0  # standard deviations; predictions beyond count as that far
+_DETERMINED = 6.0  # members, (Σx²)²/Σx⁴; a slope that fewer determine errs with the mean
+
+
+@dataclass(frozen=True)
+class Population:
+    """What is known of every member of the population, sampled or not.
+
+    Attributes:
+        predicted: (N,) what a model predicts of each.
+        weights: (N,) how much each counts.
+    """
+
+    predicted: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """How much n weighted members tell.
+
+    Attributes:
+        n: members.
+        effective: (Σv)²/Σv² (Kish 1965) of those that were not certain to be drawn.
+        degrees: of freedom of the standard error, (Σv²)²/Σv⁴ − 1 (Satterthwaite 1946, for values
+            of equal variance).
+        spread: Σ_h W_h n_h Σv²/(Σv)² within strata h of the share W_h: the design effect of
+            weights whose largest ones may not have been drawn; 1 where they are equal.
+    """
+
+    n: int
+    effective: float
+    degrees: float
+    spread: float = 1.0
+
+    @classmethod
+    def of(
+        cls, weights: Floats, strata: Codes | None = None, certain: NDArray[np.bool_] | None = None
+    ) -> Weighing:
+        """From the weight of each member, its stratum, and if it was certain to be drawn."""
+        n = len(weights)
+        drawn = np.ones(n, np.bool_) if certain is None else ~certain
+        v = weights[drawn]
+        if not len(v):
+            return cls(n, 0.0, 0.0)
+        codes = np.zeros(len(v), np.int64) if strata is None else strata[drawn]
+        count, total, squares = (np.bincount(codes, x) for x in (np.ones(len(v)), v, v**2))
+        some = total > 0
+        spread = (count * squares)[some] @ (1 / total[some]) / total.sum()
+        if np.ptp(v) <= _EQUAL * v.max():
+            return cls(n, float(len(v)), len(v) - 1.0)
+        degrees = float((v @ v) ** 2 / (v**4).sum()) - 1
+        return cls(n, effective_size(v), degrees, float(spread))
+
+    @property
+    def equal(self) -> bool:
+        """True if all weights are equal and no member was certain to be drawn."""
+        return self.degrees == self.n - 1
+
+    def worth(self, estimate: Represented) -> float:
+        """Effective members: by the weights, or by the values where these say that it is fewer.
+
+        The latter are (weighted sd / standard error)², the members drawn by weight whose mean has
+        the same error (the design effect of the values).
+        """
+        if self.equal or not estimate.sampled_error > 0:
+            return self.effective
+        return min(self.effective, (estimate.sd / estimate.sampled_error) ** 2)
+
+    def problem(self, estimate: Represented) -> tuple[str, str] | None:
+        """The code and the reason why nothing can be inferred; None where something can."""
+        if self.equal:
+            return None
+        head, effective = f"{self.n} queries of these weights tell as much as", self.worth(estimate)
+        if effective < LEAST_EFFECTIVE:
+            return "few-effective-queries", (
+                f"{head} {effective:.1f} of equal weight; fewer than {LEAST_EFFECTIVE:.0f} "
+                "effective queries decide nothing"
+            )
+        if self.spread > MOST_SPREAD:
+            return "heavy-weights", (
+                f"{head} {effective:.1f} of equal weight (design effect of the weights "
+                f"{self.spread:.1f}, above {MOST_SPREAD:g}): queries of large weight that were "
+                "not drawn may decide the mean, and no interval allows for them"
+            )
+        return None
+
+
+@dataclass(frozen=True)
+class Represented:
+    """An estimate of a population's mean, written as the mean of n values.
+
+    Attributes:
+        values: (n,) values whose mean is the estimate and whose s/√n is its standard error: what
+            can be done with a simple random sample can be done with them.
+        slope: λ, how much the predictions count; 0 without any.
+        correlation: of the sample's values with their predictions; NaN without any.
+        sampled: the estimate without predictions.
+        sampled_error: its standard error.
+        per_member: the part of the variance that falls as 1/n as the sample grows, times n.
+        fixed: the part that a larger sample does not lower.
+        sd: the standard deviation of the values by their weights; that of a sample drawn with
+            chances proportional to the weights.
+    """
+
+    values: Floats
+    slope: float
+    correlation: float
+    sampled: float
+    sampled_error: float
+    per_member: float
+    fixed: float
+    sd: float = float("nan")
+
+    @property
+    def mean(self) -> float:
+        """The estimate."""
+        return float(self.values.mean())
+
+    @property
+    def variance(self) -> float:
+        """The square of its standard error."""
+        return self.per_member / len(self.values) + self.fixed
+
+
+def represented(
+    values: Floats,
+    weights: Floats | None = None,
+    strata: Codes | None = None,
+    predicted: Floats | None = None,
+    population: Population | None = None,
+    total: float | None = None,
+    certain: NDArray[np.bool_] | None = None,
+) -> Represented:
+    """Estimate the mean of a population from a random sample of it.
+
+    With v the weights (how much a member counts, divided by its chance to be drawn) the estimate
+    without predictions is Hájek's, ȳ = Σvy/Σv, with the linearised variance of sampling with
+    replacement, within strata where there are some (Särndal, Swensson and Wretman 1992, sections
+    5.7 and 3.7): slightly too large where a large part of the population is drawn. Its residuals
+    are divided by 1 − v/Σv of their stratum, as those of the delete-one jackknife: the residual of
+    a member that makes most of the mean is near 0 whatever its value. Members that were certain to
+    be drawn add no error.
+
+    Where the size of the population is known it is Horvitz and Thompson's (1952), Σvy/N.
+
+    With predictions x of the sample and of all N members it is the regression estimator of
+    two-phase sampling,
+
+        θ = ȳ + λ(X̄ − x̄),  λ = c · Σv²(y − ȳ)(x − x̄) / Σv²(x − x̄)²,
+
+    which is prediction-powered inference with a tuned weight (Angelopoulos, Duchi and Zrnic,
+    arXiv 2311.01453) where the sample is a part of what the model predicts. It is valid for every
+    model: a biased one has a bias in both x̄ and X̄, a useless one a small λ. c = max(0, 1 − 1/t²)
+    shrinks λ by its own t, so that a useless model costs nothing, and predictions more than 3
+    standard deviations from their mean count as that far: any function of predictions predicts.
+    λ is 0 where fewer than 6 members determine it, (Σx²)²/Σx⁴ with x from x̄.
+    The variance is, for v of mean 1 and H strata,
+
+        V = Σ(vgε)²/(n(n − H − 1)) + λ²S²(x)/N,
+
+    of residuals ε, each divided by 1 − its leverage (HC3: MacKinnon and White 1985) and weighed by
+    g = 1 + c·n(X̄ − x̄)(x − x̄)v/Σv²(x − x̄)² for the error of λ; and of the population, which is a
+    sample too, as far as the predictions explain it.
+
+    Args:
+        values: (n,) of the sample.
+        weights: (n,) v; equal without any.
+        strata: (n,) the stratum of each; one without any.
+        predicted: (n,) what the model predicts of the sample.
+        population: the same of every member.
+        total: N, the sum of what all members count, for Horvitz and Thompson's estimate.
+        certain: (n,) True for members whose chance to be drawn was 1; not with predictions.
+    """
+    if total is not None and weights is not None:
+        plain = represented(values * weights * len(values) / total, None, strata)
+        return replace(plain, sd=_weighted_sd(values, weights))
+    n = len(values)
+    v = np.ones(n) if weights is None else weights / weights.mean()
+    codes = np.zeros(n, np.int64) if strata is None else strata
+    groups = len(np.unique(codes))
+    mean = float(v @ values / n)
+    away = _within(v * (values - mean), codes)
+    if predicted is None or population is None:
+        away, alone = _alone(values - mean, weights, strata, certain)
+        shape, nan = _of_variance(away, alone), float("nan")
+        error, sd = float(np.sqrt(alone)), _weighted_sd(values, v)
+        return Represented(mean + shape, 0.0, nan, mean, error, n * alone, 0.0, sd)
+    alone = _spread(away, codes, n) if n > groups else float("nan")
+    share = population.weights / population.weights.sum()
+    every, known = _near(population.predicted, predicted, share)
+    ahead = _within(v * (known - v @ known / n), codes)
+    total = float(ahead @ ahead)
+    whole, shift = float(share @ every), float(share @ every - v @ known / n)
+    leverage = ahead**2 / total if total > 0 else np.zeros(n)
+    slope, kept = _slope(away, ahead, leverage)
+    reach = 1 + (kept * n * shift * ahead / total if total > 0 else np.zeros(n))
+    residual = reach * (away - slope * ahead) / np.maximum(1 - kept * leverage, 1 / n)
+    moving = float(residual @ residual) / (n * max(n - groups - 1, 1))
+    size = len(share)
+    fixed = slope**2 * float(share**2 @ (every - whole) ** 2) * size / max(size - 1, 1)
+    shape = residual - residual.mean() + slope * np.sqrt(n / size) * (ahead - ahead.mean())
+    return Represented(
+        mean + slope * shift + _of_variance(shape, moving + fixed),
+        slope,
+        _correlation(away, ahead),
+        mean,
+        float(np.sqrt(alone)),
+        n * moving,
+        fixed,
+        _weighted_sd(values, v),
+    )
+
+
+def _alone(
+    deviations: Floats,
+    weights: Floats | None,
+    strata: Codes | None,
+    certain: NDArray[np.bool_] | None,
+) -> tuple[Floats, float]:
+    """Weighted deviations without those of certain members, and the variance of their mean."""
+    n = len(deviations)
+    drawn = np.ones(n, np.bool_) if certain is None else ~certain
+    codes = (np.zeros(n, np.int64) if strata is None else strata)[drawn]
+    own = deviations[drawn]
+    if weights is not None:
+        v = weights[drawn]
+        count, total = np.bincount(codes)[codes], np.bincount(codes, v)[codes]
+        left = np.maximum(1 - v / total, _EQUAL / n)  # without this member
+        own = own * v / weights.mean() * (1 - 1 / count) / left
+    if weights is None or strata is not None:
+        own = _within(own, codes)
+    away = np.zeros(n)
+    away[drawn] = own
+    groups = len(np.unique(codes))
+    return away, _spread(own, codes, n) if len(own) > groups else float("nan")
+
+
+def _weighted_sd(values: Floats, weights: Floats) -> float:
+    """√(Σv(y − ȳ)²/Σv · n/(n − 1)); NaN for one value."""
+    n, share = len(values), weights / weights.sum()
+    if n < 2:
+        return float("nan")
+    return float(np.sqrt(share @ (values - share @ values) ** 2 * n / (n - 1)))
+
+
+def _near(every: Floats, known: Floats, share: Floats) -> tuple[Floats, Floats]:
+    """Predictions of all and of the sample, none further than `_FAR` from their mean."""
+    middle = float(share @ every)
+    far = _FAR * float(np.sqrt(share @ (every - middle) ** 2))
+    return (
+        np.clip(every, middle - far, middle + far),
+        np.clip(known, middle - far, middle + far),
+    )
+
+
+def _slope(away: Floats, ahead: Floats, leverage: Floats) -> tuple[float, float]:
+    """λ, and the share of the least-squares slope that it is."""
+    total = float(ahead @ ahead)
+    if not total > 0 or total**2 / float((ahead**4).sum()) < _DETERMINED:
+        return 0.0, 0.0
+    slope = float(away @ ahead) / total
+    noise = ahead * (away - slope * ahead) / np.maximum(1 - leverage, 1 / len(away))
+    squared = (slope * total) ** 2
+    kept = max(0.0, 1 - float(noise @ noise) / squared) if squared > 0 else 0.0
+    return kept * slope, kept
+
+
+def _within(deviations: Floats, codes: Codes) -> Floats:
+    """Deviations from the mean of their stratum."""
+    means = np.bincount(codes, deviations) / np.maximum(np.bincount(codes), 1)
+    return np.asarray(deviations - means[codes], np.float64)
+
+
+def _spread(deviations: Floats, codes: Codes, n: int) -> float:
+    """The variance of the mean of n weighted values: within strata, each of its own size."""
+    count, squares = np.bincount(codes), np.bincount(codes, deviations**2)
+    return float((squares * count / np.maximum(count - 1, 1)).sum()) / n**2
+
+
+def _of_variance(shape: Floats, variance: float) -> Floats:
+    """The shape with a mean of 0, and of a size at which s²/n is the variance."""
+    n, centred = len(shape), shape - shape.mean()
+    spread = float(centred @ centred)
+    if not spread > 0 or not np.isfinite(variance):
+        return np.zeros(n)
+    return np.asarray(centred * np.sqrt(variance * n * (n - 1) / spread), np.float64)
+
+
+def _correlation(one: Floats, two: Floats) -> float:
+    size = float(np.sqrt((one @ one) * (two @ two)))
+    return float(one @ two) / size if size > 0 else float("nan")
+
+
+def effective_size(weights: Floats) -> float:
+    """How many members of equal weight tell as much: (Σv)²/Σv² (Kish 1965)."""
+    return float(weights.sum() ** 2 / (weights @ weights))
+
+
+def unseen_weight(weights: Floats, alpha: float) -> float:
+    """The largest share of all weight of which a sample shows none with a chance of alpha.
+
+    By the rule of three it is n·(1 − α^(1/n)) of n members, and the heaviest ones may be missed:
+    the share of the weight that the sample's heaviest ones have.
+    """
+    n = len(weights)
+    count = n * unseen_share(n, alpha)
+    shares = np.sort(weights)[::-1] / weights.sum()
+    first = int(count)
+    return float(shares[:first].sum() + (count - first) * shares[min(first, n - 1)])
+
+
+def sample_needed(found: Represented, distance: float, reach: float, most: int) -> int | None:
+    """The sample that would tell the estimate from a bound; None where none up to ``most`` does.
+
+    Args:
+        found: the estimate, which is taken as the truth.
+        distance: from the bound.
+        reach: how many standard errors the distance must be, by the level and the power.
+        most: members of the population.
+    """
+    allowed = (distance / reach) ** 2 - found.fixed
+    size = found.per_member / allowed if allowed > 0 else float("inf")
+    return int(np.ceil(size)) if size <= most else None
+
+
+def conformal_reach(residuals: Floats, level: float) -> float:
+    """How far a new value lies from its prediction, with a chance of at least ``level``.
+
+    The ⌈(n + 1)·level⌉-th smallest |residual| (split conformal prediction: Lei et al., JASA 2018),
+    for values that were drawn at random like the n of the residuals, and predictions that were not
+    fitted to them; infinite where n is too small.
+    """
+    rank = int(np.ceil((len(residuals) + 1) * level))
+    ordered = np.sort(np.abs(residuals))
+    return float(ordered[rank - 1]) if rank <= len(ordered) else float("inf")
+
+
+_DRAWS, _PLAIN, _CELLS = 20_000, 0.01, 1 << 22
+
+
+def chance_of_sample(values: Floats, drawn: NDArray[np.bool_], seed: int = 0) -> float:
+    """Chance that a random sample's mean lies as far from that of all as that of these members.
+
+    By the normal approximation of a mean of n of N values, which has the variance (1 − n/N)S²/n;
+    by random samples where that is below 1 %, as few skewed values have no normal mean. Of several
+    columns the distance of the means is Hotelling's (1931), in terms of their covariance. 1 where
+    nothing differs.
+
+    Args:
+        values: (N,) or (N, P), a column for each thing that is compared.
+        drawn: (N,) which members the sample has.
+        seed: of the random samples.
+    """
+    from scipy.special import chdtrc
+
+    n, size = int(drawn.sum()), len(drawn)
+    apart = _uncorrelated(values) if 0 < n < size else np.zeros((size, 0))
+    if not apart.shape[1]:
+        return 1.0
+    away = float((apart[drawn].mean(axis=0) ** 2).sum())
+    p = float(chdtrc(apart.shape[1], away / ((1 / n) - (1 / size))))
+    if p > _PLAIN:
+        return p
+    rng, beyond = np.random.default_rng(seed), 0
+    step = max(1, _CELLS // (size * apart.shape[1]))
+    for begin in range(0, _DRAWS, step):
+        chance = rng.random((min(step, _DRAWS - begin), size))
+        some = np.argpartition(chance, n - 1, axis=1)[:, :n]
+        distances = (apart[some].mean(axis=1) ** 2).sum(axis=1)
+        beyond += int((distances >= away * (1 - 1e-9) - 1e-18).sum())
+    return (beyond + 1) / (_DRAWS + 1)
+
+
+def _uncorrelated(values: Floats) -> Floats:
+    """(N, R) columns of mean 0, variance 1 and no correlation that span the same; R ≤ P."""
+    table = values.reshape(len(values), -1)
+    centred = table - table.mean(axis=0)
+    spread = centred.std(axis=0, ddof=1)
+    some = spread > np.finfo(float).eps * np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0))
+    scaled = centred[:, some] / spread[some]
+    sizes, vectors = np.linalg.eigh(scaled.T @ scaled / (len(table) - 1))
+    kept = sizes > _ALIKE
+    return np.asarray(scaled @ vectors[:, kept] / np.sqrt(sizes[kept]), np.float64)
+
+
+_ALIKE = 1e-9  # of the variance; columns that say the same

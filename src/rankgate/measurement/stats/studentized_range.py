@@ -1,0 +1,78 @@
+"""The distribution of the studentised range: the range of k normal means over a spread.
+
+P(Q < q) = ∫ f(s) W(q·s) ds with W(w) = k ∫ φ(z) (Φ(z) − Φ(z − w))^(k−1) dz, where s² is a
+chi-square of df degrees over df (Lund and Lund, Applied Statistics 1983, AS 190). Both integrals
+are Gauss-Legendre sums over all values at once, as scipy's take 5 ms for each value.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import gammaincinv, gammaln, ndtr
+
+if TYPE_CHECKING:
+    from rankgate.measurement.stats.paired import Floats
+
+_FAR = 8.5  # standard deviations beyond which the normal density adds nothing
+_NODES = 128
+_TINY = 1e-17
+
+
+def tail(q: Floats, means: int, df: float) -> Floats:
+    """P(Q ≥ q), for each q by itself; exact to about 1e-12.
+
+    Args:
+        q: (n,) ranges, 0 or more.
+        means: how many means, 2 or more.
+        df: degrees of freedom of the spread.
+    """
+    spread, weight = _spreads(df)
+    z, each = legendre(-_FAR, _FAR)
+    density = means * each * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    whole = ndtr(z)
+    below = np.empty(len(q))
+    for i, one in enumerate(np.asarray(q, np.float64)):
+        inside = (whole - ndtr(z - (one * spread)[:, None])) ** (means - 1)
+        below[i] = weight @ (inside @ density)
+    return np.clip(1 - below, 0.0, 1.0)
+
+
+@lru_cache
+def quantile(level: float, means: int, df: float) -> float:
+    """The q with P(Q < q) = level, above 0 and below 1."""
+
+    def gap(q: float) -> float:
+        return float(tail(np.array([q]), means, df)[0]) - (1 - level)
+
+    high = 4.0
+    while gap(high) > 0:
+        high *= 2
+    return float(brentq(gap, 0.0, high, xtol=1e-12))
+
+
+def _spreads(df: float) -> tuple[Floats, Floats]:
+    """Values of s and their weights."""
+    low, high = (np.sqrt(2 * gammaincinv(df / 2, p) / df) for p in (_TINY, 1 - 1e-16))
+    s, weight = legendre(float(low), float(high))
+    half = df / 2
+    log = np.log(2) + half * np.log(half) - gammaln(half) + (df - 1) * np.log(s) - half * s**2
+    return s, weight * np.exp(log)
+
+
+@lru_cache
+def legendre(low: float, high: float) -> tuple[Floats, Floats]:
+    """Points and weights of an integral from low to high."""
+    points, weights = _unit_legendre()
+    middle, reach = (high + low) / 2, (high - low) / 2
+    return middle + reach * points, reach * weights
+
+
+@cache
+def _unit_legendre() -> tuple[Floats, Floats]:
+    """Points and weights from -1 to 1; numpy finds them as eigenvalues, which takes 15 ms."""
+    points, weights = np.polynomial.legendre.leggauss(_NODES)
+    return points, weights

@@ -1,0 +1,1 @@
+"""What stays: reports, records, alerts, schedules, and the server of a store."""

@@ -1,0 +1,96 @@
+"""Set the rules of a project, list and acknowledge its alerts; every change is in the audit log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankgate.core.declare.toml import Toml
+from rankgate.judging.store.store_listing import StoreListing
+from rankgate.store.material import projects
+from rankgate.store.people import audit
+from rankgate.store.people.audit import COMMAND_LINE
+from rankgate.store.records import alerts
+from rankgate.workspace.records.alerts.rules import CODE, read_rules
+
+if TYPE_CHECKING:
+    from rankgate.store.database import Connection
+    from rankgate.store.people.audit import Actor
+    from rankgate.store.store import Store
+    from rankgate.workspace.records.alerts.rules import AlertRules
+
+
+def rules_of(store: Store, project: str) -> str:
+    """The text of a project's rules; empty without any.
+
+    Raises:
+        UsageError: no such project.
+    """
+    with store.read() as connection:
+        return str(projects.named(connection, project).settings.get("alerts", ""))
+
+
+def set_rules_of(store: Store, project: str, file: Path) -> AlertRules:
+    """Replace the rules of a project by those of a file.
+
+    Raises:
+        UsageError: no such project.
+        InputError: the file cannot be read; with the line.
+    """
+    Toml.read(file, code=CODE)  # an error names the file
+    text = file.read_text(encoding="utf-8-sig")
+    with store.write() as connection:
+        number = projects.named(connection, project).id
+        projects.refuse_archived(connection, number)
+        return set_rules(connection, number, text, str(file))
+
+
+def set_rules(
+    connection: Connection,
+    project: int,
+    text: str,
+    source: str = "alerts",
+    actor: Actor = COMMAND_LINE,
+) -> AlertRules:
+    """Replace the rules of a project.
+
+    Raises:
+        InputError: they cannot be read; with the line.
+    """
+    rules = read_rules(text, source)
+    settings = dict(projects.get(connection, project).settings) | {"alerts": text}
+    projects.change(connection, project, settings=settings)
+    audit.record(connection, actor, "alerts.rules", project=project,
+                 details={"rules": len(rules.rules), "channels": len(rules.channels)})  # fmt: skip
+    return rules
+
+
+def acknowledge(store: Store, project: str, number: int) -> str:
+    """Note that somebody looks after an alert; its message.
+
+    Raises:
+        UsageError: no such project or alert.
+    """
+    with store.write() as connection:
+        found = projects.named(connection, project).id
+        projects.refuse_archived(connection, found)
+        alert = alerts.acknowledge(connection, found, number)
+        audit.record(connection, COMMAND_LINE, "alert.acknowledge", alert.message, project=found)
+    return f"{alert.state}: {alert.message}"
+
+
+def list_alerts(store: Store, project: str, state: str | None = None) -> StoreListing:
+    """The latest alerts of a project, the last first.
+
+    Raises:
+        UsageError: no such project.
+    """
+    with store.read() as connection:
+        number = projects.named(connection, project).id
+        found = alerts.listed(connection, number, state=state)
+    rows = tuple(
+        {"alert": each.id, "state": each.state, "since": f"{each.first_at:%Y-%m-%d %H:%M}",
+         "last": f"{each.last_at:%Y-%m-%d %H:%M}", "times": each.count, "message": each.message}
+        for each in found
+    )  # fmt: skip
+    return StoreListing(store.name, "alerts", rows)

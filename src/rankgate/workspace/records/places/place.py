@@ -1,0 +1,111 @@
+"""What every place of records can do, and which place an address names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rankgate.core.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Run
+    from rankgate.store.records.annotations import Annotation
+    from rankgate.store.records.new_record import NewRecord
+    from rankgate.store.records.series import Point
+
+STORE, PROJECT, FOLDER = "RANKGATE_STORE", "RANKGATE_PROJECT", "RANKGATE_HISTORY"
+"""Environment variables: the store or server, the project in it, or a folder instead."""
+
+
+class Place(Protocol):
+    """A place of records."""
+
+    @property
+    def name(self) -> str:
+        """The place, for people."""
+        ...
+
+    def record(self, record: NewRecord) -> tuple[str, bool]:
+        """Record an evaluation: what it is called there, and whether it is new."""
+        ...
+
+    def keep(self, qrels: Qrels | None, runs: Sequence[Run]) -> None:
+        """Keep judgments and runs, so that runs can be scored by later judgments."""
+        ...
+
+    def annotate(self, at: datetime, kind: str, text: str, *, revision: str) -> None:
+        """Write down what happened at a moment."""
+        ...
+
+    def points(
+        self, metric: str | None, system: str | None, part: str, since: datetime | None
+    ) -> list[Point]:
+        """The figures of a metric in the order of their evaluation."""
+        ...
+
+    def annotations(self, metric: str | None, since: datetime | None) -> list[Annotation]:
+        """What happened."""
+        ...
+
+    def per_query(self, point: Point) -> pl.DataFrame | None:
+        """The values per query of a point's record."""
+        ...
+
+    def details(self, point: Point) -> dict[str, Any]:
+        """``inputs`` and the ``convention`` with its axes of a point's record."""
+        ...
+
+    def run(self, sha256: str) -> Run | None:
+        """A run that is kept."""
+        ...
+
+    def qrels(self, sha256: str) -> Qrels | None:
+        """Judgments that are kept."""
+        ...
+
+    def close(self) -> None:
+        """Close the place."""
+        ...
+
+
+def place_at(
+    folder: str | None = None, store: str | None = None, project: str | None = None
+) -> Place:
+    """The place that words or environment variables name.
+
+    Args:
+        folder: a folder.
+        store: a store's URL, or that of a server.
+        project: a project in it.
+
+    Raises:
+        UsageError: none is named, or more than one.
+    """
+    if folder is not None and (store is not None or project is not None):
+        problem = "a folder and a store are two places; name one."
+        raise UsageError(problem, code="conflicting-options")
+    if folder is None and store is None and project is None:
+        folder = os.environ.get(FOLDER)
+    if folder:
+        from rankgate.workspace.records.places.folder import Folder
+
+        return Folder.at(folder)
+    store, project = store or os.environ.get(STORE), project or os.environ.get(PROJECT)
+    if not store or not project:
+        raise UsageError(
+            f"name a folder, or a store and a project in it (or {FOLDER}, or {STORE} and "
+            f"{PROJECT}).",
+            code="missing-input",
+        )
+    if store.startswith(("http://", "https://")):
+        from rankgate.workspace.records.places.remote import Remote
+
+        return Remote.at(store, project)
+    from rankgate.workspace.records.places.stored import Stored
+
+    return Stored.open(store, project)

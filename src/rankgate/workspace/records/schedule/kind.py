@@ -1,0 +1,41 @@
+"""Declare a kind of job: its parameters, and the commands that it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.declare import Declared
+from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from rankgate.core.declare import Parameter
+
+
+@dataclass(frozen=True)
+class JobKind(Declared):
+    """A kind of job: all that a run knows about it is declared here.
+
+    Attributes:
+        name: how jobs call it.
+        title: what it does, in a sentence.
+        takes: its parameters.
+        commands: the name of the project and the values to commands of rankgate, each as its words.
+        files: the parameters that name files, which lie in the folder of jobs.
+        good: exit codes of the last command that are no failure.
+    """
+
+    takes: tuple[Parameter, ...]
+    commands: Callable[[str, Mapping[str, Any]], list[list[str]]]
+    files: frozenset[str] = frozenset()
+    good: frozenset[int] = frozenset({0})
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Its own parameters by name."""
+        return {each.name: each for each in self.takes}
+
+
+def options(name: str, values: Iterable[object]) -> list[str]:
+    """An option that may be given several times, each in one word with its value."""
+    return [f"--{name}={each}" for each in values]

@@ -1,0 +1,11 @@
+"""The kinds of jobs: a new one is a file in this folder, or an entry point of a package."""
+
+from __future__ import annotations
+
+from rankgate.core.declare import Registry, declared_in
+from rankgate.workspace.records.schedule.kind import JobKind
+
+JOBS = Registry(
+    JobKind, "kind of job", lambda: declared_in(__name__, JobKind), group="rankgate.jobs"
+)
+"""Every kind of job, by name."""

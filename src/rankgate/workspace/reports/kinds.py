@@ -1,0 +1,133 @@
+"""Kinds of charts: name, title and required result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.resolve import resolved
+
+if TYPE_CHECKING:
+    from rankgate.core.present.charts.picture import Picture
+    from rankgate.core.present.result import Result
+
+
+@dataclass(frozen=True)
+class PictureKind:
+    """A kind of picture; the result's class says how it is drawn (`Result.charts`).
+
+    Attributes:
+        name: as ``rankgate plot`` takes it.
+        title: what it shows, in a few words.
+        needs: the result that it is drawn from, by its name in `rankgate.workspace.reports.pictured`.
+        in_text: whether it can be drawn with characters too, by the function ``text`` of the
+            chart's module.
+    """
+
+    name: str
+    title: str
+    needs: str
+    in_text: bool = False
+
+    def draw(self, result: Result) -> Picture:
+        """The picture.
+
+        Raises:
+            UsageError: a result that gives no picture.
+            MissingExtraError: Altair is not installed.
+        """
+        return result.plot(self.name)
+
+    def text(self, result: Result, width: int) -> str:
+        """Bars of characters.
+
+        Raises:
+            UsageError: the kind has no such form.
+        """
+        self.refuse_text()
+        module, _, _ = result.charts[self.name].partition(":")
+        made: str = resolved(f"{module}:text")(result, width)
+        return made
+
+    def refuse_text(self) -> None:
+        """Check that the kind has a form for the terminal.
+
+        Raises:
+            UsageError: it has none.
+        """
+        if not self.in_text:
+            raise UsageError(
+                f"{self.name} has no form for the terminal; name a file with -o, such as "
+                f"{self.name}.svg.",
+                code="binary-output",
+            )
+
+
+KINDS = (
+    PictureKind("deltas", "differences query by query", "comparison", in_text=True),
+    PictureKind("cutoffs", "metrics at k", "cutoffs", in_text=True),
+    PictureKind("scatter", "two systems, one point per query", "comparison"),
+    PictureKind("forest", "intervals of many differences", "comparisons"),
+    PictureKind("reconcile", "one metric under all conventions", "reconciliation"),
+    PictureKind("blindspots", "what metrics do not see", "blindness"),
+    PictureKind("explain", "what each document adds to a value", "explanation"),
+    PictureKind("judged", "share judged at each rank", "ranks"),
+    PictureKind("grades", "share of each grade at each rank", "ranks"),
+    PictureKind("distributions", "values over queries", "evaluation", in_text=True),
+    PictureKind("precision-recall", "precision against recall", "recall"),
+    PictureKind("power", "detectable difference by number of queries", "comparison"),
+    PictureKind("holes", "what unjudged documents could change", "hidden"),
+    PictureKind("calibration", "predicted against observed sign changes", "calibration"),
+    PictureKind("agreement", "agreement of each pair of raters", "agreed"),
+    PictureKind("admission", "a judge's grades against people's grades", "admitted"),
+    PictureKind("scorecard", "several metrics of each system", "tradeoff"),
+    PictureKind("pareto", "two metrics against each other", "tradeoff"),
+    PictureKind("stages", "stages with their ceilings", "pipeline"),
+)
+"""In the order of `rankgate plot --help`."""
+
+OF_RESULTS = tuple(
+    PictureKind(name, title, "result")
+    for name, title in (
+        ("overlap-curve", "documents that two runs share by depth"),
+        ("history", "a metric over time"),
+        ("kpi-days", "KPIs by day"),
+        ("kpi-positions", "clicks by rank"),
+        ("click-models", "which click model predicts best"),
+        ("click-curves", "how often ranks are looked at"),
+        ("intents", "diversity of intents"),
+        ("personalization", "lift of personal lists by group of users"),
+        ("weeks", "KPIs by week"),
+        ("novelty", "KPIs by how long users are known"),
+        ("retention", "users that come back"),
+        ("experiment", "differences between arms"),
+        ("experiment-days", "differences between arms by day"),
+        ("experiment-plan", "detectable difference by length"),
+        ("preference", "preferences between interleaved systems"),
+        ("sensitivity", "searches that interleaving and A/B tests need"),
+        ("off-policy", "what another policy would have earned"),
+        ("replay", "a candidate on logged clicks"),
+        ("offline-online", "offline metrics against online KPIs"),
+        ("coefficients", "agreement of raters with intervals"),
+        ("sweep-front", "points of a sweep that no other beats"),
+        ("sweep-dials", "values by parameter"),
+        ("sweep-heat", "values by two parameters"),
+    )
+)
+"""Pictures of results that a command wrote with ``--format json``, such as those of logs."""
+
+
+def kind(name: str) -> PictureKind:
+    """The kind of that name.
+
+    Raises:
+        UsageError: no such name.
+    """
+    for each in (*KINDS, *OF_RESULTS):
+        if each.name == name:
+            return each
+    raise UsageError(
+        f"no chart is called {name!r}; there are {', '.join(each.name for each in KINDS)}.",
+        code="unknown-picture",
+    )

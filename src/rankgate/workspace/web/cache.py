@@ -1,0 +1,104 @@
+"""Values that cost time to make: each process keeps the last ones, for some time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from rankgate.workspace.web.asked import Asked
+
+T = TypeVar("T")
+
+_LONGEST = 3_600.0
+"""Seconds for which any value is kept, at most."""
+
+_SHORTEST, _SHARE = 2.0, 50
+"""Values that may change are kept for so many seconds at least, and times as long as they took."""
+
+_PROJECTS = 1_000
+
+
+@dataclass
+class _Turn:
+    """Those who wait for one value: the first of them makes it."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    waiting: int = 0
+
+
+class Cache(Generic[T]):
+    """Values by key, which do not change; the one that was not asked for longest goes first.
+
+    Args:
+        most: how many are kept.
+        clock: the time in seconds, for tests.
+    """
+
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._clock = most, clock
+        self._values: OrderedDict[Hashable, tuple[float, T]] = OrderedDict()
+        self._turns: dict[Hashable, _Turn] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The value of a key; several that ask at once wait for the first, which makes it."""
+        with self._lock:
+            if (current := self._current(key)) is not None:
+                return current[1]
+            turn = self._turns.setdefault(key, _Turn())
+            turn.waiting += 1
+        try:
+            with turn.lock:
+                with self._lock:
+                    if (current := self._current(key)) is not None:
+                        return current[1]
+                begin = self._clock()
+                value = make()
+                self._keep(key, value, begin)
+            return value
+        finally:
+            with self._lock:
+                turn.waiting -= 1
+                if not turn.waiting:
+                    del self._turns[key]
+
+    def _current(self, key: Hashable) -> tuple[float, T] | None:
+        """When a value ends, and the value; None if it has to be made."""
+        current = self._values.get(key)
+        if current is None or self._clock() >= current[0]:
+            return None
+        self._values.move_to_end(key)
+        return current
+
+    def _keep(self, key: Hashable, value: T, begin: float) -> None:
+        moment = self._clock()
+        with self._lock:
+            self._values[key] = (moment + self._lasting(moment - begin), value)
+            self._values.move_to_end(key)
+            for old in [old for old, (end, _) in self._values.items() if end <= moment]:
+                del self._values[old]
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+
+    def _lasting(self, took: float) -> float:  # noqa: ARG002 - for values that change
+        """Seconds for which a value is kept that took so long to make."""
+        return _LONGEST
+
+
+class ProjectCache(Cache[T]):
+    """One value a project that may change: it may be some seconds old."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(_PROJECTS, clock)
+
+    def of_project(self, asked: Asked, make: Callable[[], T]) -> T:
+        """The value of the request's project, made again if it is too old."""
+        return self.get((asked.store.name, asked.project.id), make)
+
+    def _lasting(self, took: float) -> float:
+        return min(_LONGEST, max(_SHORTEST, _SHARE * took))

@@ -1,0 +1,167 @@
+"""The OpenAPI description of the REST API, from the table of routes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from rankgate.workspace.web.render import plain
+from rankgate.workspace.web.replies import Sent
+from rankgate.workspace.web.route import ADMIN, ANYONE, SIGNED_IN, Field, Kind, Route
+
+_PARAMETER = re.compile(r"\{(\w+)(?::(\w+))?\}")
+_NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**53}
+_TYPES: dict[Kind, dict[str, Any]] = {
+    "number": {"type": "number"},
+    "whole": {"type": "integer", "minimum": -(2**53), "maximum": 2**53},
+    "flag": {"type": "boolean"},
+    "moment": {"type": "string", "format": "date-time"},
+    "file": {"type": "string", "format": "binary"},
+}
+_ERROR = {
+    "description": "Refused: what is wrong, and its code.",
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "error": {
+                        "type": "object",
+                        "properties": {
+                            "code": {"type": "string"},
+                            "message": {"type": "string"},
+                        },
+                    }
+                },
+            }
+        }
+    },
+}
+
+
+_RAW = {
+    "name": "raw", "in": "query", "required": False, "schema": {"type": "boolean"},
+    "description": "Cells as they are, also those that a spreadsheet would run as formulas.",
+}  # fmt: skip
+
+
+def description(routes: Iterable[Route]) -> dict[str, Any]:
+    """The description: every route that a token may use."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        if route.scope is None or route.needs == ANYONE:
+            continue
+        path = _PARAMETER.sub(r"{\1}", route.path)
+        path = f"{path}.json" if twin(route) else path
+        paths.setdefault(path, {})[route.method.lower()] = _operation(route)
+        if route.tabular:
+            sheet = _operation(route)
+            sheet["operationId"] += "-csv"
+            sheet["parameters"] = [*sheet.get("parameters", []), _RAW]
+            sheet["responses"]["200"]["content"] = {"text/csv": {"schema": {"type": "string"}}}
+            paths[f"{path.removesuffix('.json')}.csv"] = {"get": sheet}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "rankgate",
+            "version": "1",
+            "description": "Everything that the pages do. A token is made on the page of an "
+            "account; a rating is sent with a rating_id, and may be sent again.",
+        },
+        "paths": paths,
+        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "security": [{"token": []}],
+    }
+
+
+def twin(route: Route) -> bool:
+    """Whether a page has a twin in JSON; files and descriptions are what they are."""
+    return route.method == "GET" and "." not in route.path and not route.path.endswith("/file")
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    parameters = [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": _NUMBER if kind == "int" else {"type": "string"},
+        }
+        for name, kind in _PARAMETER.findall(route.path)
+    ]
+    fields = route.fields
+    if route.method == "GET":
+        parameters += [
+            {"name": f.name, "in": "query", "required": f.required, "schema": _schema(f)}
+            for f in fields
+        ]
+    made: dict[str, Any] = {
+        "operationId": route.name,
+        "summary": route.title,
+        "description": f"Needs: {_needs(route)}; scope of a token: {route.scope}.",
+        "parameters": parameters,
+        "responses": {
+            "200": {"description": "Done.", "content": _content(route)},
+            **{str(code): _ERROR for code in (400, 401, 403, 404, 408, 409, 413, 421, 429, 503)},
+        },
+    }
+    if route.method == "POST":
+        made["requestBody"] = _body(route)
+    return made
+
+
+def _needs(route: Route) -> str:
+    if isinstance(route.needs, frozenset):
+        return "role " + " or ".join(sorted(route.needs))
+    return {SIGNED_IN: "any user", ADMIN: "an admin of the store"}[route.needs]
+
+
+def _content(route: Route) -> dict[str, Any]:
+    for suffix, media in (("svg", "image/svg+xml"), ("png", "image/png")):
+        if route.path.endswith(f".{suffix}"):
+            return {media: {"schema": {"type": "string"}}}
+    if route.path.endswith("/file"):
+        return {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    return {"application/json": {"schema": {"type": "object"}}}
+
+
+def _body(route: Route) -> dict[str, Any]:
+    schema = _object(route.fields)
+    media = "multipart/form-data" if route.has_file else "application/json"
+    return {"required": bool(schema["required"]), "content": {media: {"schema": schema}}}
+
+
+def _object(fields: tuple[Field, ...]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {each.name: _schema(each) for each in fields},
+        "required": [each.name for each in fields if each.required],
+        "additionalProperties": False,
+    }
+
+
+def _schema(field: Field) -> dict[str, Any]:
+    if field.kind == "rows":
+        return {"type": "array", "minItems": 1, "maxItems": field.most,
+                "items": _object(field.columns), "description": field.help}  # fmt: skip
+    found = dict(_TYPES.get(field.kind, {"type": "string"}))
+    if field.choices:
+        found["enum"] = [word for word, _ in field.choices]
+    elif field.kind in {"number", "whole"}:
+        bounds = {"minimum": field.least, "maximum": field.largest}
+        found |= {name: bound for name, bound in bounds.items() if bound is not None}
+    elif found == {"type": "string"}:
+        found["maxLength"] = field.most
+        found["pattern"] = "^[^\\u0000]*$"
+        if field.required:
+            found["minLength"] = 1
+    words = ". ".join(each for each in (field.label, field.help) if each)
+    return found | ({"description": words} if words else {})
+
+
+@cache
+def document(routes: tuple[Route, ...]) -> Sent:
+    """The description as a file."""
+    return Sent(plain(description(routes)), "application/json")

@@ -1,0 +1,202 @@
+"""The process that serves: where it listens, and whether it may."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import os
+import signal
+import socket
+import threading
+import time
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from rankgate.core.errors import UsageError
+from rankgate.core.extras import require
+from rankgate.data.streams.source import limit_of
+from rankgate.judging.models.endpoints import read_endpoints
+from rankgate.workspace.web.config import SHARED, UNPACKED, Config
+from rankgate.workspace.web.limits import SharedBuckets
+from rankgate.workspace.web.logs import json_logging
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from rankgate.store.store import Store
+    from rankgate.workspace.web.oidc.settings import Oidc
+
+TOKEN = "RANKGATE_METRICS_TOKEN"  # noqa: S105 - the variable's name
+"""The environment variable with the token that a client of ``/metrics`` sends."""
+
+UNPACKED_MB = "RANKGATE_MAX_UPLOAD_MB"
+"""The environment variable with the megabytes to which a compressed upload may unpack."""
+
+LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach a host."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def configured(
+    store: Store,
+    host: str,
+    *,
+    certificate: Path | None,
+    behind_proxy: bool,
+    base: str,
+    names: tuple[str, ...],
+    oidc: Oidc | None = None,
+    llm: Path | None = None,
+    schedule: bool = False,
+    jobs: Path | None = None,
+    allow_http: bool = False,
+) -> Config:
+    """The settings of a server.
+
+    Raises:
+        UsageError: others could listen to what is sent; an endpoint whose key is not set.
+        InputError: a file of endpoints that cannot be read.
+    """
+    if not (is_local(host) or certificate or behind_proxy):
+        raise UsageError(
+            f"{host} can be reached by others, and passwords would be sent as they are; give "
+            "--certificate and --key, or --behind-proxy if a proxy does TLS.",
+            code="insecure-address",
+        )
+    if base and (not base.startswith("/") or base.endswith("/")):
+        problem = f"the path {base!r} begins with a slash and ends without one, as in /judging."
+        raise UsageError(problem, code="invalid-path")
+    alone = is_local(host) and not behind_proxy and not names
+    hosts = LOCAL | {host} if alone else frozenset(each.lower() for each in names)
+    models = {} if llm is None else read_endpoints(llm)
+    unpacked = limit_of(UNPACKED_MB, UNPACKED >> 20) * (1 << 20)
+    secure = bool(certificate) or behind_proxy
+    return Config(
+        store, oidc, base, secure=secure, hosts=hosts, models=models, proxied=behind_proxy,
+        metrics_token=os.environ.get(TOKEN, ""),
+        schedule=schedule,
+        jobs=jobs,
+        allow_http=allow_http,
+        largest_unpacked=unpacked or math.inf,
+        link=f"https://{names[0]}{base}" if names and secure else "",
+    )  # fmt: skip
+
+
+def trusted_proxies(addresses: tuple[str, ...], *, behind_proxy: bool) -> tuple[str, ...]:
+    """Addresses and networks whose ``X-Forwarded-*`` headers are believed.
+
+    Raises:
+        UsageError: an address that is not one; some, without a proxy.
+    """
+    if addresses and not behind_proxy:
+        raise UsageError("--proxy goes with --behind-proxy.", code="missing-input")
+    for each in addresses:
+        try:
+            ipaddress.ip_network(each, strict=False)
+        except ValueError:
+            problem = f"--proxy {each!r} is not an address or a network, as in 10.0.0.0/24."
+            raise UsageError(problem, code="invalid-address") from None
+    return addresses or (("127.0.0.1", "::1") if behind_proxy else ())
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 is any that is free.
+
+    Raises:
+        UsageError: the address is in use, or is not one of this machine.
+    """
+    try:
+        return socket.create_server((host, port), backlog=2048)
+    except OSError as error:
+        raise UsageError(
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another --port.",
+            code="cannot-listen",
+        ) from None
+
+
+def _worker(config: Config, parent: int, shared: SharedBuckets) -> Starlette:
+    """The application in a process of several, which ends when the first one has died."""
+    from rankgate.workspace.web.app import create
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
+    return create(config, shared)
+
+
+def serve(
+    config: Config,
+    place: socket.socket,
+    *,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    proxies: tuple[str, ...] = (),
+    workers: int = 1,
+    json_logs: bool = False,
+) -> None:
+    """Serve until interrupted.
+
+    Args:
+        config: the settings.
+        place: where it listens.
+        certificate: a file for TLS.
+        key: of the certificate.
+        proxies: addresses, or networks, whose ``X-Forwarded-*`` headers are believed.
+        workers: processes that serve; if one dies, another is started.
+        json_logs: whether the log is JSON lines, with a line for each request.
+
+    Raises:
+        MissingExtraError: the extra ``serve`` is not installed.
+    """
+    require("the server needs more packages", "starlette", "uvicorn")
+    import uvicorn
+    from uvicorn.config import LOGGING_CONFIG
+    from uvicorn.supervisors import Multiprocess
+
+    from rankgate.workspace.web.app import create
+    from rankgate.workspace.web.patience import PatientProtocol
+
+    application = partial(create, config)
+    if workers > 1:
+        shared = SharedBuckets(config.per_minute)
+        application = partial(_worker, config, os.getpid(), shared)
+    settings = uvicorn.Config(
+        application,
+        factory=True,
+        workers=workers,
+        access_log=False,  # paths of invitations are secrets
+        log_level="warning",
+        log_config=dict(json_logging()) if json_logs else LOGGING_CONFIG,
+        server_header=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
+        root_path=config.base,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+        limit_concurrency=2_000,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=10,
+        h11_max_incomplete_event_size=32_768,
+        http=PatientProtocol,
+        ws="none",
+        lifespan="on",
+    )
+    if workers > 1:
+        with TemporaryDirectory(prefix="rankgate-metrics-") as folder:
+            os.environ[SHARED] = folder  # the processes that are started count there
+            Multiprocess(settings, sockets=[place]).run()
+    else:
+        uvicorn.Server(settings).run(sockets=[place])
