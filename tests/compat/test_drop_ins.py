@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rankgate.compat import ir_measures, ranx
 
 from compat.documented import of_ir_measures, of_ranx
 from compat.surfaces import imported, surface
+from rankgate.compat import ir_measures, ranx
 from rankgate.core.errors import InputError, UsageError
 from support.wording import raises
 

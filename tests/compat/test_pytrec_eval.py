@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rankgate.compat import pytrec_eval
 
+from rankgate.compat import pytrec_eval
 from rankgate.measurement.evaluation.evaluate import evaluate
 from support.wording import refused
 

@@ -10,8 +10,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from rankgate.compat import pytrec_eval
 
+from rankgate.compat import pytrec_eval
 from rankgate.core.errors import RankgateError
 from rankgate.measurement.evaluation.trec.columns import columns
 from rankgate.measurement.evaluation.trec.trec_eval import trec_eval

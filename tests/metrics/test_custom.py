@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rankgate.metrics import P
 
 import rankgate
 from rankgate.core.errors import UsageError
@@ -19,6 +18,7 @@ from rankgate.measurement.metrics.custom import metric
 from rankgate.measurement.metrics.judged import Judged, block
 from rankgate.measurement.metrics.names import parse, parse_all
 from rankgate.measurement.metrics.plugins import from_file
+from rankgate.metrics import P
 from support.wording import raises, refused
 
 QRELS = {"q": {"a": 2, "b": 0, "c": 1}, "r": {"a": 1, "d": -1}}

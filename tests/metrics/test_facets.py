@@ -13,7 +13,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rankgate.metrics import parse
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data import read_qrels, read_run
@@ -22,6 +21,7 @@ from rankgate.measurement.metrics.facets.faceted import block, gains, ideal_gain
 from rankgate.measurement.metrics.facets.novelty import alpha_dcg, alpha_ndcg
 from rankgate.measurement.metrics.subtopics import FACET_METRICS
 from rankgate.measurement.scoring import CONVENTIONS
+from rankgate.metrics import parse
 from support.wording import raises
 
 # d2 {1}, d1 {1, 2}, d5 {}, d3 {3}, d4 {2, 3}

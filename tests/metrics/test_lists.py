@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rankgate.metrics import parse
 
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.list_names import parse_list
@@ -31,6 +30,7 @@ from rankgate.measurement.metrics.lists.surprise import (
     TemporalNovelty,
     Unexpectedness,
 )
+from rankgate.metrics import parse
 from support.wording import raises
 
 SIX = Listed(np.array([[1, 2, 3], [1, 2, 4], [1, 5, 6]]), 10)

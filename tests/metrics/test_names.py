@@ -5,12 +5,12 @@ import contextlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rankgate.metrics import names, trec
 
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.measurement.metrics.catalogue import CATALOGUE, by_name
 from rankgate.measurement.metrics.names import parse, parse_all
 from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.metrics import names, trec
 from support.wording import raises
 
 SPELLINGS = {

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rankgate.metrics import AUC, GAUC, LRAP, CoverageError, RankingLoss
 
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.metrics.judged import block
+from rankgate.metrics import AUC, GAUC, LRAP, CoverageError, RankingLoss
 
 LABELS = {"1": {"a": 1, "b": 0, "c": 0}, "2": {"a": 0, "b": 0, "c": 1}}
 SCORES = {"1": {"a": 0.75, "b": 0.5, "c": 1.0}, "2": {"a": 1.0, "b": 0.2, "c": 0.1}}

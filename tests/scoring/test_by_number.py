@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import rankgate.metrics
 import scipy.sparse as sp
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import rankgate.metrics
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.data import read_qrels, read_run
 from rankgate.data.memory.matrices import Lists, source_of
@@ -46,7 +46,8 @@ FORMS = {
     "scored lists": Lists(ITEM, DRAWN.integers(0, 5, ITEM.shape) / 2),
     "sparse": sp.csr_matrix(np.nan_to_num(SCORES)),
 }
-EVERY = [each for each in vars(rankgate.metrics).values() if isinstance(each, Metric)]
+PUBLIC = [getattr(rankgate.metrics, name) for name in rankgate.metrics.__all__]
+EVERY = [metric for metric in PUBLIC if isinstance(metric, Metric)]
 CUT = [each @ 5 for each in EVERY if each.at == "cutoff" and "cutoff" in each.parameters]
 METRICS = [(str(each), each) for each in (*EVERY, *CUT) if not each.missing]
 

@@ -1,4 +1,4 @@
-"""Write ``src/rankgate/measurement/metrics/__init__.pyi``: the parameters of every metric, for type checkers.
+"""Write ``src/rankgate/metrics.pyi``: the parameters of every metric, for type checkers.
 
 python tests/typing/make.py
 """

@@ -93,8 +93,8 @@ def pytest_runtest_makereport(
 def rankgate_gate(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
     """Decide whether a candidate may replace a baseline, and end the test accordingly.
 
-    Called with what ``rankgate.decisions.gating`` takes, and ``inconclusive``; gives the verdict if it lets
-    the test go on.
+    Called with what ``rankgate.gate`` takes, and ``inconclusive``; gives the verdict if it lets the
+    test go on.
     """
     mark = request.node.get_closest_marker(_MARK)
     known = dict(mark.kwargs) if mark else {}

@@ -1,4 +1,4 @@
-"""ranx, computed here: ``from rankgate.interface.compat.ranx import Qrels, Run, evaluate, compare, fuse``.
+"""ranx, computed here: ``from rankgate.compat.ranx import Qrels, Run, evaluate, compare, fuse``.
 
 Names, arguments and results are those of ranx 0.3.21; numbers follow the convention ``ranx``.
 What differs is in docs/guides/moving/ranx.md.

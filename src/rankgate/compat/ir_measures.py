@@ -1,0 +1,14 @@
+"""ir_measures, computed here: ``from rankgate.compat import ir_measures``."""
+
+from rankgate.interface.compat import ir_measures
+from rankgate.interface.compat.ir_measures import *  # noqa: F403 - every name of the library
+
+__all__ = ir_measures.__all__
+
+
+def __getattr__(name: str) -> object:
+    return getattr(ir_measures, name)
+
+
+def __dir__() -> list[str]:
+    return dir(ir_measures)
