@@ -1,8 +1,8 @@
 """How many small faults the tests notice: ``make mutate``.
 
-A seeded sample of changes to `rankgate.measurement.scoring` and `rankgate.metrics` (a comparison or an
-operator swapped, a number one higher, a condition negated) is built into one copy of the package,
-each behind a switch. The tests run once with all switches off, which shows the tests that reach
+A seeded sample of changes to the packages of scoring and metrics (a comparison or an operator
+swapped, a number one higher, a condition negated) is built into one copy of the package, each
+behind a switch. The tests run once with all switches off, which shows the tests that reach
 each change. Then each change is switched on: the quickest tests of each file that reach it run
 first, then all of them, up to the first failure. A change is chosen by its text and the seed alone:
 code elsewhere that is added, moved or removed leaves the others in the sample. With ``--also`` a
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("scoring", "metrics")
+PACKAGES = ("measurement/scoring", "measurement/metrics")
 QUICK = "not slow and not chromium and not manual"
 NEAR = ("tests/metrics", "tests/laws", "tests/scoring", "tests/golden")
 FIRST = 2  # tests of a file that are tried before all others

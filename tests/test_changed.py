@@ -11,7 +11,9 @@ import pytest
 
 FILES = {
     "src/rankgate/__init__.py": "",
-    "src/rankgate/interface/cli/__init__.py": 'HOMES = {"eval": "rankgate.scores", "page": "rankgate.web"}',
+    "src/rankgate/interface/cli/__init__.py": (
+        'HOMES = {"eval": "rankgate.scores", "page": "rankgate.workspace.web"}'
+    ),
     "src/rankgate/scores.py": "def f():\n    from rankgate.kernel import dcg\n",
     "src/rankgate/kernel.py": "dcg = 1",
     "src/rankgate/workspace/web/__init__.py": 'CHARTS = "rankgate.charts:draw"',

@@ -3,14 +3,15 @@
 From the study's `run` it follows names through the modules of this project, and hashes what it
 reaches as syntax trees. What changes no result does not change the hash: comments, docstrings,
 annotations, sentences of errors and warnings, formatting, names that this project gives, and the
-files that definitions are in. A function is known by what it does, a field by its place in its
-class. What only a string names is not followed, nor is what other tests fix against other tools:
-reading, metrics and scoring.
+files that definitions are in, those that a string names too. A function is known by what it does, a
+field by its place in its class. What only a string names is not followed, nor is what other tests
+fix against other tools: reading, metrics and scoring.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -20,9 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-FOLLOWED = ("comparison", "files", "gating", "judging", "records", "stats", "unjudged")
+FOLLOWED = (
+    "data.files",
+    "decisions.comparison",
+    "decisions.gating",
+    "decisions.unjudged",
+    "judging",
+    "measurement.stats",
+    "workspace.records",
+)
 """Packages of this project whose definitions count; studies and what is besides them do too."""
 
+_FOLLOWED = tuple(f"{package}." for package in FOLLOWED)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _NAMED = (ast.Name, ast.arg, ast.ExceptHandler, *_FUNCTIONS, ast.ClassDef)
@@ -91,7 +101,7 @@ class Code:
 
     def _parsed(self, name: str) -> Module | None:
         package, _, inside = name.partition(".")
-        if package == "rankgate" and inside.partition(".")[0] not in FOLLOWED:
+        if package == "rankgate" and not f"{inside}.".startswith(_FOLLOWED):
             return None
         stem = name.replace(".", "/")
         for root in self._roots:
@@ -254,7 +264,7 @@ def _walked(items: Sequence[ast.AST], *, without_methods: bool) -> Iterator[tupl
         method = isinstance(item, _FUNCTIONS) and not item.name.startswith("__")
         if words or isinstance(item, _IMPORTS) or (without_methods and method):
             continue
-        if isinstance(item, ast.Raise) or _sentence(item):
+        if isinstance(item, ast.Raise) or _sentence(item) or _module_name(item):
             yield "()", ast.Pass()
             continue
         yield "(", item
@@ -275,6 +285,12 @@ def _sentence(node: ast.AST) -> bool:
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
     texts = [each.value for each in parts if isinstance(each, ast.Constant)]
     return sum(text.count(" ") for text in texts if isinstance(text, str)) > 1
+
+
+def _module_name(node: ast.AST) -> bool:
+    """True for a string that names a module of this project, or a function of one."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, str) and re.fullmatch(r"rankgate(\.\w+)+(:\w+)?", value) is not None
 
 
 def _bound(node: ast.AST) -> Iterator[str]:

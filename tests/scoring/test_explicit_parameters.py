@@ -8,7 +8,6 @@ from math import log2
 
 import numpy as np
 import pytest
-from rankgate.metrics import RBP, RR, SDCG, nDCG
 
 from rankgate.core.errors import UsageError
 from rankgate.measurement.evaluation.evaluate import evaluate
@@ -20,6 +19,7 @@ from rankgate.measurement.metrics.lists import LIST_METRICS, Listed
 from rankgate.measurement.metrics.names import parse
 from rankgate.measurement.scoring import CONVENTIONS
 from rankgate.measurement.scoring.overrides import overridden
+from rankgate.metrics import RBP, RR, SDCG, nDCG
 from support.wording import raises
 
 MAP = ((0, 0.5), (1, 1.9), (2, 5), (3, 1.2))  # gains closer than 1, which trec_eval mixes up

@@ -116,6 +116,13 @@ def test_what_changes_results_changes_the_hash(what, code, tmp_path):
     )
 
 
+def test_the_name_of_a_module_in_a_string_changes_no_hash(code, tmp_path):
+    study = STUDY.replace("LEVEL = 0.95", "LEVEL = 'rankgate.documents.ends:document'")
+    moved = study.replace("rankgate.documents", "rankgate.measurement.documents")
+    assert digest(code, tmp_path, study) == digest(code, tmp_path, moved)
+    assert digest(code, tmp_path, study) != digest(code, tmp_path)
+
+
 def test_a_definition_in_another_file_has_the_same_hash(code, tmp_path):
     one = digest(code, tmp_path / "a")
     assert (

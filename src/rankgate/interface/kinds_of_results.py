@@ -1,7 +1,7 @@
 """Every kind of result and its class: a saved result is read by the kind in its JSON.
 
-The class itself names its document, its charts and its page (`rankgate.core.present.result`). A kind is
-never renamed, as saved results, baselines, records and stores hold it; its class may move.
+The class itself names its document, its charts and its page (`rankgate.core.present.result`). A
+kind is never renamed, as saved results, baselines, records and stores hold it; its class may move.
 """
 
 from __future__ import annotations

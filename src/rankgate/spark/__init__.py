@@ -3,8 +3,8 @@
     rankgate.spark.evaluate("judgments.parquet", "run.parquet", ["nDCG@10"])
 
 Each task gets whole queries, whose rows it reads where they are in files, or which are moved by a
-hash of the query, and scores them by the same plan as on one machine (`rankgate.measurement.scoring`). Only
-sums reach the driver.
+hash of the query, and scores them by the same plan as on one machine
+(`rankgate.measurement.scoring`). Only sums reach the driver.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def convert(
 
 
 def _read(
-    source: Any,  # noqa: ANN401 - as of convert
+    source: Any,
     from_: str | None,
     as_: str | None,
 ) -> tuple[str, str, str, FileContents, tuple[Loss, ...]]:
@@ -123,7 +123,7 @@ def _read(
     return place.label, found.name, reason, kept, lost
 
 
-def _in_memory(source: Any, as_: str | None) -> FileContents | None:  # noqa: ANN401 - as of convert
+def _in_memory(source: Any, as_: str | None) -> FileContents | None:
     """What a table in memory holds; None if the source is a path."""
     if isinstance(source, Qrels):
         return FileContents(qrels=source)

@@ -48,9 +48,9 @@ def rank_similarity(
 ) -> RankSimilarity:
     """Compare the rankings of two runs, query by query, without judgments.
 
-    Rank-biased overlap with its bounds (`rankgate.measurement.stats.ranks.rbo`), the share of documents that
-    both have in the first k, Kendall's tau over the union of documents (KTU), and over the
-    documents that both have tau (pairs tied in either run count as neither), tau-b, tau-AP
+    Rank-biased overlap with its bounds (`rankgate.measurement.stats.ranks.rbo`), the share of
+    documents that both have in the first k, Kendall's tau over the union of documents (KTU), and
+    over the documents that both have tau (pairs tied in either run count as neither), tau-b, tau-AP
     (directed: the first run is the reference) and Spearman's rho. Scores that are equal are tied.
 
     With judgments, also how well the second run reproduces the first: the root mean square error

@@ -102,7 +102,7 @@ def _read(given: FileLike, from_: str | None, as_: Part | None) -> tuple[Descrip
     return result, contents
 
 
-def _in_memory(given: Any, as_: Part | None) -> FileContents:  # noqa: ANN401 - as of describe
+def _in_memory(given: Any, as_: Part | None) -> FileContents:
     if isinstance(given, FileContents):
         return given
     if isinstance(given, Qrels) or as_ == "qrels":

@@ -20,7 +20,8 @@ class PictureKind:
     Attributes:
         name: as ``rankgate plot`` takes it.
         title: what it shows, in a few words.
-        needs: the result that it is drawn from, by its name in `rankgate.workspace.reports.pictured`.
+        needs: the result that it is drawn from, by its name in
+            `rankgate.workspace.reports.pictured`.
         in_text: whether it can be drawn with characters too, by the function ``text`` of the
             chart's module.
     """

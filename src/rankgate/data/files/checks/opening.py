@@ -145,7 +145,7 @@ def _ranked(run: Run) -> RawRun:
     return RawRun(run.name or run.place.label, table, run.place, tasks)
 
 
-def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  # noqa: ANN401
+def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:
     """Tables in memory; frames with anybody's names for columns."""
     if isinstance(given, FileContents):
         return _holding(Subject("in memory", "memory", "", _NOTHING), given, scale)
@@ -176,5 +176,5 @@ def _in_memory(given: Any, as_: Part | None, scale: Scale | None) -> Subject:  #
     return Subject("run", "memory", "", _NOTHING, ranked=(RawRun("run", table, Place("run")),))
 
 
-def _frame(given: Any) -> pl.DataFrame | None:  # noqa: ANN401 - any table
+def _frame(given: Any) -> pl.DataFrame | None:
     return polars_frame(given) if is_frame(given) else None
