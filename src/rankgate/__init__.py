@@ -18,6 +18,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.present.resolve import ABOVE
+
 if TYPE_CHECKING:
     from rankgate.core.errors import InputError, RankgateError, UsageError
     from rankgate.data import read_qrels, read_run
@@ -307,6 +309,13 @@ _HOMES = {
     "total_error": "rankgate.decisions.uncertainty.total_error",
     "validate": "rankgate.data.files.validate",
 }
+
+
+ABOVE.update(
+    convention_details="rankgate.measurement.evaluation.convention:convention_details",
+    path_of_input="rankgate.data.formats.registry:without_format",
+    write_report="rankgate.workspace.reports.compose:write",
+)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - each name has its own type

@@ -1,4 +1,8 @@
-"""The arguments and options that commands share, so that each means the same everywhere."""
+"""Arguments and options that commands share: a name means the same in all of them.
+
+Options of metrics and conventions are in `rankgate.measurement.metric_options`, those of a store in
+`rankgate.store.store_options`.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,6 @@ from click.core import ParameterSource
 from rankgate.core.console.places import inputs, refuse_clashes
 from rankgate.core.present.suffixes import form_of
 from rankgate.core.target import suffix_of
-from rankgate.measurement.completion import completed_conventions, completed_metrics
-from rankgate.measurement.metrics.names import DEFAULT_METRICS
-from rankgate.measurement.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -32,47 +33,6 @@ class Renamed(click.Option):
 qrels = click.argument("qrels", type=click.Path())
 runs = click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="RUN...")
 run = click.argument("run", type=click.Path())
-
-
-def metrics_option(
-    help_text: str, default: tuple[str, ...] = (), *, shown: bool = False
-) -> Decorator:
-    """``-m`` that may be given several times, where a command says its own of it."""
-    return click.option(
-        "-m",
-        "--metric",
-        "metrics",
-        multiple=True,
-        metavar="METRIC",
-        default=default,
-        show_default=shown,
-        shell_complete=completed_metrics,
-        help=help_text,
-    )
-
-
-metrics = metrics_option(
-    "A metric such as nDCG@10, AP(rel=2) or P.5,10; may be given several times. "
-    f"Without it: {', '.join(DEFAULT_METRICS)}.",
-    DEFAULT_METRICS,
-)
-metric = click.option(
-    "-m",
-    "--metric",
-    required=True,
-    metavar="METRIC",
-    shell_complete=completed_metrics,
-    help="The metric, such as nDCG@10.",
-)
-override = click.option(
-    "--override",
-    "overrides",
-    cls=Renamed,
-    multiple=True,
-    metavar="AXIS=VALUE",
-    help="Change one axis of the convention, such as ties=doc_id_asc, nDCG.gain=exp or "
-    "RR.without_relevant=none; may be given several times (see rankgate conventions axes).",
-)
 
 
 def parameters(help_text: str) -> Decorator:
@@ -139,27 +99,6 @@ def output(function: Callable[..., Any]) -> Callable[..., Any]:
     return named(checked)
 
 
-def metrics_from(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--metrics-from``; the command gets the metrics as ``extra``."""
-
-    @functools.wraps(function)
-    def known(*args: Any, metrics_from: str | None, **rest: Any) -> Any:
-        if metrics_from is None:
-            return function(*args, extra=(), **rest)
-        from rankgate.measurement.metrics.plugins import from_file
-
-        return function(*args, extra=from_file(metrics_from), **rest)
-
-    named = click.option(
-        "--metrics-from",
-        metavar="FILE.py",
-        type=click.Path(),
-        help="Load metrics that FILE.py declares with @rankgate.metric. This runs the "
-        "file: name only one that you trust.",
-    )
-    return named(known)
-
-
 def form(*forms: str) -> Decorator:
     """``--format`` with the forms of a command, the default first.
 
@@ -189,22 +128,3 @@ def form(*forms: str) -> Decorator:
         return named(chosen)
 
     return decorated
-
-
-def convention(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--convention`` and ``--override``; the command gets the convention that both make."""
-
-    @functools.wraps(function)
-    def chosen(*args: Any, convention: str, overrides: tuple[str, ...], **rest: Any) -> Any:
-        how = chosen_convention(convention, overrides)
-        return function(*args, convention=how, **rest)
-
-    named = click.option(
-        "--convention",
-        metavar="NAME",
-        default="trec",
-        show_default=True,
-        shell_complete=completed_conventions,
-        help="Compute metrics as this tool does, such as trec9, or by your own FILE.toml.",
-    )
-    return named(override(chosen))

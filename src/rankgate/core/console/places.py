@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from rankgate.core.errors import UsageError
+from rankgate.core.present.resolve import above
 from rankgate.core.present.saving import save
-from rankgate.data.formats.registry import without_format
 
 _PIECE = 1 << 15
 
@@ -33,7 +33,7 @@ def refuse_clashes(inputs: Sequence[str], output: str | None = None) -> None:
     Raises:
         UsageError: what clashes, and how to say it otherwise.
     """
-    places = [without_format(each) for each in inputs]
+    places = [above("path_of_input")(each) for each in inputs]
     if places.count("-") > 1:
         raise UsageError(
             "'-' is given for two inputs, but standard input can be read only once; name a file.",

@@ -5,6 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+ABOVE: dict[str, str] = {}
+"""Functions of packages above, by what they do; the top of the package (`rankgate`) names them.
+
+``write_report``: writes the report of a result. ``convention_details``: describes a convention.
+``path_of_input``: the path in ``FORMAT:PATH``.
+"""
+
 
 def resolved(name: str) -> Any:
     """The function of that name.
@@ -14,3 +21,8 @@ def resolved(name: str) -> Any:
     """
     module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)
+
+
+def above(name: str) -> Any:
+    """The function of a package above, by its name in `ABOVE`."""
+    return resolved(ABOVE[name])

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import ByContent, dataclass
 from rankgate.core.present.codec import decoded, fields_of
-from rankgate.core.present.resolve import resolved
+from rankgate.core.present.resolve import above, resolved
 
 if TYPE_CHECKING:
     import polars as pl
@@ -192,7 +192,7 @@ class Result(ByContent):
         Raises:
             UsageError: another suffix, or a place where nothing can be written.
         """
-        made: Path = resolved("rankgate.workspace.reports.compose:write")(self, path, **options)
+        made: Path = above("write_report")(self, path, **options)
         return made
 
     def __init_subclass__(cls) -> None:

@@ -10,7 +10,6 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
 from rankgate.decisions.comparison import compared as parts
-from rankgate.decisions.pipelines.stage_lists import MOST_GRADES
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.scoring.run_names import systems_apart
 
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.decisions.comparison.comparison import Comparisons
     from rankgate.measurement.scoring import Convention
+
+MOST_GRADES = 8
+"""With more grades than these only relevant and not relevant are shown."""
 
 _ANY = "P@10"  # lists need a metric to be scored by; its values are not looked at
 

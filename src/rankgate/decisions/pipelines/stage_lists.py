@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.decisions.comparison.ranks import MOST_GRADES
+
 if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
-
-MOST_GRADES = 8
-"""With more grades than these only relevant and not relevant are shown."""
 
 _UNEVEN = 0.05
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.metadata import version
 from inspect import Parameter, getdoc, getmembers, isfunction, signature
 from typing import Any
 
@@ -12,7 +13,6 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
-import rankgate
 from rankgate.core.errors import RankgateError
 from rankgate.interface.mcp.answers import Page, answer_of, error_text
 from rankgate.interface.mcp.tools import WRITING, Tools
@@ -37,7 +37,7 @@ def server_of(tools: Tools, rows: int, largest: int, *, write: bool) -> MCPServe
         largest: bytes of an answer.
         write: whether tools that write files are offered.
     """
-    server = MCPServer("rankgate", instructions=_ABOUT, version=rankgate.__version__)
+    server = MCPServer("rankgate", instructions=_ABOUT, version=version("rankgate"))
     for name, _ in getmembers(Tools, isfunction):
         if name.startswith("_") or (name in WRITING and not write):
             continue

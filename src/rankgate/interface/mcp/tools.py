@@ -10,17 +10,27 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import rankgate
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.files.convert import convert
 from rankgate.data.files.formats import formats
+from rankgate.data.files.validate import validate
 from rankgate.decisions.advice.advise import advise
+from rankgate.decisions.blind_spots.verb import blindspots
+from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.comparison.similarity import rank_similarity
+from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policies import policy_keys
+from rankgate.decisions.unjudged.holes import holes
 from rankgate.interface.mcp.answers import content_of, index_of
+from rankgate.measurement.description.describe import describe
 from rankgate.measurement.evaluation.convention import convention_details
 from rankgate.measurement.evaluation.conventions import conventions
+from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.evaluation.metric import metric_details
 from rankgate.measurement.evaluation.metrics import metrics
+from rankgate.measurement.explanation.explain import explain
+from rankgate.measurement.explanation.verb import reconcile
 
 if TYPE_CHECKING:
     from rankgate.core.present.result import Result
@@ -66,7 +76,7 @@ class Tools:
         """
         qrels, *found = self._files(qrels, *runs)
         rules = self._convention(convention)
-        return self._answer(rankgate.evaluate(qrels, found, list(metrics), rules))
+        return self._answer(evaluate(qrels, found, list(metrics), rules))
 
     def compare(
         self,
@@ -89,7 +99,7 @@ class Tools:
         """
         qrels, first, *others = self._files(qrels, baseline, *candidates)
         rules = self._convention(convention)
-        return self._answer(rankgate.compare(qrels, first, others, list(metrics), rules, test=test))
+        return self._answer(compare(qrels, first, others, list(metrics), rules, test=test))
 
     def gate(
         self, qrels: str, baseline: str, candidate: str, policy: str | None = None
@@ -108,7 +118,7 @@ class Tools:
         rules = self.folder.settings(policy) if policy else found and self.folder.settings(found)
         saved = not (root / baseline).exists() and Path(baseline).name == baseline
         old = baseline if saved else self.folder.file(baseline)
-        return self._answer(rankgate.gate(qrels, old, new, rules, record=False, folder=root))
+        return self._answer(gate(qrels, old, new, rules, record=False, folder=root))
 
     def explain(
         self, qrels: str, run: str, query: str, metric: str, convention: str = "trec"
@@ -124,7 +134,7 @@ class Tools:
         """
         qrels, run = self._files(qrels, run)
         rules = self._convention(convention)
-        return self._answer(rankgate.explain(qrels, run, query, metric, rules))
+        return self._answer(explain(qrels, run, query, metric, rules))
 
     def reconcile(
         self, qrels: str, run: str, metric: str, value: float | None = None
@@ -138,7 +148,7 @@ class Tools:
             value: the mean that another tool printed.
         """
         qrels, run = self._files(qrels, run)
-        return self._answer(rankgate.reconcile(qrels, run, metric, value=value))
+        return self._answer(reconcile(qrels, run, metric, value=value))
 
     def holes(
         self, qrels: str, baseline: str, candidate: str, metrics: Sequence[str] = ("nDCG@10",)
@@ -152,7 +162,7 @@ class Tools:
             metrics: such as nDCG@10.
         """
         qrels, baseline, candidate = self._files(qrels, baseline, candidate)
-        return self._answer(rankgate.holes(qrels, baseline, candidate, list(metrics)))
+        return self._answer(holes(qrels, baseline, candidate, list(metrics)))
 
     def blindspots(
         self, qrels: str, baseline: str, candidate: str, metrics: Sequence[str] = METRICS
@@ -166,7 +176,7 @@ class Tools:
             metrics: such as nDCG@10.
         """
         qrels, baseline, candidate = self._files(qrels, baseline, candidate)
-        return self._answer(rankgate.blindspots(qrels, baseline, candidate, list(metrics)))
+        return self._answer(blindspots(qrels, baseline, candidate, list(metrics)))
 
     def rank_similarity(self, first: str, second: str) -> dict[str, Any]:
         """Compare the rankings of two runs without judgments: RBO, overlap, tau.
@@ -175,7 +185,7 @@ class Tools:
             first: the file of a run.
             second: the file of a run.
         """
-        return self._answer(rankgate.rank_similarity(*self._files(first, second)))
+        return self._answer(rank_similarity(*self._files(first, second)))
 
     def validate(self, files: list[str], against: str | None = None) -> dict[str, Any]:
         """Check files of judgments, runs and ratings: errors and warnings with lines.
@@ -185,7 +195,7 @@ class Tools:
             against: judgments that runs are checked against.
         """
         judged = None if against is None else self.folder.file(against)
-        return self._answer(rankgate.validate(self._files(*files), judged))
+        return self._answer(validate(self._files(*files), judged))
 
     def describe(self, files: list[str]) -> dict[str, Any]:
         """Show what files hold: format, queries, grades, overlap, hashes.
@@ -193,7 +203,7 @@ class Tools:
         Args:
             files: of any kind.
         """
-        return self._answer(rankgate.describe(self._files(*files)))
+        return self._answer(describe(self._files(*files)))
 
     def advise(self, qrels: str | None = None, runs: list[str] | None = None) -> dict[str, Any]:
         """Recommend metrics, cutoffs and a gate policy for data.
@@ -253,7 +263,7 @@ class Tools:
             raise UsageError("the page's name must end in .html.", code="invalid-path")
         target = self.folder.target(output)
         judged, first, *others = self._files(qrels, *runs)
-        rankgate.compare(judged, first, others).report(target)
+        compare(judged, first, others).report(target)
         return {"written": output, "bytes": target.stat().st_size}
 
     def convert(self, source: str, output: str, to: str | None = None) -> dict[str, Any]:
@@ -265,7 +275,7 @@ class Tools:
             to: its format; by default that of its suffix.
         """
         target = self.folder.target(output)
-        return self._answer(rankgate.convert(self.folder.file(source), target, to=to))
+        return self._answer(convert(self.folder.file(source), target, to=to))
 
 
 WRITING = ("write_report", "convert")

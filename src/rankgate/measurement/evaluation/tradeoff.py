@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar, Protocol
 
 import polars as pl
 
@@ -14,13 +14,44 @@ from rankgate.core.present.result import Result
 from rankgate.measurement.evaluation.dominance import dominators
 from rankgate.measurement.evaluation.evaluation import Evaluation
 
-if TYPE_CHECKING:
-    from rankgate.recommenders.scorecard import Scorecard
-
 _LEAST = 2
 _TOO_LITTLE = (
     "a trade-off is between two systems or more by two metrics or more; name more of them."
 )
+
+
+class Figures(Protocol):
+    """The figures of several systems, as a scorecard has them.
+
+    Attributes:
+        kind: of the result.
+        convention: name, axes and hash.
+        users: how many users the figures are over.
+        metrics: in their order.
+        systems: by name, in their order.
+        dominated: systems that another beats, each with that system.
+        figures: ``system``, ``metric``, ``about``, ``value``, ``higher_is_better``.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def convention(self) -> Mapping[str, Any]: ...  # noqa: D102 - see the class
+
+    @property
+    def users(self) -> int: ...  # noqa: D102 - see the class
+
+    @property
+    def metrics(self) -> tuple[str, ...]: ...  # noqa: D102 - see the class
+
+    @property
+    def systems(self) -> Collection[str]: ...  # noqa: D102 - see the class
+
+    @property
+    def dominated(self) -> tuple[tuple[str, str], ...]: ...  # noqa: D102 - see the class
+
+    @property
+    def figures(self) -> pl.DataFrame: ...  # noqa: D102 - see the class
 
 
 @dataclass(frozen=True)
@@ -67,7 +98,7 @@ class Tradeoff(Result):
         )
 
 
-def tradeoff(result: Evaluation | Scorecard | Tradeoff) -> Tradeoff:
+def tradeoff(result: Evaluation | Figures | Tradeoff) -> Tradeoff:
     """Find the systems that no other beats at everything.
 
     Args:
@@ -99,7 +130,7 @@ def _of_evaluation(result: Evaluation) -> Tradeoff:
     return Tradeoff(result.convention, counts, means, higher, front, left)
 
 
-def _of_card(card: Scorecard) -> Tradeoff:
+def _of_card(card: Figures) -> Tradeoff:
     """Of a scorecard, by the metrics that have a better end and that all systems have.
 
     The first metric of accuracy comes first and the first of lists second: what is given up for

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field, fields, replace
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.resolve import above
 
 if TYPE_CHECKING:
     from rankgate.data.run import Duplicates
@@ -166,11 +166,9 @@ class Convention:
         return {"name": self.name, "hash": self.hash, "axes": axes}
 
     @property
-    def details(self) -> Any:  # noqa: ANN401 - a result, of which scoring knows nothing
+    def details(self) -> Any:  # noqa: ANN401 - a result, which scoring does not import
         """Every choice with its words, as a result that shows itself."""
-        return import_module("rankgate.measurement.evaluation.convention").ConventionDetails.of(
-            self
-        )
+        return above("convention_details")(self)
 
     def __str__(self) -> str:
         """As text of 80 columns."""

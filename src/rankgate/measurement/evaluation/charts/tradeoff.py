@@ -15,15 +15,14 @@ from rankgate.measurement.evaluation.tradeoff import tradeoff
 
 if TYPE_CHECKING:
     from rankgate.measurement.evaluation.evaluation import Evaluation
-    from rankgate.measurement.evaluation.tradeoff import Tradeoff
-    from rankgate.recommenders.scorecard import Scorecard
+    from rankgate.measurement.evaluation.tradeoff import Figures, Tradeoff
 
 _STEP, _LEAST, _HEIGHT, _SIDE, _NAME, _LINE = 110, 330, 300, 400, 120, 9
 _NARROW = 5  # axes that a phone has room for
 _ROOM = 0.06  # of the axes, around the points
 
 
-def scorecard(source: Evaluation | Scorecard | Tradeoff) -> Picture:
+def scorecard(source: Evaluation | Figures | Tradeoff) -> Picture:
     """A line a system across an axis for each metric, the best on top."""
     result = tradeoff(source)
     names = dict(zip(result.means, shorts(list(result.means)), strict=True))
@@ -107,7 +106,7 @@ def _end(value: float) -> str:
     return decimal(value) if value else "0"
 
 
-def pareto(source: Evaluation | Scorecard | Tradeoff) -> Picture:
+def pareto(source: Evaluation | Figures | Tradeoff) -> Picture:
     """The first metric against the second, a point a system; blue: on the front."""
     result = tradeoff(source)
     one, two = list(result.higher)[:2]
