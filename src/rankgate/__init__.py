@@ -313,6 +313,7 @@ _HOMES = {
 
 ABOVE.update(
     convention_details="rankgate.measurement.evaluation.convention:convention_details",
+    kinds_of_results="rankgate.interface.kinds_of_results:CLASSES",
     path_of_input="rankgate.data.formats.registry:without_format",
     write_report="rankgate.workspace.reports.compose:write",
 )

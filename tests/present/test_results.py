@@ -19,6 +19,7 @@ from rankgate import online
 from rankgate.core.errors import UsageError
 from rankgate.core.present.codec import Named
 from rankgate.core.present.forms import documents as forms
+from rankgate.core.present.kinds import result_class
 from rankgate.core.present.pages import links
 from rankgate.core.present.pages.notebook import html
 from rankgate.core.present.pages.page import content, page
@@ -37,7 +38,7 @@ from rankgate.interface.cli.configuration.project_settings import config
 from rankgate.interface.cli.doctor.examine import doctor
 from rankgate.interface.cli.plugins.installed_plugins import plugins
 from rankgate.interface.cli.start.started_folder import init
-from rankgate.interface.kinds_of_results import CLASSES, result_class
+from rankgate.interface.kinds_of_results import CLASSES
 from rankgate.judging.llm.model_ratings import ModelRatings
 from rankgate.judging.resolution.from_ratings import from_ratings
 from rankgate.judging.store.store_check import StoreCheck, StoreFinding

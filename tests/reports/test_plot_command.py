@@ -13,8 +13,9 @@ from click.testing import CliRunner
 
 from online.logs import honest, written
 from rankgate import online
+from rankgate.core.present.kinds import result_class
 from rankgate.interface.cli import rankgate as program
-from rankgate.interface.kinds_of_results import CLASSES, result_class
+from rankgate.interface.kinds_of_results import CLASSES
 from rankgate.workspace.reports.kinds import KINDS, OF_RESULTS
 from support.command import assert_refused
 

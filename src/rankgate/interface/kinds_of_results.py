@@ -6,14 +6,6 @@ kind is never renamed, as saved results, baselines, records and stores hold it; 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from rankgate.core.errors import UsageError
-from rankgate.core.present.resolve import resolved
-
-if TYPE_CHECKING:
-    from rankgate.core.present.result import Result
-
 CLASSES = {
     "admission": "judging.admission.admission:JudgeAdmission",
     "admission_plan": "judging.admission.admission_plan:AdmissionPlan",
@@ -100,15 +92,3 @@ CLASSES = {
     "verdict": "decisions.gating.verdict:Verdict",
 }
 """By kind ``module:class``, below ``rankgate``."""
-
-
-def result_class(kind: str) -> type[Result]:
-    """The class of the results of a kind.
-
-    Raises:
-        UsageError: there is no such kind.
-    """
-    if kind not in CLASSES:
-        raise UsageError(f"no result is of kind {kind!r}.", code="unknown-kind")
-    result: type[Result] = resolved(f"rankgate.{CLASSES[kind]}")
-    return result

@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import Any
 
 ABOVE: dict[str, str] = {}
-"""Functions of packages above, by what they do; the top of the package (`rankgate`) names them.
+"""Functions and tables of packages above, which the top of the package (`rankgate`) names.
 
-``write_report``: writes the report of a result. ``convention_details``: describes a convention.
-``path_of_input``: the path in ``FORMAT:PATH``.
+``write_report`` writes the report of a result, ``convention_details`` describes a convention,
+``path_of_input`` is the path in ``FORMAT:PATH``, ``kinds_of_results`` has the classes of results.
 """
 
 
@@ -24,5 +24,5 @@ def resolved(name: str) -> Any:
 
 
 def above(name: str) -> Any:
-    """The function of a package above, by its name in `ABOVE`."""
+    """The function or table of a package above, by its name in `ABOVE`."""
     return resolved(ABOVE[name])

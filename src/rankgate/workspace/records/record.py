@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.frames import frame
+from rankgate.core.present.kinds import result_class
 from rankgate.core.present.resolve import resolved
 from rankgate.core.present.result import Result
 from rankgate.store.records.new_record import NewRecord
@@ -168,7 +169,7 @@ def _result(given: Result | Mapping[str, Any] | str | Path) -> Result:
             given = {}
     try:
         kind = str(given["kind"])  # type: ignore[index]
-        cls = resolved("rankgate.interface.kinds_of_results:result_class")(kind)
+        cls = result_class(kind)
         found: Result = cls.from_dict(given)
     except (KeyError, TypeError, ValueError, UsageError):
         problem = "this is not a result; write one with --format json."

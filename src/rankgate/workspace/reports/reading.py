@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.kinds import result_class
 from rankgate.decisions.gating.saved.baseline import is_baseline
 from rankgate.decisions.gating.saved.baselines import SavedBaselines, show
-from rankgate.interface.kinds_of_results import result_class
 from rankgate.workspace.reports.compose import ReportPart
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from rankgate.core.errors import RankgateError
 from rankgate.core.frozen import dataclass
-from rankgate.interface.kinds_of_results import result_class
+from rankgate.core.present.kinds import result_class
 from rankgate.store.records import records
 from rankgate.workspace.web.cache import Cache
 from rankgate.workspace.web.replies import not_found
