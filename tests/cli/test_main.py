@@ -114,6 +114,21 @@ def test_every_command_has_help(run, name):
     ids=["eval", "metrics", "online"],
 )
 def test_a_command_loads_nothing_that_it_does_not_need(small, words, unneeded):
+    assert not loaded_by(words, small) & unneeded
+
+
+def test_eval_loads_the_named_metrics_alone(small):
+    modules = {name for name in loaded_by(["eval"], small) if name.startswith("rankgate.")}
+    packages = {name.rpartition(".")[0] for name in modules}
+    assert len(modules - packages) <= 120
+    kernels = {name for name in modules if name.startswith("rankgate.measurement.metrics.ranking.")}
+    assert {name.rpartition(".")[2] for name in kernels} == {
+        "average", "precision", "recall", "reciprocal",
+    }  # fmt: skip
+
+
+def loaded_by(words, small):
+    """The modules that a command of its own process loads."""
     script = (
         "import sys; sys.argv = ['rankgate', *sys.argv[1:]]\n"
         "from rankgate.interface.cli import main\n"
@@ -124,8 +139,7 @@ def test_a_command_loads_nothing_that_it_does_not_need(small, words, unneeded):
     files = small if words == ["eval"] else ()
     command = [sys.executable, "-c", script, *words, *map(str, files)]
     out = subprocess.run(command, capture_output=True, check=True).stdout
-    loaded = set(json.loads(out.splitlines()[-1]))
-    assert not loaded & unneeded
+    return set(json.loads(out.splitlines()[-1]))
 
 
 def test_progress_is_silent_where_nobody_watches(run, small):

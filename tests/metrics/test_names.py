@@ -7,10 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.core.errors import RankgateError, UsageError
+from rankgate.measurement.metrics import names, trec
+from rankgate.measurement.metrics.built_in import HOMES, built_in
 from rankgate.measurement.metrics.catalogue import CATALOGUE, by_name
 from rankgate.measurement.metrics.names import parse, parse_all
+from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
+from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
 from rankgate.measurement.metrics.subtopics import FACET_METRICS
-from rankgate.metrics import names, trec
 from support.wording import raises
 
 SPELLINGS = {
@@ -182,6 +185,13 @@ def test_what_names_nothing_is_refused_with_the_way_out(text, code):
     with raises(code, UsageError) as error:
         parse_all(text)
     assert str(error.value)[-1] in ".?"
+
+
+def test_every_built_in_metric_is_where_its_names_say():
+    metrics = [*CATALOGUE, *PREFERENCE_METRICS, *SAMPLE_METRICS]
+    by_every_name = {name: each for each in metrics for name in (each.name, *each.aliases)}
+    assert {name: built_in(name) for name in HOMES} == by_every_name
+    assert built_in("ndcg") is None
 
 
 def test_no_two_metrics_share_a_name_in_some_case():

@@ -21,7 +21,6 @@ from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.formats import registry
 from rankgate.data.streams.part_files import is_folder, part_files
 from rankgate.data.streams.source import InputFile, source
-from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.utf8 import BOM, decoded
 
 if TYPE_CHECKING:
@@ -335,6 +334,8 @@ def _melted(
     Raises:
         InputError: as of `mapped`.
     """
+    from rankgate.data.text.numbers import number_fault
+
     out = io.StringIO()
     single = [name for name in found if name != "grade"]
     out.write(_row([*single, "rater", "grade"], ","))

@@ -12,7 +12,6 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import ByContent, dataclass
-from rankgate.data.digest import digest
 from rankgate.data.duplicates import pairs_of, refuse_duplicates
 from rankgate.data.place import Place
 from rankgate.data.stretches import starts_together
@@ -103,6 +102,8 @@ class Qrels(ByContent):
         """A hash of the canonical table: the same for the same judgments in any file."""
         others = [name for name in OPTIONAL if name in self.table.columns]
         subtopic = [name for name in others if name == "subtopic"]
+        from rankgate.data.digest import digest
+
         return digest(self.table.select(*SCHEMA, *others).sort("query_id", "doc_id", *subtopic))
 
 

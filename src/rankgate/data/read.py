@@ -10,7 +10,6 @@ from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.forked import refuse_forked
 from rankgate.data.formats import registry
-from rankgate.data.memory import frames
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
@@ -82,6 +81,8 @@ def read_qrels(
         place, found = registry.opened(table, from_)
         qrels = _qrels(place, found or registry.detected(place)[0])
         return qrels if subtopics else _of_documents(qrels)
+    from rankgate.data.memory import frames
+
     return frames.qrels_of(table, name or "qrels")
 
 
@@ -102,6 +103,8 @@ def read_run(table: RunLike | InputFile, name: str | None = None, from_: str | N
         if _has_nothing(place):
             return _beside(Run(place.stem, lambda: iter(()), place=Place(place.label)), place)
         return _run(place, found or registry.detected(place)[0])
+    from rankgate.data.memory import frames
+
     return frames.run_of(table, name or "run")
 
 

@@ -13,7 +13,6 @@ import polars as pl
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.columns import one_document_column
-from rankgate.data.digest import digest
 from rankgate.data.duplicates import pairs_of, refuse_duplicates
 from rankgate.data.place import Place
 from rankgate.data.streams.prefetch import ahead
@@ -140,6 +139,8 @@ class Run:
     def sha256(self) -> str:
         """A hash of the canonical table: the same for the same rankings in any file."""
         order = ["query_id", "score", "doc_id"]
+        from rankgate.data.digest import digest
+
         return digest(self.table.sort(order, descending=[False, True, True]))
 
     def batches(self, duplicates: Duplicates = "error") -> Iterator[Batch]:

@@ -1,20 +1,51 @@
-"""Options of metrics and conventions, which commands share."""
+"""Options of metrics and conventions, which commands share, and their names for shells."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from rankgate.core.console.options import Renamed
-from rankgate.measurement.completion import completed_conventions, completed_metrics
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
 from rankgate.measurement.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def completed_metrics(
+    ctx: click.Context,  # noqa: ARG001 - click's signature
+    param: click.Parameter,  # noqa: ARG001 - as above
+    incomplete: str,
+) -> list[CompletionItem]:
+    """The metrics that begin with a word."""
+    from rankgate.measurement.metrics.catalogue import CATALOGUE
+
+    return _beginning(incomplete, ((each.name, each.title) for each in CATALOGUE))
+
+
+def completed_conventions(
+    ctx: click.Context,  # noqa: ARG001 - click's signature
+    param: click.Parameter,  # noqa: ARG001 - as above
+    incomplete: str,
+) -> list[CompletionItem]:
+    """The conventions that begin with a word."""
+    from rankgate.measurement.scoring import CONVENTIONS
+
+    return _beginning(incomplete, ((each.name, each.title) for each in CONVENTIONS.values()))
+
+
+def _beginning(word: str, known: Iterable[tuple[str, str]]) -> list[CompletionItem]:
+    folded = word.casefold()
+    return [
+        CompletionItem(name, help=title)
+        for name, title in known
+        if name.casefold().startswith(folded)
+    ]
 
 
 def metrics_option(

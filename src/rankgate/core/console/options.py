@@ -14,7 +14,6 @@ import click
 from click.core import ParameterSource
 
 from rankgate.core.console.places import inputs, refuse_clashes
-from rankgate.core.present.suffixes import form_of
 from rankgate.core.target import suffix_of
 
 if TYPE_CHECKING:
@@ -122,6 +121,8 @@ def form(*forms: str) -> Decorator:
             place = rest.get("output") or "-"
             source = click.get_current_context().get_parameter_source("form")
             if suffix_of(place) and source is not ParameterSource.COMMANDLINE:
+                from rankgate.core.present.suffixes import form_of
+
                 form = form_of(place, forms, ", or give --format")
             return function(*args, form=form, **rest)
 

@@ -9,7 +9,6 @@ import click
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.resolve import above
-from rankgate.core.present.saving import save
 
 _PIECE = 1 << 15
 
@@ -70,4 +69,6 @@ def deliver(text: str | bytes, output: str | None = None) -> None:
         for begin in range(0, len(text), _PIECE):
             click.echo(text[begin : begin + _PIECE], nl=False, color=True)  # ids keep their escapes
         return
+    from rankgate.core.present.saving import save
+
     save(str(output), text)

@@ -15,7 +15,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from rankgate.core.declare.plugin_files import run
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
@@ -189,6 +188,8 @@ def files_in_use() -> tuple[Loaded, ...]:
 
 
 def _of_file(path: str) -> Loaded:
+    from rankgate.core.declare.plugin_files import run
+
     values = run(path)
     origin = Origin(path, versions=_versions(values))
     if not origin.compatible:

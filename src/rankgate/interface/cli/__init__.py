@@ -16,7 +16,6 @@ import click
 
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.interface.cli.global_options import global_first
-from rankgate.interface.cli.limited import MESSAGE
 
 SECTIONS = {
     "Start": {
@@ -377,6 +376,8 @@ def _blame_plugin(error: Exception) -> None:
 def _withheld(error: Exception) -> str | None:
     """What the machine withheld or a library cannot read; None where the fault is ours."""
     if isinstance(error, MemoryError) or "can't start new thread" in str(error):
+        from rankgate.interface.cli.limited import MESSAGE
+
         return f"{MESSAGE}; allow more of it (ulimit -v), or split the files."
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         return f"cannot write: {error.strerror}; make room, or write elsewhere."

@@ -15,8 +15,7 @@ from rankgate.measurement.evaluation.sequences.asked import in_tasks, refuse_wit
 from rankgate.measurement.evaluation.slices import slice_means
 from rankgate.measurement.evaluation.states import with_states
 from rankgate.measurement.metrics.declare import Metric
-from rankgate.measurement.metrics.names import DEFAULT_METRICS, parse, parse_all
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.metrics.names import DEFAULT_METRICS, is_built_in, parse, parse_all
 from rankgate.measurement.metrics.views import LISTS, RANKING, SUBTOPICS
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
 from rankgate.measurement.scoring.chosen import chosen_convention
@@ -144,7 +143,7 @@ def evaluate(
         sequences=sequences,
     )
     rules = chosen_convention(convention, overrides)
-    every = known_metrics(metrics, rules, (*extra, *FACET_METRICS))
+    every = known_metrics(metrics, rules, with_subtopic_metrics(metrics, extra))
     together = [(label, each) for label, each in every if is_of_lists(each)]
     chosen = [(label, each) for label, each in every if not is_of_lists(each)]
     subtopics = any(each.view == SUBTOPICS for _, each in chosen)
@@ -263,6 +262,17 @@ def known_metrics(
         from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
 
         return chosen_metrics(metrics, how, (*extra, *LIST_METRICS, *SEQUENCE_METRICS))
+
+
+def with_subtopic_metrics(
+    metrics: str | Metric | Sequence[str | Metric], extra: Sequence[Metric]
+) -> Sequence[Metric]:
+    """Additional metrics by which names are read: those of subtopics too, where they can matter."""
+    if all(isinstance(name, str) and is_built_in(name) for name in _listed(metrics)):
+        return extra
+    from rankgate.measurement.metrics.subtopics import FACET_METRICS
+
+    return (*extra, *FACET_METRICS)
 
 
 def rankings_among(

@@ -16,11 +16,6 @@ from rankgate.core.present.frames import frame
 from rankgate.core.present.numbers import known
 from rankgate.core.present.result import Notice, Result, run_notices
 from rankgate.data.scores import Counts, Scores
-from rankgate.measurement.evaluation.lists.catalogue import (
-    catalogue_notice,
-    unjudged_users_notice,
-    zero_grades_notice,
-)
 from rankgate.measurement.evaluation.slices import SCHEMA as SLICES
 from rankgate.measurement.evaluation.states import unanswered
 from rankgate.measurement.scoring.chosen import refuse_mixed
@@ -78,6 +73,8 @@ class Evaluation(Result):
             text = f"{mark} candidates: never compare these figures with exact ones"
             found.append(Notice("sampled-candidates", text, self.qrels))
         if zeros := self.runs[0].counts.zeros_relevant:
+            from rankgate.measurement.evaluation.lists.catalogue import zero_grades_notice
+
             text = zero_grades_notice(zeros, self.convention["name"])
             found.append(Notice("zero-grades-relevant", text, self.qrels))
         found += _of_lists(self.runs[0].counts)
@@ -245,6 +242,13 @@ class Evaluation(Result):
 
 def _of_lists(counts: Counts) -> list[Notice]:
     """Whose lists count in metrics of lists, and of which items the catalogue is."""
+    if not counts.served_unjudged and counts.catalogue is None:
+        return []
+    from rankgate.measurement.evaluation.lists.catalogue import (
+        catalogue_notice,
+        unjudged_users_notice,
+    )
+
     found = []
     if counts.served_unjudged:
         text = unjudged_users_notice(counts.served_unjudged)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Number
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import Run, read_run
 from rankgate.data.dataframes import by_system
-from rankgate.data.memory.libraries import from_library, is_pair
 from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, source_of
 from rankgate.measurement.scoring.run_names import distinct_names, given_names
 from rankgate.measurement.scoring.sources import RunSource, measured
@@ -100,6 +100,10 @@ def rankings_of(run: RunLike, name: str) -> Rankings:
         InputError: what is wrong, with file and line; an array of whole numbers, which could be
             scores or items.
     """
+    if isinstance(run, str | Path):
+        return read_run(run, name)
+    from rankgate.data.memory.libraries import from_library
+
     run = from_library(run)
     if not is_source(run):
         return read_run(run, name)
@@ -128,9 +132,11 @@ def named_rankings(runs: RunsLike, given: Sequence[str] = ()) -> list[Rankings]:
     if isinstance(runs, Mapping) and not _is_ranking(runs):
         by_name: Mapping[str, Any] = runs
         return [replace(rankings_of(run, name), name=name) for name, run in by_name.items()]
-    several: list[Any] = (
-        list(runs) if isinstance(runs, list | tuple) and not is_pair(runs) else [runs]
-    )
+    several: list[Any] = [*runs] if isinstance(runs, list | tuple) else [runs]
+    if len(several) > 1 and not all(isinstance(run, str | Path) for run in several):
+        from rankgate.data.memory.libraries import is_pair
+
+        several = [runs] if is_pair(runs) else several
     named = [rankings_of(run, f"run{i}") for i, run in enumerate(several, 1)]
     names = given_names(len(named), given) or distinct_names([run.name for run in named], several)
     return [replace(run, name=name) for run, name in zip(named, names, strict=True)]

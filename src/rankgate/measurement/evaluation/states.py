@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.formats.run_meta import STATES
-
 if TYPE_CHECKING:
     from rankgate.data.scores import Scores
 
@@ -28,6 +26,8 @@ def with_states(
     """
     if queries is None or "state" not in queries.columns:
         return scores
+    from rankgate.data.formats.run_meta import STATES
+
     known = pl.Series(judged, dtype=pl.String)
     own = queries.filter(pl.col("query_id").is_in(known.implode()))
     counted = dict(own.group_by("state").len().iter_rows())

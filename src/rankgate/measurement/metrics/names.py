@@ -10,21 +10,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING
 
 from rankgate.core.declare import Added
 from rankgate.core.errors import UsageError
-from rankgate.measurement.metrics import trec
-from rankgate.measurement.metrics.catalogue import CATALOGUE, by_name
-from rankgate.measurement.metrics.plugins import installed
-from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
-from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
+from rankgate.measurement.metrics.built_in import HOMES, built_in
 
 if TYPE_CHECKING:
     from rankgate.measurement.metrics.declare import Metric
 
+    Named = Callable[[str], Metric | None]
     Names = Mapping[str, Metric]
 
 DEFAULT_METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
@@ -42,15 +40,20 @@ def _fold(name: str) -> str:
     return name.casefold().replace("-", "").replace("_", "")
 
 
-_EXACT: dict[str, Metric] = {
-    name: metric
-    for metric in (*CATALOGUE, *PREFERENCE_METRICS, *SAMPLE_METRICS)
-    for name in (metric.name, *metric.aliases)
-}
-# trec_eval's names are first, so that a canonical name spelled alike goes before them.
-_LOOSE: dict[str, Metric] = {
-    _fold(name): metric for name, metric in (*trec.NAMED.items(), *_EXACT.items())
-}
+@cache
+def _loose() -> dict[str, Metric]:
+    """Every built-in metric by its folded names, those of trec_eval too."""
+    from rankgate.measurement.metrics import trec
+
+    exact = ((name, metric) for name in HOMES if (metric := built_in(name)))
+    # trec_eval's names are first, so that a canonical name spelled alike goes before them
+    return {_fold(name): metric for name, metric in (*trec.NAMED.items(), *exact)}
+
+
+def is_built_in(text: str) -> bool:
+    """True for a name of a built-in metric as it is declared, with parameters or a cutoff."""
+    match = _GRAMMAR.fullmatch(text.strip())
+    return match is not None and match["name"] in HOMES
 
 
 def parse(text: str, extra: Sequence[Metric] = ()) -> Metric:
@@ -64,7 +67,7 @@ def parse(text: str, extra: Sequence[Metric] = ()) -> Metric:
         UsageError: an unknown name, a parameter that does not fit, or several metrics.
     """
     text = text.strip()
-    exact = _canonical(text, _EXACT | _exact(extra))
+    exact = _canonical(text, _by_exact_name(extra))
     if exact:
         return exact
     metrics = _read(text, extra)
@@ -88,7 +91,7 @@ def parse_all(text: str, extra: Sequence[Metric] = ()) -> list[tuple[str, Metric
         UsageError: an unknown name, a parameter that does not fit, or a cutoff that is missing.
     """
     text = text.strip()
-    exact = _canonical(text, _EXACT | _exact(extra))
+    exact = _canonical(text, _by_exact_name(extra))
     metrics = [(text, exact)] if exact and not exact.missing else _read(text, extra, exact)
     for _, metric in metrics:
         if metric.missing:
@@ -103,13 +106,19 @@ def known(extra: Iterable[Metric]) -> None:
         UsageError: the metric that does.
     """
     for metric in extra:
-        taken = [name for name in (metric.name, *metric.aliases) if _fold(name) in _LOOSE]
+        taken = [name for name in (metric.name, *metric.aliases) if _fold(name) in _loose()]
         if taken:
-            ours = _LOOSE[_fold(taken[0])].name
+            ours = _loose()[_fold(taken[0])].name
             raise UsageError(
                 f"{taken[0]} is already a name of {ours}; choose another name.",
                 code="metric-name-taken",
             )
+
+
+def _by_exact_name(extra: Sequence[Metric]) -> Named:
+    """The metric of a name as it is declared: an additional one, or a built-in one."""
+    additional = _exact(extra)
+    return lambda name: additional.get(name) or built_in(name)
 
 
 def _exact(extra: Iterable[Metric]) -> dict[str, Metric]:
@@ -122,16 +131,18 @@ def _read(
     text: str, extra: Sequence[Metric], otherwise: Metric | None = None
 ) -> list[tuple[str, Metric]]:
     """By trec_eval's spelling, or in any case, or from a plug-in, or the error that helps."""
+    from rankgate.measurement.metrics import trec
+
     spelled = trec.read(text) if otherwise is None or text in trec.NAMED else None
     if spelled is not None:
         return spelled
-    names = _LOOSE | _folded(extra)
-    metric = otherwise or _canonical(text, names, folded=True)
+    names = _loose() | _folded(extra)
+    metric = otherwise or _canonical(text, names.get, folded=True)
     if metric is None:
         # only now: to look through all that is installed takes longer than all the rest
         more = of_plugins()
         names |= _folded(more.by_name.values())
-        metric = _canonical(text, names, folded=True)
+        metric = _canonical(text, names.get, folded=True)
         if metric is None:
             raise more.unknown(_unknown(text, names), "unknown-metric")
     return [(text, metric)]
@@ -139,6 +150,8 @@ def _read(
 
 def of_plugins() -> Added[Metric]:
     """The metrics of plug-ins under names that no built-in one has in any spelling."""
+    from rankgate.measurement.metrics.plugins import installed
+
     more = installed()
     free, problems = {}, list(more.problems)
     for name, metric in more.by_name.items():
@@ -155,11 +168,11 @@ def _folded(extra: Iterable[Metric]) -> dict[str, Metric]:
     return {_fold(name): metric for name, metric in _exact(extra).items()}
 
 
-def _canonical(text: str, names: Names, *, folded: bool = False) -> Metric | None:
-    """The metric of a text in the canonical grammar; None if its name is not among these."""
+def _canonical(text: str, named: Named, *, folded: bool = False) -> Metric | None:
+    """The metric of a text in the canonical grammar; None if nothing has its name."""
     match = _GRAMMAR.fullmatch(text)
     name = match["name"] if match else ""
-    metric = names.get(_fold(name) if folded else name)
+    metric = named(_fold(name) if folded else name)
     if match is None or metric is None:
         return None
     given = _arguments(match["inside"] or "", text)
@@ -189,9 +202,9 @@ def _arguments(inside: str, text: str) -> dict[str, object]:
 def _of_ir_measures(metric: Metric, given: dict[str, object]) -> Metric:
     """The metric that a name of ir_measures is with these parameters; takes out what it said."""
     if metric.name == "NumRet" and "rel" in given:
-        return by_name["NumRelRet"]
+        return built_in("NumRelRet") or metric
     if metric.name in {"SetP", "SetRelP"} and isinstance(given.get("relative"), bool):
-        return by_name["SetRelP" if given.pop("relative") else "SetP"]
+        return built_in("SetRelP" if given.pop("relative") else "SetP") or metric
     return metric
 
 

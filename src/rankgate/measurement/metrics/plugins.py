@@ -9,7 +9,7 @@ from pathlib import Path
 from rankgate.core import declare
 from rankgate.core.declare.plugin_files import run
 from rankgate.core.errors import UsageError
-from rankgate.measurement.metrics.catalogue import by_name
+from rankgate.measurement.metrics.built_in import built_in
 from rankgate.measurement.metrics.declare import Metric
 
 GROUP = "rankgate.metrics"
@@ -36,12 +36,16 @@ def from_file(path: str | Path | None) -> tuple[Metric, ...]:
     return found
 
 
-def installed(taken: Mapping[str, Metric] = by_name) -> declare.Added[Metric]:
+def installed(taken: Mapping[str, Metric] | None = None) -> declare.Added[Metric]:
     """The metrics of plug-ins, by name, and what is wrong with others.
 
     Args:
-        taken: metrics by the names that no plug-in may use.
+        taken: metrics by the names that no plug-in may use; without them the catalogue.
     """
+    if taken is None:
+        from rankgate.measurement.metrics.catalogue import by_name
+
+        taken = by_name
     return declare.added(GROUP, Metric, taken, lambda metric: replace(metric, given=()))
 
 
@@ -51,7 +55,8 @@ def _declared(values: Iterable[object], owner: str) -> tuple[Metric, ...]:
     for value in values:
         if not isinstance(value, Metric):
             continue
-        if value.name in by_name and by_name[value.name].kernel is value.kernel:
+        ours = built_in(value.name)
+        if ours is not None and ours.kernel is value.kernel:
             continue
         metric = replace(value, given=())
         if found.setdefault(metric.name, metric) != metric:

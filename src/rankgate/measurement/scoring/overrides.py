@@ -13,7 +13,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
-from rankgate.measurement.metrics.catalogue import CATALOGUE
 from rankgate.measurement.metrics.names import parse
 from rankgate.measurement.scoring.axes import KINDS, axes, number
 
@@ -78,7 +77,7 @@ def _for_all(how: Convention, key: str, value: object) -> Convention:
     """An axis, or a parameter of every metric that has it; what single metrics had is gone."""
     if key in axes():
         return replace(_without(how, "special", key), **{key: _value(key, value)})
-    having = [metric for metric in CATALOGUE if key in metric.parameters]
+    having = [metric for metric in _catalogue() if key in metric.parameters]
     if not having:
         raise UsageError(_unknown(key, [*axes(), *_parameters()]), code="unknown-axis")
     read = {metric.name: _read(metric.parameters[key], value) for metric in having}
@@ -163,7 +162,7 @@ def _metric(name: str) -> Metric:
     if of_lists is not None:
         return replace(of_lists, given=())
     found = parse(name.removesuffix("@"))
-    return next(metric for metric in CATALOGUE if metric.name == found.name)
+    return next(metric for metric in _catalogue() if metric.name == found.name)
 
 
 def _value(key: str, value: object) -> Any:  # noqa: ANN401 - as the field has it
@@ -189,8 +188,15 @@ def _without(how: Convention, field: str, key: str) -> Convention:
     return replace(how, **changed)
 
 
+def _catalogue() -> tuple[Metric, ...]:
+    """Every metric, loaded only where an axis or a parameter is set."""
+    from rankgate.measurement.metrics.catalogue import CATALOGUE
+
+    return CATALOGUE
+
+
 def _parameters() -> list[str]:
-    return list(dict.fromkeys(name for metric in CATALOGUE for name in metric.parameters))
+    return list(dict.fromkeys(name for metric in _catalogue() for name in metric.parameters))
 
 
 def _keys(metric: Metric) -> list[str]:

@@ -170,7 +170,7 @@ def _result(given: Result | Mapping[str, Any] | str | Path) -> Result:
     try:
         kind = str(given["kind"])  # type: ignore[index]
         cls = result_class(kind)
-        found: Result = cls.from_dict(given)
+        found: Result = cls.from_dict(given)  # type: ignore[arg-type]
     except (KeyError, TypeError, ValueError, UsageError):
         problem = "this is not a result; write one with --format json."
         raise InputError(problem, source=source, code="invalid-json") from None
