@@ -35,6 +35,8 @@ NAMES = {
     "rankgate.toml",
 }  # fmt: skip
 """Strings that look like modules."""
+DIVIDED = {"core", "measurement", "decisions", "workspace", "interface"}
+"""Areas with packages for topics of their own."""
 DOTTED = re.compile(rf"(?:rankgate\.|(?=(?:{'|'.join(LEVEL)})\.[\w.]+:))\w+(?:\.\w+)*(?::\w+)?")
 
 
@@ -171,7 +173,7 @@ def _is_package(area, name, texts):
 def _circles(packages):
     """Packages of an area that need each other, directly or through others."""
     for package, targets in packages.items():
-        if package[0] not in {"core", "measurement", "decisions", "workspace", "interface"}:
+        if package[0] not in DIVIDED:
             continue
         for target, edge in targets.items():
             reached, pending = set(), [target]
@@ -229,3 +231,25 @@ def test_a_planted_module_is_named_with_file_and_line(module, text, problem):
     found = list(problems({**sources(), module: text}))
     assert [line for line in found if line.startswith("src/" + module.replace(".", "/"))]
     assert any(problem in line for line in found)
+
+
+def test_the_map_of_contributing_has_every_area_and_package():
+    """In the order of the contract, with one line each."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("src/rankgate/\n")[2]
+    lines = re.findall(r"(?m)^(  (?:  )?)(\S+) +\S", text.partition("```")[0])
+    areas, packages = [], {}
+    for indent, name in lines:
+        if indent == "  ":
+            areas.append(name.rstrip("/"))
+        else:
+            packages.setdefault(areas[-1], []).append(name)
+    level = [LEVEL[area] for area in areas]
+    assert level == sorted(level)
+    assert len(areas) == len(set(areas)) == 12
+    for area in areas:
+        folder = ROOT / "src" / "rankgate" / area
+        inside = {path.name for path in folder.iterdir() if (path / "__init__.py").exists()}
+        written = {name.rstrip("/") for name in packages.get(area, ())}
+        assert all((folder / name).exists() for name in written)
+        if area in DIVIDED:
+            assert inside <= written, area
