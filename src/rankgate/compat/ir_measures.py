@@ -6,9 +6,7 @@ from rankgate.interface.compat.ir_measures import *  # noqa: F403 - every name o
 __all__ = ir_measures.__all__
 
 
-def __getattr__(name: str) -> object:
-    return getattr(ir_measures, name)
-
-
-def __dir__() -> list[str]:
-    return dir(ir_measures)
+def __getattr__(name: str) -> ir_measures.Measure:
+    """Any other measure, by its name."""
+    measure: ir_measures.Measure = getattr(ir_measures, name)
+    return measure

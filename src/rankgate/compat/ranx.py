@@ -4,11 +4,3 @@ from rankgate.interface.compat import ranx
 from rankgate.interface.compat.ranx import *  # noqa: F403 - every name of the library
 
 __all__ = ranx.__all__
-
-
-def __getattr__(name: str) -> object:
-    return getattr(ranx, name)
-
-
-def __dir__() -> list[str]:
-    return dir(ranx)
