@@ -56,7 +56,8 @@ class PairedValues:
     def in_units(self, clusters: Mapping[str, str]) -> PairedValues:
         """The values of clusters, each in the row of its first query; other rows are NaN.
 
-        The mean of a column stays that of its queries. See `rankgate.measurement.stats.clusters.Units.values`.
+        The mean of a column stays that of its queries. See
+        `rankgate.measurement.stats.clusters.Units.values`.
         """
         if not clusters:
             return self
