@@ -66,8 +66,12 @@ class Source(ast.NodeVisitor):
             self.mentions.add(alias.name)
 
     def visit_Dict(self, node: ast.Dict) -> None:
-        """A table of names with the modules in which they are."""
+        """A table of names with the modules in which they are, or of modules with their names."""
         for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(value, ast.List) and DOTTED.fullmatch(str(getattr(key, "value", ""))):
+                names = [name.value for name in value.elts if isinstance(name, ast.Constant)]
+                if module := module_of(key.value):
+                    self.table |= {str(name).split()[-1]: module for name in names}
             if isinstance(key, ast.Constant) and isinstance(value, ast.Constant):
                 match = DOTTED.match(str(value.value))
                 if match and (module := module_of(match[0])):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 FILES = {
-    "src/rankgate/__init__.py": "",
+    "src/rankgate/__init__.py": 'HOMES = {"rankgate.verbs": ["f as verb", "g"]}',
     "src/rankgate/interface/cli/__init__.py": (
         'HOMES = {"eval": "rankgate.scores", "page": "rankgate.workspace.web"}'
     ),
@@ -19,9 +19,11 @@ FILES = {
     "src/rankgate/workspace/web/__init__.py": 'CHARTS = "rankgate.charts:draw"',
     "src/rankgate/workspace/web/page.html": "<p>",
     "src/rankgate/charts.py": "draw = 1",
+    "src/rankgate/verbs.py": "f = g = 1",
     "tests/conftest.py": "",
     "tests/test_kernel.py": "import rankgate.kernel",
     "tests/test_scores.py": "def test(run):\n    run('eval a b')",
+    "tests/test_verbs.py": "import rankgate\n\nrankgate.verb()",
     "tests/test_web.py": "def test(run):\n    run('page')",
 }
 
@@ -47,6 +49,7 @@ def project(tmp_path):
         ("src/rankgate/scores.py", {"test_scores.py"}),  # by the name of a command
         ("src/rankgate/charts.py", {"test_web.py"}),  # by a string
         ("src/rankgate/workspace/web/page.html", {"test_web.py"}),
+        ("src/rankgate/verbs.py", {"test_verbs.py"}),  # by a public name
         ("tests/test_web.py", {"test_web.py"}),
         ("README.txt", set()),
     ],

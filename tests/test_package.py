@@ -16,6 +16,7 @@ import rankgate
 from support.programs import tool
 
 ROOT = Path(__file__).resolve().parents[1]
+STUBS = sorted((ROOT / "src").rglob("*.pyi"))
 LINK = re.compile(r"\]\(([^)]+)\)")
 
 
@@ -56,7 +57,9 @@ def test_the_wheel_is_the_package_and_nothing_else(built):
     with zipfile.ZipFile(built[1]) as wheel:
         names = wheel.namelist()
     assert {name.split("/")[0] for name in names} == {"rankgate", "rankgate-0.1.0.dist-info"}
-    assert "rankgate/py.typed" in names
+    typed = {"rankgate/py.typed", *(str(p.relative_to(ROOT / "src")) for p in STUBS)}
+    assert STUBS
+    assert typed <= {*names}
     assert not [name for name in names if "__pycache__" in name]
 
 

@@ -11,21 +11,9 @@ The names are described in `rankgate.interface.extend`; each is imported when it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from rankgate.core.present.resolve import lazy_names
 from rankgate.interface import extend
 
-if TYPE_CHECKING:
-    from rankgate.interface.extend import *  # noqa: F403 - every name
+_HOMES = {"rankgate.interface.extend": extend.__all__}
 
-__all__ = extend.__all__
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - each name has its own type
-    if name not in __all__:
-        raise AttributeError(f"module 'rankgate.extend' has no attribute '{name}'")
-    return getattr(extend, name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)

@@ -1,10 +1,13 @@
-"""Write ``src/rankgate/metrics.pyi``: the parameters of every metric, for type checkers.
+"""Write the stubs of ``src/rankgate`` for type checkers, whose modules load names on first use.
+
+``metrics.pyi`` has the parameters of every metric; the others have the names of a table ``_HOMES``.
 
 python tests/typing/make.py
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -12,7 +15,10 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import rankgate.metrics
 from rankgate.metrics import Metric
 
-STUB = Path(rankgate.metrics.__file__).with_suffix(".pyi")
+FACADES = ("", ".data", ".extend", ".interface.extend", ".online", ".spark")
+"""Modules whose names are loaded when they are first used."""
+_MORE = {"": "from rankgate import online as online\n\n__version__: str\n"}
+"""Names that a module has besides those of its table."""
 _HEAD = '''\
 """The parameters of every metric, for type checkers; written by tests/typing/make.py."""
 
@@ -25,7 +31,29 @@ from rankgate.measurement.metrics.names import parse as parse
 '''
 
 
-def stub() -> str:
+def stubs() -> dict[Path, str]:
+    """The text of every stub by its path."""
+    modules = [rankgate.metrics, *(import_module(f"rankgate{facade}") for facade in FACADES)]
+    texts = [_metrics(), *map(_names, FACADES)]
+    paths = [Path(str(module.__file__)).with_suffix(".pyi") for module in modules]
+    return dict(zip(paths, texts, strict=True))
+
+
+def _names(facade: str) -> str:
+    """An import of each name, and ``__all__``."""
+    module = import_module(f"rankgate{facade}")
+    imports = [
+        f"from {home} import {name if ' as ' in name else f'{name} as {name}'}\n"
+        for home, names in sorted(module._HOMES.items())
+        for name in sorted(names)
+    ]
+    public = "".join(f'    "{name}",\n' for name in module.__all__)
+    more = _MORE.get(facade, "")
+    head = "# The names of this module, for type checkers; written by tests/typing/make.py.\n\n"
+    return f"{head}{''.join(imports)}{more}\n__all__ = [\n{public}]\n"
+
+
+def _metrics() -> str:
     """A class for each metric, whose call takes the parameters of its kernel."""
     public = {name: getattr(rankgate.metrics, name) for name in sorted(rankgate.metrics.__all__)}
     return _HEAD + "".join(
@@ -68,4 +96,5 @@ def _written(kind: Any) -> str:
 
 
 if __name__ == "__main__":
-    STUB.write_text(stub())
+    for path, text in stubs().items():
+        path.write_text(text)

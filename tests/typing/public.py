@@ -31,6 +31,8 @@ assert_type(evaluation, rankgate.Evaluation)
 assert_type(evaluation.means, pl.DataFrame)
 assert_type(evaluation.to_dict(), dict[str, Any])
 rankgate.evaluate(3, RUN)  # type: ignore[arg-type]
+rankgate.evalute(JUDGMENTS, RUN)  # type: ignore[attr-defined]
+rankgate.online.doctr("log.ndjson")  # type: ignore[attr-defined]
 
 comparison = rankgate.compare("qrels.txt", "old.run", ["a.run", "b.run"], correction="holm")
 assert_type(comparison, rankgate.Comparisons)

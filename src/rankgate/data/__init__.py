@@ -3,40 +3,17 @@
 Names are imported when they are first used, so that a command without tables loads no Polars.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-if TYPE_CHECKING:
-    from rankgate.data.contents import FileContents
-    from rankgate.data.qrels import Qrels
-    from rankgate.data.read import contents_of, read_qrels, read_run
-    from rankgate.data.run import Run
-    from rankgate.data.scores import Counts, Scores
+from rankgate.core.present.resolve import lazy_names
 
-__all__ = [
-    "Counts",
-    "FileContents",
-    "Qrels",
-    "Run",
-    "Scores",
-    "contents_of",
-    "read_qrels",
-    "read_run",
-]
-
-_MODULES = {
-    "FileContents": "contents",
-    "Counts": "scores",
-    "Qrels": "qrels",
-    "Run": "run",
-    "Scores": "scores",
-    "contents_of": "read",
-    "read_qrels": "read",
-    "read_run": "read",
+_HOMES = {
+    "rankgate.data.contents": ["FileContents"],
+    "rankgate.data.qrels": ["Qrels"],
+    "rankgate.data.read": ["contents_of", "read_qrels", "read_run"],
+    "rankgate.data.run": ["Run"],
+    "rankgate.data.scores": ["Counts", "Scores"],
 }
+"""Names by their modules; `tests/typing/make.py` writes them for type checkers."""
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)

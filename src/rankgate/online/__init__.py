@@ -6,67 +6,29 @@ commands ``rankgate online …``; everything is imported when it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rankgate.online.clicks.judge import judgments
-    from rankgate.online.counterfactual.replay import replay
-    from rankgate.online.events.ingest import ingest
-    from rankgate.online.experiments.ab import ab
-    from rankgate.online.experiments.plan import plan
-    from rankgate.online.faults.diagnose import doctor
-    from rankgate.online.indicators.compute import kpi
-    from rankgate.online.interleaving.interleave import interleave
-    from rankgate.online.interleaving.mix import mix
-    from rankgate.online.interleaving.score import preference
-    from rankgate.online.interleaving.simulate_tests import sensitivity
-    from rankgate.online.off_policy.evaluate import ope
-    from rankgate.online.offline_online.agreement import agreement
-    from rankgate.online.shown.lists import lists
-    from rankgate.online.simulation.simulate import simulate
-    from rankgate.online.users.intents import intents
-    from rankgate.online.users.personalization import personalization
-    from rankgate.online.users.weeks import weeks
-
-    watch: Callable[..., Any]  # of rankgate.decisions.gating, which is built on this package
-
-__all__ = [
-    "ab", "agreement", "doctor", "ingest", "intents", "interleave", "judgments", "kpi", "lists",
-    "mix", "ope",
-    "personalization", "plan", "preference", "replay", "sensitivity", "simulate", "watch", "weeks",
-]  # fmt: skip
+from rankgate.core.present.resolve import lazy_names
 
 _HOMES = {
-    "ab": "rankgate.online.experiments.ab",
-    "agreement": "rankgate.online.offline_online.agreement",
-    "doctor": "rankgate.online.faults.diagnose",
-    "judgments": "rankgate.online.clicks.judge",
-    "interleave": "rankgate.online.interleaving.interleave",
-    "kpi": "rankgate.online.indicators.compute",
-    "mix": "rankgate.online.interleaving.mix",
-    "ope": "rankgate.online.off_policy.evaluate",
-    "preference": "rankgate.online.interleaving.score",
-    "replay": "rankgate.online.counterfactual.replay",
-    "sensitivity": "rankgate.online.interleaving.simulate_tests",
-    "plan": "rankgate.online.experiments.plan",
-    "lists": "rankgate.online.shown.lists",
-    "watch": "rankgate.decisions.gating.ramps.watch",
-    "simulate": "rankgate.online.simulation.simulate",
-    "intents": "rankgate.online.users.intents",
-    "personalization": "rankgate.online.users.personalization",
-    "weeks": "rankgate.online.users.weeks",
-    "ingest": "rankgate.online.events.ingest",
+    "rankgate.decisions.gating.ramps.watch": ["watch"],
+    "rankgate.online.clicks.judge": ["judgments"],
+    "rankgate.online.counterfactual.replay": ["replay"],
+    "rankgate.online.events.ingest": ["ingest"],
+    "rankgate.online.experiments.ab": ["ab"],
+    "rankgate.online.experiments.plan": ["plan"],
+    "rankgate.online.faults.diagnose": ["doctor"],
+    "rankgate.online.indicators.compute": ["kpi"],
+    "rankgate.online.interleaving.interleave": ["interleave"],
+    "rankgate.online.interleaving.mix": ["mix"],
+    "rankgate.online.interleaving.score": ["preference"],
+    "rankgate.online.interleaving.simulate_tests": ["sensitivity"],
+    "rankgate.online.off_policy.evaluate": ["ope"],
+    "rankgate.online.offline_online.agreement": ["agreement"],
+    "rankgate.online.shown.lists": ["lists"],
+    "rankgate.online.simulation.simulate": ["simulate"],
+    "rankgate.online.users.intents": ["intents"],
+    "rankgate.online.users.personalization": ["personalization"],
+    "rankgate.online.users.weeks": ["weeks"],
 }
+"""Names by their modules; `tests/typing/make.py` writes them for type checkers."""
 
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - any verb
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)

@@ -9,33 +9,17 @@ hash of the query, and scores them by the same plan as on one machine
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rankgate.spark.clicks import click_counts as click_counts
-    from rankgate.spark.comparison import compare as compare
-    from rankgate.spark.evaluation import evaluate as evaluate
-    from rankgate.spark.indicators import kpi as kpi
-    from rankgate.spark.scorecards import scorecard as scorecard
-    from rankgate.spark.sessions import session as session
-    from rankgate.spark.splitting.verb import split as split
+from rankgate.core.present.resolve import lazy_names
 
 _HOMES = {
-    "click_counts": "rankgate.spark.clicks",
-    "compare": "rankgate.spark.comparison",
-    "evaluate": "rankgate.spark.evaluation",
-    "kpi": "rankgate.spark.indicators",
-    "scorecard": "rankgate.spark.scorecards",
-    "session": "rankgate.spark.sessions",
-    "split": "rankgate.spark.splitting.verb",
+    "rankgate.spark.clicks": ["click_counts"],
+    "rankgate.spark.comparison": ["compare"],
+    "rankgate.spark.evaluation": ["evaluate"],
+    "rankgate.spark.indicators": ["kpi"],
+    "rankgate.spark.scorecards": ["scorecard"],
+    "rankgate.spark.sessions": ["session"],
+    "rankgate.spark.splitting.verb": ["split"],
 }
-__all__ = ["click_counts", "compare", "evaluate", "kpi", "scorecard", "session", "split"]
+"""Names by their modules; `tests/typing/make.py` writes them for type checkers."""
 
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - a verb
-    """Import a verb when it is first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)

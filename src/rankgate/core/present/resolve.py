@@ -1,7 +1,11 @@
-"""Functions that are named by ``module:function``, so that nothing below imports drawing."""
+"""Names that are loaded when they are first used: ``module:function``, and public names.
+
+Nothing below imports drawing that way, and a command loads only what it needs.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -26,3 +30,32 @@ def resolved(name: str) -> Any:
 def above(name: str) -> Any:
     """The function or table of a package above, by its name in `ABOVE`."""
     return resolved(ABOVE[name])
+
+
+def lazy_names(
+    module: str, homes: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """The ``__getattr__``, ``__dir__`` and ``__all__`` of a module that hands out names of others.
+
+    Args:
+        module: its own name, for errors.
+        homes: the names by the module in which they are; ``"a as b"`` hands out its a as b.
+
+    >>> get, _, names = lazy_names("here", {"math": ["pi", "tau as full_turn"]})
+    >>> names, get("full_turn") / get("pi")
+    (['full_turn', 'pi'], 2.0)
+    """
+    attributes = {}
+    for home, names in homes.items():
+        for name in names:
+            attribute, _, alias = name.partition(" as ")
+            attributes[alias or attribute] = (home, attribute)
+    public = sorted(attributes)
+
+    def get(name: str) -> Any:  # its own type
+        if name not in attributes:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        home, attribute = attributes[name]
+        return getattr(import_module(home), attribute)
+
+    return get, lambda: public, public

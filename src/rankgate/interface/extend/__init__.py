@@ -15,118 +15,32 @@ first used, so that a plug-in loads only what it needs.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from rankgate.interface.extend.points import EXTENSION_POINTS, ExtensionPoint
-
-if TYPE_CHECKING:
-    from rankgate.core.declare.parameter import Cutoff, Parameter, Range
-    from rankgate.core.declare.plugins import API_VERSION, using
-    from rankgate.core.errors import InputError, UsageError
-    from rankgate.core.present.document import Chart, Points, Table
-    from rankgate.core.present.grid import Grid
-    from rankgate.data.contents import FileContents
-    from rankgate.data.formats.format import Format, Loss, Note
-    from rankgate.data.qrels import Qrels
-    from rankgate.data.run import Run
-    from rankgate.data.streams.source import InputFile
-    from rankgate.decisions.gating.evidence import Evidence
-    from rankgate.decisions.gating.rule import Outcome, Rule, RuleKind
-    from rankgate.engines.catalogue import EngineKind
-    from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
-    from rankgate.engines.failure import Failure
-    from rankgate.measurement.metrics.custom import metric
-    from rankgate.measurement.metrics.judged import Judged
-    from rankgate.measurement.metrics.views import View
-    from rankgate.measurement.scoring.convention import Convention
-    from rankgate.online.indicators.kpi import Kpi
-    from rankgate.workspace.reports.report_block import ReportBlock
+from rankgate.core.present.resolve import lazy_names
 
 _HOMES = {
-    "API_VERSION": "rankgate.core.declare.plugins",
-    "Answer": "rankgate.engines.engine",
-    "Chart": "rankgate.core.present.document",
-    "Connection": "rankgate.engines.engine",
-    "Convention": "rankgate.measurement.scoring.convention",
-    "Cutoff": "rankgate.core.declare.parameter",
-    "Engine": "rankgate.engines.engine",
-    "EngineKind": "rankgate.engines.catalogue",
-    "Evidence": "rankgate.decisions.gating.evidence",
-    "Facts": "rankgate.engines.engine",
-    "Failure": "rankgate.engines.failure",
-    "FileContents": "rankgate.data.contents",
-    "Format": "rankgate.data.formats.format",
-    "Grid": "rankgate.core.present.grid",
-    "InputError": "rankgate.core.errors",
-    "InputFile": "rankgate.data.streams.source",
-    "Judged": "rankgate.measurement.metrics.judged",
-    "Kpi": "rankgate.online.indicators.kpi",
-    "Loss": "rankgate.data.formats.format",
-    "Note": "rankgate.data.formats.format",
-    "Outcome": "rankgate.decisions.gating.rule",
-    "Parameter": "rankgate.core.declare.parameter",
-    "Points": "rankgate.core.present.document",
-    "Qrels": "rankgate.data.qrels",
-    "Query": "rankgate.engines.engine",
-    "Range": "rankgate.core.declare.parameter",
-    "ReportBlock": "rankgate.workspace.reports.report_block",
-    "Rule": "rankgate.decisions.gating.rule",
-    "RuleKind": "rankgate.decisions.gating.rule",
-    "Run": "rankgate.data.run",
-    "Table": "rankgate.core.present.document",
-    "UsageError": "rankgate.core.errors",
-    "View": "rankgate.measurement.metrics.views",
-    "metric": "rankgate.measurement.metrics.custom",
-    "using": "rankgate.core.declare.plugins",
+    "rankgate.core.declare.parameter": ["Cutoff", "Parameter", "Range"],
+    "rankgate.core.declare.plugins": ["API_VERSION", "using"],
+    "rankgate.core.errors": ["InputError", "UsageError"],
+    "rankgate.core.present.document": ["Chart", "Points", "Table"],
+    "rankgate.core.present.grid": ["Grid"],
+    "rankgate.data.contents": ["FileContents"],
+    "rankgate.data.formats.format": ["Format", "Loss", "Note"],
+    "rankgate.data.qrels": ["Qrels"],
+    "rankgate.data.run": ["Run"],
+    "rankgate.data.streams.source": ["InputFile"],
+    "rankgate.decisions.gating.evidence": ["Evidence"],
+    "rankgate.decisions.gating.rule": ["Outcome", "Rule", "RuleKind"],
+    "rankgate.engines.catalogue": ["EngineKind"],
+    "rankgate.engines.engine": ["Answer", "Connection", "Engine", "Facts", "Query"],
+    "rankgate.engines.failure": ["Failure"],
+    "rankgate.interface.extend.points": ["EXTENSION_POINTS", "ExtensionPoint"],
+    "rankgate.measurement.metrics.custom": ["metric"],
+    "rankgate.measurement.metrics.judged": ["Judged"],
+    "rankgate.measurement.metrics.views": ["View"],
+    "rankgate.measurement.scoring.convention": ["Convention"],
+    "rankgate.online.indicators.kpi": ["Kpi"],
+    "rankgate.workspace.reports.report_block": ["ReportBlock"],
 }
+"""Names by their modules; `tests/typing/make.py` writes them for type checkers."""
 
-__all__ = [
-    "API_VERSION",
-    "EXTENSION_POINTS",
-    "Answer",
-    "Chart",
-    "Connection",
-    "Convention",
-    "Cutoff",
-    "Engine",
-    "EngineKind",
-    "Evidence",
-    "ExtensionPoint",
-    "Facts",
-    "Failure",
-    "FileContents",
-    "Format",
-    "Grid",
-    "InputError",
-    "InputFile",
-    "Judged",
-    "Kpi",
-    "Loss",
-    "Note",
-    "Outcome",
-    "Parameter",
-    "Points",
-    "Qrels",
-    "Query",
-    "Range",
-    "ReportBlock",
-    "Rule",
-    "RuleKind",
-    "Run",
-    "Table",
-    "UsageError",
-    "View",
-    "metric",
-    "using",
-]
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - each name has its own type
-    if name not in _HOMES:
-        raise AttributeError(f"module 'rankgate.extend' has no attribute '{name}'")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)

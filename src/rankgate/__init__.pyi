@@ -1,0 +1,204 @@
+# The names of this module, for type checkers; written by tests/typing/make.py.
+
+from rankgate.core.errors import InputError as InputError
+from rankgate.core.errors import RankgateError as RankgateError
+from rankgate.core.errors import UsageError as UsageError
+from rankgate.data import read_qrels as read_qrels
+from rankgate.data import read_run as read_run
+from rankgate.data.files.conversion import Conversion as Conversion
+from rankgate.data.files.convert import convert as convert
+from rankgate.data.files.reanchor import reanchor as reanchor
+from rankgate.data.files.validate import validate as validate
+from rankgate.data.files.validation import Validation as Validation
+from rankgate.data.memory.arrays import from_arrays as from_arrays
+from rankgate.data.memory.matrices import Lists as Lists
+from rankgate.data.memory.matrices import Matrix as Matrix
+from rankgate.decisions.advice.advice import Advice as Advice
+from rankgate.decisions.advice.advise import advise as advise
+from rankgate.decisions.advice.settling.settle import settle as settle
+from rankgate.decisions.advice.settling.settlement import Settlement as Settlement
+from rankgate.decisions.blind_spots.blindspots import BlindSpots as BlindSpots
+from rankgate.decisions.blind_spots.verb import blindspots as blindspots
+from rankgate.decisions.comparison.audit import audit as audit
+from rankgate.decisions.comparison.compare import compare as compare
+from rankgate.decisions.comparison.comparison import Comparisons as Comparisons
+from rankgate.decisions.comparison.similarity import rank_similarity as rank_similarity
+from rankgate.decisions.gating.gate import gate as gate
+from rankgate.decisions.gating.gate_check import GateCheck as GateCheck
+from rankgate.decisions.gating.self_check import self_check as self_check
+from rankgate.decisions.gating.verdict import Verdict as Verdict
+from rankgate.decisions.pipelines.stages import Pipeline as Pipeline
+from rankgate.decisions.pipelines.verb import stages as stages
+from rankgate.decisions.sweeps.sweep import Sweep as Sweep
+from rankgate.decisions.sweeps.verb import sweep as sweep
+from rankgate.decisions.uncertainty.total import TotalError as TotalError
+from rankgate.decisions.uncertainty.total_error import total_error as total_error
+from rankgate.decisions.unjudged.holes import HoleAnalysis as HoleAnalysis
+from rankgate.decisions.unjudged.holes import holes as holes
+from rankgate.engines.engine_check import check_engine as check_engine
+from rankgate.engines.snapshots.compare_engines import compare_engines as compare_engines
+from rankgate.engines.snapshots.engine_comparison import EngineComparison as EngineComparison
+from rankgate.engines.snapshots.snapshot import Snapshot as Snapshot
+from rankgate.engines.snapshots.take import snapshot as snapshot
+from rankgate.judging.admission.admission import JudgeAdmission as JudgeAdmission
+from rankgate.judging.admission.admission_plan import AdmissionPlan as AdmissionPlan
+from rankgate.judging.admission.admit import admit as admit
+from rankgate.judging.admission.admit_plan import admit_plan as admit_plan
+from rankgate.judging.agreement.agree import agree as agree
+from rankgate.judging.agreement.agreement import RaterAgreement as RaterAgreement
+from rankgate.judging.gold.check import check_gold as check_gold
+from rankgate.judging.gold.draw import draw_gold as draw_gold
+from rankgate.judging.gold.gold_check import GoldCheck as GoldCheck
+from rankgate.judging.llm.costs import Prices as Prices
+from rankgate.judging.llm.judge import Judge as Judge
+from rankgate.judging.llm.model_ratings import ModelRatings as ModelRatings
+from rankgate.judging.llm.rate import rate as rate
+from rankgate.judging.pooling.pool import Pool as Pool
+from rankgate.judging.pooling.pool import pool as pool
+from rankgate.judging.pooling.reusability import Reusability as Reusability
+from rankgate.judging.pooling.reusability import reusability as reusability
+from rankgate.judging.resolution.resolution import ResolvedJudgments as ResolvedJudgments
+from rankgate.judging.resolution.resolve import resolve as resolve
+from rankgate.judging.sheets.collected import CollectedRatings as CollectedRatings
+from rankgate.judging.sheets.collected import collect as collect
+from rankgate.judging.sheets.sheets import Sheets as Sheets
+from rankgate.judging.sheets.sheets import sheets as sheets
+from rankgate.measurement.description.describe import describe as describe
+from rankgate.measurement.description.description import Descriptions as Descriptions
+from rankgate.measurement.evaluation.accumulate import Accumulator as Accumulator
+from rankgate.measurement.evaluation.conventions import Conventions as Conventions
+from rankgate.measurement.evaluation.conventions import conventions as conventions
+from rankgate.measurement.evaluation.evaluate import evaluate as evaluate
+from rankgate.measurement.evaluation.evaluation import Evaluation as Evaluation
+from rankgate.measurement.explanation.bridge import Bridge as Bridge
+from rankgate.measurement.explanation.explain import explain as explain
+from rankgate.measurement.explanation.explanation import Explanation as Explanation
+from rankgate.measurement.explanation.finding import Finding as Finding
+from rankgate.measurement.explanation.reconciliation import Reconciliation as Reconciliation
+from rankgate.measurement.explanation.verb import reconcile as reconcile
+from rankgate.measurement.fusion.fuse import fuse as fuse
+from rankgate.measurement.fusion.fusion import Fusion as Fusion
+from rankgate.measurement.metrics.browsing.declare import user_model as user_model
+from rankgate.measurement.metrics.custom import metric as metric
+from rankgate.measurement.scoring.chosen import chosen_convention as convention
+from rankgate.measurement.scoring.convention import Convention as Convention
+from rankgate.recommenders.rating_accuracy import RatingAccuracy as RatingAccuracy
+from rankgate.recommenders.rating_accuracy import rating_accuracy as rating_accuracy
+from rankgate.recommenders.scorecard import Scorecard as Scorecard
+from rankgate.recommenders.scorecard import scorecard as scorecard
+from rankgate.recommenders.split import Split as Split
+from rankgate.recommenders.splitting import split as split
+from rankgate.store.client import Client as Client
+from rankgate.store.stored_project import StoredProject as StoredProject
+from rankgate.workspace.records.annotate import annotate as annotate
+from rankgate.workspace.records.attribute import attribute as attribute
+from rankgate.workspace.records.attribution import Attribution as Attribution
+from rankgate.workspace.records.follow import history as history
+from rankgate.workspace.records.history import History as History
+from rankgate.workspace.records.record import record as record
+from rankgate.workspace.records.recorded import Recorded as Recorded
+from rankgate.workspace.reports.plot import plot as plot
+from rankgate import online as online
+
+__version__: str
+
+__all__ = [
+    "Accumulator",
+    "AdmissionPlan",
+    "Advice",
+    "Attribution",
+    "BlindSpots",
+    "Bridge",
+    "Client",
+    "CollectedRatings",
+    "Comparisons",
+    "Convention",
+    "Conventions",
+    "Conversion",
+    "Descriptions",
+    "EngineComparison",
+    "Evaluation",
+    "Explanation",
+    "Finding",
+    "Fusion",
+    "GateCheck",
+    "GoldCheck",
+    "History",
+    "HoleAnalysis",
+    "InputError",
+    "Judge",
+    "JudgeAdmission",
+    "Lists",
+    "Matrix",
+    "ModelRatings",
+    "Pipeline",
+    "Pool",
+    "Prices",
+    "RankgateError",
+    "RaterAgreement",
+    "RatingAccuracy",
+    "Reconciliation",
+    "Recorded",
+    "ResolvedJudgments",
+    "Reusability",
+    "Scorecard",
+    "Settlement",
+    "Sheets",
+    "Snapshot",
+    "Split",
+    "StoredProject",
+    "Sweep",
+    "TotalError",
+    "UsageError",
+    "Validation",
+    "Verdict",
+    "admit",
+    "admit_plan",
+    "advise",
+    "agree",
+    "annotate",
+    "attribute",
+    "audit",
+    "blindspots",
+    "check_engine",
+    "check_gold",
+    "collect",
+    "compare",
+    "compare_engines",
+    "convention",
+    "conventions",
+    "convert",
+    "describe",
+    "draw_gold",
+    "evaluate",
+    "explain",
+    "from_arrays",
+    "fuse",
+    "gate",
+    "history",
+    "holes",
+    "metric",
+    "plot",
+    "pool",
+    "rank_similarity",
+    "rate",
+    "rating_accuracy",
+    "read_qrels",
+    "read_run",
+    "reanchor",
+    "reconcile",
+    "record",
+    "resolve",
+    "reusability",
+    "scorecard",
+    "self_check",
+    "settle",
+    "sheets",
+    "snapshot",
+    "split",
+    "stages",
+    "sweep",
+    "total_error",
+    "user_model",
+    "validate",
+]

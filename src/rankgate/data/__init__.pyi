@@ -1,0 +1,21 @@
+# The names of this module, for type checkers; written by tests/typing/make.py.
+
+from rankgate.data.contents import FileContents as FileContents
+from rankgate.data.qrels import Qrels as Qrels
+from rankgate.data.read import contents_of as contents_of
+from rankgate.data.read import read_qrels as read_qrels
+from rankgate.data.read import read_run as read_run
+from rankgate.data.run import Run as Run
+from rankgate.data.scores import Counts as Counts
+from rankgate.data.scores import Scores as Scores
+
+__all__ = [
+    "Counts",
+    "FileContents",
+    "Qrels",
+    "Run",
+    "Scores",
+    "contents_of",
+    "read_qrels",
+    "read_run",
+]

@@ -1,0 +1,43 @@
+# The names of this module, for type checkers; written by tests/typing/make.py.
+
+from rankgate.decisions.gating.ramps.watch import watch as watch
+from rankgate.online.clicks.judge import judgments as judgments
+from rankgate.online.counterfactual.replay import replay as replay
+from rankgate.online.events.ingest import ingest as ingest
+from rankgate.online.experiments.ab import ab as ab
+from rankgate.online.experiments.plan import plan as plan
+from rankgate.online.faults.diagnose import doctor as doctor
+from rankgate.online.indicators.compute import kpi as kpi
+from rankgate.online.interleaving.interleave import interleave as interleave
+from rankgate.online.interleaving.mix import mix as mix
+from rankgate.online.interleaving.score import preference as preference
+from rankgate.online.interleaving.simulate_tests import sensitivity as sensitivity
+from rankgate.online.off_policy.evaluate import ope as ope
+from rankgate.online.offline_online.agreement import agreement as agreement
+from rankgate.online.shown.lists import lists as lists
+from rankgate.online.simulation.simulate import simulate as simulate
+from rankgate.online.users.intents import intents as intents
+from rankgate.online.users.personalization import personalization as personalization
+from rankgate.online.users.weeks import weeks as weeks
+
+__all__ = [
+    "ab",
+    "agreement",
+    "doctor",
+    "ingest",
+    "intents",
+    "interleave",
+    "judgments",
+    "kpi",
+    "lists",
+    "mix",
+    "ope",
+    "personalization",
+    "plan",
+    "preference",
+    "replay",
+    "sensitivity",
+    "simulate",
+    "watch",
+    "weeks",
+]
