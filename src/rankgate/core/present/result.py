@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import ByContent, dataclass
-from rankgate.core.present.codec import decoded, fields_of
 from rankgate.core.present.resolve import above, resolved
 
 if TYPE_CHECKING:
@@ -96,6 +95,8 @@ class Result(ByContent):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: undefined numbers are None, numbers keep full precision."""
+        from rankgate.core.present.codec import fields_of
+
         return {**self.head(), **fields_of(self)}
 
     @classmethod
@@ -105,6 +106,8 @@ class Result(ByContent):
         Raises:
             KeyError, TypeError, ValueError: values that ``to_dict`` does not write.
         """
+        from rankgate.core.present.codec import decoded
+
         return cls(**decoded(cls, values))
 
     @classmethod

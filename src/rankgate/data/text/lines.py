@@ -25,7 +25,6 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.rows import with_defects
 from rankgate.data.streams.prefetch import in_order
-from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.utf8 import BOM, NOT_UTF8
 
 if TYPE_CHECKING:
@@ -330,6 +329,8 @@ def _wrong_fields(fields: list[str], layout: Layout) -> tuple[str, str]:
         return "wrong-field-count", problem
     if not layout.number or layout.loose or layout.defects:
         return "", ""
+    from rankgate.data.text.numbers import number_fault
+
     return "not-a-number", number_fault(
         fields[list(layout.fields).index(layout.number)], layout.number
     )

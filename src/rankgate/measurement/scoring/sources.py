@@ -14,7 +14,6 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.run import SCHEMA, ScatteredError
 from rankgate.measurement.scoring.alignment.align import align, nothing
 from rankgate.measurement.scoring.alignment.block import Block
-from rankgate.measurement.scoring.alignment.mapping import align_mapping
 from rankgate.measurement.scoring.alignment.met import meet, meet_scattered
 from rankgate.measurement.scoring.plan import Measurement, Plan
 
@@ -116,6 +115,8 @@ class RunSource:
         for rule, ways in plan.by_rule():
             rankings = self.run.rankings
             if rankings is not None and all(_plain(way.alignment) for way in ways):
+                from rankgate.measurement.scoring.alignment.mapping import align_mapping
+
                 for way in ways:
                     aligned = align_mapping(rankings, self.judgments, way.alignment)
                     yield Block(way, aligned, self.judgments)

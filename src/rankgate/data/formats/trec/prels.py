@@ -14,7 +14,6 @@ from rankgate.data.notes import Loss, Note
 from rankgate.data.place import Place
 from rankgate.data.qrels import Qrels
 from rankgate.data.text.lines import Layout, first_fields, frames, line_of
-from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.utf8 import BOM
 
 if TYPE_CHECKING:
@@ -64,6 +63,8 @@ def read_qrels(source: InputFile) -> Qrels:
     number = column.cast(pl.Float64, strict=False)
     wrong = number.is_null()
     if wrong.any():
+        from rankgate.data.text.numbers import number_fault
+
         row = int(wrong.arg_max() or 0)
         problem = number_fault(column[row][:40], "probability") or "a probability is not a number."
         raise InputError(

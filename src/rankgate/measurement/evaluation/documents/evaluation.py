@@ -10,7 +10,6 @@ import polars as pl
 
 from rankgate.core.present.document import Document, PlainRows, Table, Warnings
 from rankgate.core.present.document import document as made
-from rankgate.core.present.figures import number
 from rankgate.core.present.grid import Grid
 from rankgate.core.present.numbers import UNDEFINED, column, decimal
 
@@ -100,6 +99,8 @@ def _end(scores: Scores | None, metric: str) -> float | None:
 
 def intervals(table: pl.DataFrame) -> Grid:
     """One row a run and metric: the mean over the population, and its interval."""
+    from rankgate.core.present.figures import number
+
     rows = [
         (row["run"], row["metric"], str(row["queries"]), number(row["effective"], 1),
          decimal(row["mean"]),

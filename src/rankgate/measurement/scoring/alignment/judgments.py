@@ -14,7 +14,6 @@ from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels
 from rankgate.data.duplicates import pairs_of
 from rankgate.data.forked import refuse_forked
-from rankgate.data.memory.arrays import graded
 from rankgate.data.memory.ids import NOWHERE, Ids, places
 from rankgate.data.memory.matrices import MatrixInput, is_source, source_of
 from rankgate.data.place import Place
@@ -135,6 +134,8 @@ class JudgmentIndex:
         Raises:
             InputError, DuplicateError: as `graded`.
         """
+        from rankgate.data.memory.arrays import graded
+
         owner, items, grades = graded(source)
         judged = np.flatnonzero(np.bincount(owner, minlength=source.users.size))
         names = source.users.names.gather(judged)

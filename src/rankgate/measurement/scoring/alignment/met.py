@@ -10,7 +10,6 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.data.duplicates import any_twice, pairs_of
-from rankgate.data.memory.growing import GrowingArray
 from rankgate.data.run import Batch
 from rankgate.data.streams.prefetch import ahead
 
@@ -100,6 +99,8 @@ def meet_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Met:
     Raises:
         InputError, DuplicateError: as ``Run.table``.
     """
+    from rankgate.data.memory.growing import GrowingArray
+
     wanted = _Wanted.of(index, np.arange(len(index.query_ids)))
     scores, owners, pairs = (
         GrowingArray(np.float64),
