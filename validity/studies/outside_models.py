@@ -182,23 +182,31 @@ def _ratings(rng: np.random.Generator, queries: int, pairs: int, bad: str) -> An
 
 
 def _sweeps(seed: int, replications: int = 400) -> Iterator[Cell]:
-    """Intervals of the held-out gain where all settings lose .7 in the same 5 % of queries."""
-    for queries in (25, 50, 100):
-        rng, covered = np.random.default_rng([seed, queries]), 0
-        for _ in range(replications):
-            loss = -0.7 * (rng.random(queries) < 0.05)
-            gains = rng.normal(0.02, 0.08, (queries, 8)) + loss[:, None]
-            gains[:, 0] = 0.0
-            choice = choose(gains, 0, folds=5, repeats=5, level=0.95, seed=0)
-            assert choice is not None
-            truth = 0.0 if choice.place == 0 else 0.02 - 0.035
-            held = choice.held_out
-            covered += held.low is not None and held.high is not None and (
-                held.low <= truth <= held.high)  # fmt: skip
-        share = covered / replications
-        yield Cell("a sweep's held-out interval covers (not mended, named)",
-                   f"{queries} queries, 8 settings", replications, share, share, LEAST, 1.0,
-                   1.0)  # fmt: skip
+    """Intervals of the held-out gain where all settings lose .7 in the same 5 % of queries.
+
+    Settings that hardly differ all have the same losses, and a sample without these queries shows
+    none; where settings differ much by query, folds choose unlike settings and the interval is
+    wide.
+    """
+    for spread in (0.08, 0.02):
+        for queries in (25, 50, 100):
+            covered = 0
+            rng = np.random.default_rng([seed, queries, round(100 * spread)])
+            for _ in range(replications):
+                losses = -0.7 * (rng.random(queries) < 0.05)
+                gains = rng.normal(0.02, spread, (queries, 8)) + losses[:, None]
+                gains[:, 0] = 0.0
+                choice = choose(gains, 0, folds=5, repeats=5, level=0.95, seed=0)
+                assert choice is not None
+                truth = 0.0 if choice.place == 0 else 0.02 - 0.035
+                low, high = choice.held_out.low, choice.held_out.high
+                assert low is not None
+                assert high is not None
+                covered += low <= truth <= high
+            share = covered / replications
+            yield Cell("a sweep's held-out interval covers (not mended, named)",
+                       f"{queries} queries, 8 settings that differ by {spread:g} a query",
+                       replications, share, share, LEAST, 1.0, 1.0)  # fmt: skip
 
 
 def section(cells: Sequence[Any]) -> str:
@@ -216,6 +224,9 @@ def section(cells: Sequence[Any]) -> str:
         "the length of the interval after by that before; of alarms the share of sets in which no "
         "honest rater has one. Intervals should cover 93 % or more. What raters' biases have in "
         "common does not show in their grades, so that `total-error` names the interval for a "
-        f"correlation of .3. What does not hold: {missed}.\n\n"
+        "correlation of .3. A sweep whose settings all lose .7 in the same 5 % of queries, and "
+        "hardly differ otherwise, has an interval without these losses where its sample has none: "
+        "under 100 queries the notice `rare-losses` stands there. "
+        f"What does not hold: {missed}.\n\n"
         + table(("what is measured", "setting", "before", "after", "other side"), rows)
     )
