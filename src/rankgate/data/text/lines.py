@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from inspect import signature
+from io import BytesIO
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -295,7 +296,8 @@ def _fault(number: int, layout: Layout, source: InputFile) -> InputError:
     pieces = source.chunks()
     start = sum(piece.count(b"\n") for piece in islice(pieces, number))
     piece = next(pieces, b"")
-    for line, text in enumerate(piece.split(b"\n"), start + 1):
+    # line by line: a list of all lines of a piece would take many times its memory
+    for line, text in enumerate(BytesIO(piece), start + 1):
         code, problem = _wrong(text.removeprefix(BOM) if line == 1 else text, layout)
         if problem:
             if code == "wrong-field-count" and b"\r" in text.strip():

@@ -55,7 +55,7 @@ def command(
 
     \b
     rankgate online ope log.csv --target uniform
-    rankgate online ope log.csv --target new_policy --columns reward=bought,action=offer
+    rankgate online ope log.csv --target new_policy --columns reward=bought
     rankgate online ope slates.parquet --target new.csv --estimator rips
     """
     result = ope(log, target, **chosen)
