@@ -189,7 +189,10 @@ def plain(cell: object) -> dict[str, Any]:
     if not is_dataclass(cell) or isinstance(cell, type):
         raise TypeError(f"a study gives data classes, not {type(cell).__name__}")
     holds = {"holds": cell.holds} if hasattr(cell, "holds") else {}
-    return {**asdict(cell), **holds}
+    values = {**asdict(cell), **holds}  # those of NumPy become Python's
+    return {
+        name: value.item() if hasattr(value, "item") else value for name, value in values.items()
+    }
 
 
 if __name__ == "__main__":
