@@ -47,6 +47,7 @@ class Cell:
         open_cost, false: the same share, and the share that were settled, of the others.
         chance: share settled by a part of the documents where the systems do not differ: the sign
             of each query's difference is drawn at random.
+        all_chance: share settled there by all looks, the last with all documents.
         curve: share of decided pairs with the right verdict by a fixed share of the documents.
     """
 
@@ -59,6 +60,7 @@ class Cell:
     open_cost: float
     false: float
     chance: float
+    all_chance: float
     curve: tuple[float, ...]
 
 
@@ -101,19 +103,20 @@ def _cell(order: str, pairs: Sequence[_Pair], rng: np.random.Generator) -> Cell:
         order, int(decided.sum()), int((~decided).sum()), float(cost[decided].mean()),
         float((said == truth)[decided].mean()), float((said == -truth)[decided].mean()),
         float(cost[~decided].mean()), float((said != 0)[~decided].mean()),
-        _chance(pairs, order, rng),
+        *_chances(pairs, order, rng),
         tuple(fixed[decided].mean(axis=0).round(4).tolist()),
     )  # fmt: skip
 
 
-def _chance(pairs: Sequence[_Pair], order: str, rng: np.random.Generator) -> float:
-    """How often a part of the documents settles what is no difference."""
-    early = []
+def _chances(pairs: Sequence[_Pair], order: str, rng: np.random.Generator) -> tuple[float, float]:
+    """How often a part of the documents, and any look, settles what is no difference."""
+    looks = []
     for pair in pairs:
         sign = rng.choice([-1.0, 1.0], pair.queries)[pair.query]
-        share, said = _settled(replace(pair, weight=pair.weight * sign), order, rng)
-        early.append(said != 0 and share < 1)
-    return float(np.mean(early))
+        share, verdict = _settled(replace(pair, weight=pair.weight * sign), order, rng)
+        looks.append((verdict != 0 and share < 1, verdict != 0))
+    early, all_looks = np.mean(looks, axis=0).tolist()
+    return early, all_looks
 
 
 def _settled(pair: _Pair, order: str, rng: np.random.Generator) -> tuple[float, int]:
@@ -230,7 +233,7 @@ def section(cells: Sequence[Any]) -> str:
 
     rows = [
         (c.order, percent(c.cost), percent(c.same), percent(c.opposite), percent(c.open_cost),
-         percent(c.false), percent(c.chance)) for c in cells
+         percent(c.false), percent(c.chance), percent(c.all_chance)) for c in cells
     ]  # fmt: skip
     curve = [(c.order, *(percent(share) for share in c.curve)) for c in cells]
     first = cells[0] if cells else None
@@ -245,7 +248,8 @@ def section(cells: Sequence[Any]) -> str:
         "same looks, and unjudged documents irrelevant or as the model says, nothing keeps their "
         "verdicts right on other pairs; these are here with the same rule of stopping.\n\n"
         + table(("order", "documents", "same verdict", "opposite", "documents, open pairs",
-                 "settled though open", "settled without a difference"), rows)
+                 "settled though open", "settled early without a difference",
+                 "at any look"), rows)
         + "\nShare of decided pairs with the right verdict where a fixed share of the documents is "
         "judged, without looks before.\n\n"
         + table(("order", *(f"{share:.0%}" for share in BUDGETS)), curve)
