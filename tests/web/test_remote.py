@@ -5,11 +5,11 @@ import json
 import pytest
 
 from rankgate.data.scales import GRADED
+from rankgate.measurement.store_options import is_server
 from rankgate.store.kept import results
 from rankgate.store.material import projects
 from rankgate.store.people import secrets, tokens, users
 from rankgate.store.rating import ratings
-from rankgate.store.store_options import is_server
 from rankgate.store.stored_project import StoredProject
 from support.command import assert_refused
 from support.serving import PASSWORD, served

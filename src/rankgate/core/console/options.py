@@ -1,7 +1,7 @@
 """Arguments and options that commands share: a name means the same in all of them.
 
 Options of metrics and conventions are in `rankgate.measurement.metric_options`, those of a store in
-`rankgate.store.store_options`.
+`rankgate.measurement.store_options`.
 """
 
 from __future__ import annotations

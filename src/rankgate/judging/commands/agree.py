@@ -16,8 +16,7 @@ from rankgate.core.present.write import FORMS
 from rankgate.data.column_map import mapped
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.rater_resampling import rerated
-from rankgate.measurement import metric_options
-from rankgate.store import store_options
+from rankgate.measurement import metric_options, store_options
 
 if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject

@@ -15,8 +15,7 @@ from rankgate.core.console.progress import Progress
 from rankgate.core.present.suffixes import refuse_other_suffix
 from rankgate.judging.pooling.document import rest, summary
 from rankgate.judging.pooling.pool import ORDER_NAMES, order_facts, pool
-from rankgate.measurement import metric_options
-from rankgate.store import store_options
+from rankgate.measurement import metric_options, store_options
 
 if TYPE_CHECKING:
     from rankgate.store.rating.batches import Strategy

@@ -20,7 +20,7 @@ from rankgate.judging.commands.rating_keys import rated
 from rankgate.judging.llm.rate import LLMRating, rate
 from rankgate.judging.rating.pool_tasks import tasks
 from rankgate.judging.rating.terminal import Rating
-from rankgate.store import store_options
+from rankgate.measurement import store_options
 
 if TYPE_CHECKING:
     from rankgate.judging.llm.judge import Judge

@@ -14,7 +14,7 @@ from rankgate.core.console.places import deliver
 from rankgate.core.present.suffixes import refuse_other_suffix
 from rankgate.judging.resolution.document import as_pool, how_made, summary, trec
 from rankgate.judging.resolution.resolve import resolve, rules
-from rankgate.store import store_options
+from rankgate.measurement import store_options
 
 if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject

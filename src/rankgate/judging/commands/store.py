@@ -13,7 +13,7 @@ from rankgate.judging.commands.store_models import model
 from rankgate.judging.commands.store_people import token, user
 from rankgate.judging.commands.store_projects import project
 from rankgate.judging.commands.store_transfer import export, import_
-from rankgate.store import store_options
+from rankgate.measurement import store_options
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 

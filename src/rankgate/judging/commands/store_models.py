@@ -11,7 +11,7 @@ from rankgate.core.console.declared_options import collected
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
 from rankgate.judging.admission.demands import Demands
-from rankgate.store import store_options
+from rankgate.measurement import store_options
 
 if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject

@@ -11,7 +11,7 @@ from rankgate.core.console import options
 from rankgate.core.console.output import print_result
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.write import FORMS
-from rankgate.store import store_options
+from rankgate.measurement import store_options
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 _ROLES = ("admin", "manager", "rater", "viewer")

@@ -8,7 +8,7 @@ from rankgate.core.console import options
 from rankgate.core.console.labels import label, labelled
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
-from rankgate.store import store_options
+from rankgate.measurement import store_options
 
 
 @click.group("project", context_settings={"help_option_names": ["-h", "--help"]})

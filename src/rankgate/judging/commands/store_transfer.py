@@ -13,7 +13,7 @@ from rankgate.core.console.places import deliver, refuse_clashes
 from rankgate.core.console.terminal import styled, width
 from rankgate.core.present.write import FORMS, rendered
 from rankgate.data.files.convert import PARTS
-from rankgate.store import store_options
+from rankgate.measurement import store_options
 
 
 @click.command("import")

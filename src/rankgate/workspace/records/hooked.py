@@ -69,7 +69,7 @@ def _inputs(given: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, dict[s
     project = given.get("project")
     try:
         if project:
-            from rankgate.store.store_options import opened_project
+            from rankgate.measurement.store_options import opened_project
 
             with opened_project(given.get("store"), project) as found:
                 judged = found.judged(str(given["qrels"]))

@@ -21,9 +21,8 @@ from rankgate.core.present.write import FORMS as CHECK_FORMS
 from rankgate.decisions.gating.documents.verdict import FORMS, render
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.self_check import self_check
-from rankgate.measurement import metric_options
+from rankgate.measurement import metric_options, store_options
 from rankgate.measurement.evaluation.commands.list_options import context, tasks
-from rankgate.store import store_options
 
 if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject

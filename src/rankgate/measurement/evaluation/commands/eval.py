@@ -16,10 +16,9 @@ from rankgate.core.console.recording import recordable
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write import FORMS
 from rankgate.data.column_map import ColumnMap, mapped
-from rankgate.measurement import metric_options
+from rankgate.measurement import metric_options, store_options
 from rankgate.measurement.evaluation.commands.list_options import context, tasks
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.store import store_options
 
 if TYPE_CHECKING:
     from rankgate.measurement.evaluation.context import Context

@@ -10,7 +10,7 @@ import click
 from rankgate.core.console import options
 from rankgate.core.console.output import print_result, print_summary
 from rankgate.core.present.write import FORMS
-from rankgate.store import store_options
+from rankgate.measurement import store_options
 
 _allow_http = click.option(
     "--allow-http", is_flag=True, help="Webhooks may be sent over plain HTTP to other machines."

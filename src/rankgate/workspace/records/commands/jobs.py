@@ -10,7 +10,7 @@ import click
 from rankgate.core.console import options
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
-from rankgate.store import store_options
+from rankgate.measurement import store_options
 
 folder = click.option(
     "--folder", default=".", envvar="RANKGATE_JOBS", show_default="this one",
