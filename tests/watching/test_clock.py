@@ -43,7 +43,7 @@ def offset(zone, i):
 
 
 def offsets(zone):
-    """The offset of a zone from the first moment on, and from each change, of which a day has one."""
+    """The offset of a zone at the first moment and at each change, of which a day has one."""
     steps = [(0, offset(zone, 0))]
     for begin, end in pairwise([*range(0, len(MOMENTS), DAY), len(MOMENTS) - 1]):
         if offset(zone, end) != steps[-1][1]:
