@@ -22,6 +22,7 @@ from rankgate.core.present.resolve import ABOVE, lazy_names
 
 _HOMES = {
     "rankgate.core.errors": ["InputError", "RankgateError", "UsageError"],
+    "rankgate.core.progress": ["progress"],
     "rankgate.data": ["read_qrels", "read_run"],
     "rankgate.data.files.conversion": ["Conversion"],
     "rankgate.data.files.convert": ["convert"],

@@ -1,8 +1,10 @@
 # The names of this module, for type checkers; written by tests/typing/make.py.
 
+from rankgate import online as online
 from rankgate.core.errors import InputError as InputError
 from rankgate.core.errors import RankgateError as RankgateError
 from rankgate.core.errors import UsageError as UsageError
+from rankgate.core.progress import progress as progress
 from rankgate.data import read_qrels as read_qrels
 from rankgate.data import read_run as read_run
 from rankgate.data.files.conversion import Conversion as Conversion
@@ -98,7 +100,6 @@ from rankgate.workspace.records.history import History as History
 from rankgate.workspace.records.record import record as record
 from rankgate.workspace.records.recorded import Recorded as Recorded
 from rankgate.workspace.reports.plot import plot as plot
-from rankgate import online as online
 
 __version__: str
 
@@ -180,6 +181,7 @@ __all__ = [
     "metric",
     "plot",
     "pool",
+    "progress",
     "rank_similarity",
     "rate",
     "rating_accuracy",

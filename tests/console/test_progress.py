@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from rankgate.core.console.progress import Progress
+from rankgate.core.progress import progress, step
 
 
 @pytest.fixture
@@ -16,9 +17,9 @@ def terminal(monkeypatch, capsys):
 
 
 def steps(total):
-    with Progress(total) as progress:
+    with Progress(total):
         for i in range(total):
-            progress(f"run{i}")
+            step(f"run{i}")
 
 
 def test_a_terminal_sees_each_run_and_then_a_clean_line(terminal):
@@ -41,4 +42,20 @@ def test_elsewhere_nothing_is_printed(capsys):
 def test_a_dumb_terminal_gets_no_escapes(terminal, monkeypatch):
     monkeypatch.setenv("TERM", "dumb")
     steps(2)
+    assert terminal.readouterr().err == ""
+
+
+def test_a_command_reports_to_its_line_alone(terminal):
+    outside = []
+    with progress(outside.append):
+        steps(2)
+        step("after it")
+    assert outside == ["after it"]
+    assert terminal.readouterr().err == "\r\x1b[K1/2 run0\r\x1b[K2/2 run1\r\x1b[K"
+
+
+def test_an_error_inside_ends_the_line_and_the_context(terminal):
+    with pytest.raises(KeyError), Progress(2):
+        raise KeyError
+    step("after it")
     assert terminal.readouterr().err == ""

@@ -74,7 +74,15 @@ def test_the_public_names_are_these():
     verbs += ["check_engine", "check_gold", "collect", "compare", "compare_engines", "convention"]
     verbs += ["conventions", "convert", "describe", "draw_gold", "evaluate", "explain"]
     verbs += ["from_arrays", "fuse", "gate", "history", "holes", "metric", "plot", "pool"]
-    verbs += ["rank_similarity", "rate", "rating_accuracy", "read_qrels", "read_run", "reanchor"]
+    verbs += [
+        "progress",
+        "rank_similarity",
+        "rate",
+        "rating_accuracy",
+        "read_qrels",
+        "read_run",
+        "reanchor",
+    ]
     verbs += ["reconcile", "record", "resolve", "reusability", "scorecard", "self_check", "settle"]
     verbs += ["sheets", "snapshot", "split", "stages", "sweep", "total_error", "user_model"]
     verbs += ["validate"]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import AbstractContextManager
 from typing import Self
 
 import click
 
 from rankgate.core.console.verbosity import quiet
+from rankgate.core.progress import progress
 
 _CLEAR = "\r\x1b[K"
 _SOON = 5.0  # seconds: of less no estimate is of use
@@ -19,7 +21,8 @@ _MINUTE = 60
 class Progress:
     """One line on standard error that names what is being done; silent if nobody watches.
 
-    After some seconds it has an estimate of the time that is left, as if all steps took alike.
+    It shows the steps that are reported inside ``with Progress(total):``. After some seconds it
+    has an estimate of the time that is left, as if all steps took alike.
 
     Args:
         total: how many steps there will be; nothing is shown for a single step.
@@ -31,6 +34,7 @@ class Progress:
         dumb = os.environ.get("TERM") == "dumb"  # such a terminal shows escapes as they are
         self.watched = total > 1 and sys.stderr.isatty() and not dumb and not quiet()
         self._began = time.monotonic()
+        self._reporting: AbstractContextManager[None] = progress(self)
 
     def __call__(self, name: str) -> None:
         """Say that the next step begins."""
@@ -41,9 +45,11 @@ class Progress:
             click.echo(line, err=True, nl=False)
 
     def __enter__(self) -> Self:
+        self._reporting.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._reporting.__exit__(None, None, None)
         if self.watched and self.done:
             click.echo(_CLEAR, err=True, nl=False)
 
