@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
+from rankgate.core.progress import progress, step
 from rankgate.data import read_qrels, read_run
 from rankgate.decisions.blind_spots.verb import blindspots
 from rankgate.decisions.comparison import compared as candidates_of
@@ -44,7 +45,6 @@ def gather(
     unequal: str = "refuse",
     depth: int = DEPTH,
     extra: Sequence[Metric] = (),
-    on_progress: Callable[[str], None] | None = None,
 ) -> tuple[list[ReportPart], tuple[str, ...]]:
     """The results that say what a change does: verdict, comparison, blind spots, holes.
 
@@ -60,13 +60,11 @@ def gather(
         unequal: what queries are that only one system ran: refuse, zero or drop.
         depth: the depth to which lists are compared.
         extra: metrics that can be named in addition to the built-in ones.
-        on_progress: called with the name of each step.
 
     Raises:
         InputError: data or a policy that cannot be read, with file and line.
         UsageError: unknown names, query sets that differ, a file without texts.
     """
-    say = on_progress or (lambda _: None)
     demanded: Policy | None = policy_of(policy) if gated or policy else None
     asked = metrics or (demanded.metrics if demanded else ()) or DEFAULT_METRICS
     named = list(candidates_of.named(candidates))
@@ -74,26 +72,30 @@ def gather(
     # each once, as standard input can be read only once
     qrels, baseline = read_qrels(qrels), read_run(baseline)
     runs = [read_run(run, name) for name, run in named]
-    say("comparing")
+    step("comparing")
     scoring: dict[str, Any] = {"extra": extra, "depth": depth}
-    compared = compare(
-        qrels, baseline, runs, asked, convention, test=test or Test(), unequal=unequal, **scoring
-    )
+    with progress(None):
+        compared = compare(
+            qrels, baseline, runs, asked, convention, test=test or Test(), unequal=unequal,
+            **scoring,
+        )  # fmt: skip
     verdict = None
     if demanded is not None:
-        say("deciding")
-        verdict = gate(qrels, baseline, runs[0], demanded, record=False, extra=extra)
+        step("deciding")
+        with progress(None):
+            verdict = gate(qrels, baseline, runs[0], demanded, record=False, extra=extra)
     # the comparison is its own part: a verdict's page without it
     parts: list[Result] = [replace(verdict, comparison=None)] if verdict is not None else []
     parts.append(compared)
     for run in runs if len(runs) <= FEW else ():
-        say("looking for blind spots and holes")
-        parts.append(blindspots(qrels, baseline, run, asked, convention, **scoring))
-        try:
-            parts.append(holes(qrels, baseline, run, asked, convention, **scoring))
-        except UsageError as error:
-            if error.code != "missing-cutoff":  # no metric keeps to lists of this depth
-                raise
+        step("looking for blind spots and holes")
+        with progress(None):
+            parts.append(blindspots(qrels, baseline, run, asked, convention, **scoring))
+            try:
+                parts.append(holes(qrels, baseline, run, asked, convention, **scoring))
+            except UsageError as error:
+                if error.code != "missing-cutoff":  # no metric keeps to lists of this depth
+                    raise
     remarks = [] if _has_holes(parts) or len(runs) > FEW else [_NO_HOLES.format(depth=depth)]
     if verdict is not None and len(runs) > 1:
         others = ", ".join(run.name for run in runs[1:])

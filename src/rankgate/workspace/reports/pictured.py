@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.progress import step
 from rankgate.decisions.blind_spots.verb import blindspots
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.ranks import GradesByRank, ranks
@@ -66,7 +67,6 @@ class ChartRequest:
         unequal: what queries are that only one system ran: refuse, zero or drop.
         extra: additional metrics that can be named.
         labels: the names of grades, besides those that the judgments bring.
-        on_progress: called with the current step.
         context: what metrics of lists need: training, items, a simple system.
     """
 
@@ -80,7 +80,6 @@ class ChartRequest:
     unequal: str = "refuse"
     extra: Sequence[Metric] = ()
     labels: Mapping[float, str] = field(default_factory=dict)
-    on_progress: Callable[[str], None] | None = None
     context: Context | None = None
 
     @property
@@ -169,7 +168,7 @@ def _comparisons(asked: ChartRequest) -> Comparisons:
         unequal=asked.unequal,
         extra=asked.extra,
         context=asked.context,
-        on_progress=asked.on_progress,
+        on_progress=step,
     )
 
 
@@ -187,7 +186,7 @@ def _evaluation(asked: ChartRequest, metrics: Sequence[str] = ()) -> Evaluation:
         asked.convention,
         extra=asked.extra,
         context=asked.context,
-        on_progress=asked.on_progress,
+        on_progress=step,
     )
 
 
@@ -213,7 +212,6 @@ def _blindness(asked: ChartRequest) -> BlindSpots:
         asked.convention,
         extra=asked.extra,
         page=asked.depth or 10,
-        on_progress=asked.on_progress,
     )
 
 
@@ -233,7 +231,7 @@ def _ranks(asked: ChartRequest) -> GradesByRank:
         asked.convention,
         depth=asked.depth or RANKS,
         labels=asked.labels,
-        on_progress=asked.on_progress,
+        on_progress=step,
     )
 
 
@@ -253,16 +251,13 @@ def _hidden(asked: ChartRequest) -> HoleAnalysis:
         asked.convention,
         extra=asked.extra,
         depth=asked.depth or HOLES,
-        on_progress=asked.on_progress,
     )
 
 
 def _calibration(asked: ChartRequest) -> Calibration:
     asked.need(2, 2, "shows two runs: a baseline and a candidate")
     one, two = asked.runs
-    return calibration(
-        asked.qrels, one, two, asked.one, asked.convention, on_progress=asked.on_progress
-    )
+    return calibration(asked.qrels, one, two, asked.one, asked.convention)
 
 
 def _agreed(asked: ChartRequest) -> RaterAgreement:
@@ -272,7 +267,7 @@ def _agreed(asked: ChartRequest) -> RaterAgreement:
 
 def _admitted(asked: ChartRequest) -> JudgeAdmission:
     asked.need(1, 1, "shows judgments by people and by a judge")
-    return admit(asked.qrels, asked.runs[0], on_progress=asked.on_progress)
+    return admit(asked.qrels, asked.runs[0])
 
 
 def _pipeline(asked: ChartRequest) -> Pipeline:
@@ -286,7 +281,6 @@ def _pipeline(asked: ChartRequest) -> Pipeline:
         labels=asked.labels,
         unequal=asked.unequal,
         extra=asked.extra,
-        on_progress=asked.on_progress,
     )
 
 

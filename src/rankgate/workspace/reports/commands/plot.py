@@ -120,10 +120,10 @@ def command(
         form_of(output, FORMS)
     elif not kind(name).in_text:
         kind(name).refuse_text()
-    with Progress(len(chosen["runs"]) + 1) as progress:
+    with Progress(len(chosen["runs"]) + 1):
         result = result_for(
             kind(name).needs,
-            ChartRequest(labels=labelled(labels), on_progress=progress, **chosen),
+            ChartRequest(labels=labelled(labels), **chosen),
         )
     for notice in result.notices:
         click.echo(f"! {notice.text}", err=True)

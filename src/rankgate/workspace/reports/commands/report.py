@@ -17,6 +17,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.present.forms.documents import csv, latex, markdown
 from rankgate.core.present.pages.page import page
 from rankgate.core.present.result import ReportOptions
+from rankgate.core.progress import progress
 from rankgate.decisions.comparison.commands import options as comparing
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.documents.changes import WORST
@@ -130,8 +131,8 @@ def command(
         if len(parts) > 1 and len(sources) == 1:
             title = f"Results in {Path(sources[0]).resolve().name}"
     else:
-        with Progress(2 + len(sources)) as progress:
-            parts, remarks = _gathered(sources, on_progress=progress, **chosen)
+        with Progress(2 + len(sources)):
+            parts, remarks = _gathered(sources, **chosen)
     lists = [
         each.lists.select("query_id", "doc_id")
         for part in parts
@@ -153,7 +154,8 @@ def _gathered(sources: tuple[str, ...], **chosen: Any) -> _Gathered:
         raise UsageError(problem, code="missing-input")
     if len(runs) == 1:
         metrics = chosen["metrics"] or DEFAULT_METRICS
-        result = evaluate(qrels, runs, metrics, chosen["convention"], extra=chosen["extra"])
+        with progress(None):
+            result = evaluate(qrels, runs, metrics, chosen["convention"], extra=chosen["extra"])
         return [ReportPart(result)], ()
     return gather(qrels, runs[0], runs[1:], **chosen)
 
