@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import rankgate
 from rankgate.judging.admission.demands import Demands
 from rankgate.judging.llm.judge import Judge
 from rankgate.judging.llm.prompts import Template
@@ -160,8 +161,12 @@ def test_a_cancelled_job_stops_and_can_be_resumed(stored, server):
     with raises("job-active"):
         rate_batch(stored, "first", judge(server))
     seen = threading.Event()
-    done = []
-    thread = threading.Thread(target=lambda: done.append(work.run(lambda _: seen.set())))
+
+    def run():
+        with rankgate.progress(lambda _: seen.set()):
+            work.run()
+
+    thread = threading.Thread(target=run)
     thread.start()
     assert seen.wait(PATIENCE)
     with stored.store.write() as connection:

@@ -36,11 +36,12 @@ def test_a_pool_becomes_ratings_that_others_read(rate, rows, protocol):
 def test_the_same_from_python(server, files):
     pool, queries, documents, out = files(3)
     seen = []
-    result = rankgate.rate(
-        pl.read_csv(pool).rename({"query": "query_id", "document": "doc_id"}), out,
-        rankgate.Judge("m", url=f"{server.url}/v1", prices=rankgate.Prices(1, 10)),
-        queries=pl.read_csv(queries), documents=documents, on_progress=seen.append,
-    )  # fmt: skip
+    with rankgate.progress(seen.append):
+        result = rankgate.rate(
+            pl.read_csv(pool).rename({"query": "query_id", "document": "doc_id"}), out,
+            rankgate.Judge("m", url=f"{server.url}/v1", prices=rankgate.Prices(1, 10)),
+            queries=pl.read_csv(queries), documents=documents,
+        )  # fmt: skip
     assert sorted(seen) == ["q0 d0", "q0 d2", "q1 d1"]
     assert result.graded == 3
     assert "m graded 3 of 3 pairs" in result._repr_html_()

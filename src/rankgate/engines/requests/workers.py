@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 
@@ -43,7 +44,8 @@ class Workers:
         """
         ended = [Event() for _ in range(threads)]
         for end in ended:
-            Thread(target=self._worker, args=(work, end), daemon=True).start()
+            run = copy_context().run  # threads report their steps to the caller's reporter
+            Thread(target=run, args=(self._worker, work, end), daemon=True).start()
         try:
             _wait_for(ended)
         except KeyboardInterrupt:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.present.codec import Named
+from rankgate.core.progress import step
 from rankgate.data import read_qrels
 from rankgate.data.scales import scale_of
 from rankgate.judging.admission.admission import JudgeAdmission
@@ -58,7 +59,6 @@ def admit(
     scale: str | None = None,
     resamples: int = 2000,
     seed: int = 0,
-    on_progress: Callable[[str], None] | None = None,
 ) -> JudgeAdmission:
     """Check whether a judge, a language model or clicks, agrees with people well enough.
 
@@ -91,7 +91,6 @@ def admit(
             judge outside of it is not an answer.
         resamples: replicates of the intervals of agreement.
         seed: of the replicates.
-        on_progress: called with what is being done.
 
     Raises:
         InputError: data that cannot be read; no pair that both judged; a lineage that contradicts
@@ -102,14 +101,13 @@ def admit(
     >>> admit(people, people).verdict
     'pass'
     """
-    say = on_progress or (lambda _: None)
     ours, theirs = read_qrels(people), read_qrels(judge)
     graded_on = scale_of(scale) if scale else ours.scale
     pool = None if asked is None else pool_of(asked)
     both, answers = judged_pairs(ours, theirs, graded_on, pool)
-    say("agreement")
+    step("agreement")
     found = agreements(rated_pairs(ratings_of(both), graded_on), samples=resamples, seed=seed)
-    systems = systems_of(both, runs, metrics, convention, say, top)
+    systems = systems_of(both, runs, metrics, convention, top)
     families, cautions = _families(lineage, systems, demands.family)
     bias, queries = bias_of(both), both["query_id"].n_unique()
     coefficient = found.coefficients[AGREEMENT]

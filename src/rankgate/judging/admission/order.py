@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.numbers import known
+from rankgate.core.progress import step
 from rankgate.data import Qrels
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
 from rankgate.measurement.evaluation.scored_system import Scorer
@@ -106,7 +107,6 @@ def systems_of(
     runs: Sequence[Any],
     metrics: str | Metric | Sequence[str | Metric],
     convention: str | Convention,
-    say: Callable[[str], None],
     top: int = TOP,
 ) -> OrderedSystems:
     """Every system's mean and values by both, how both order them, and the convention."""
@@ -118,7 +118,7 @@ def systems_of(
     }
     names, values, cautions = [], [], dict[str, None]()
     for run in runs:
-        say(str(run))
+        step(str(run))
         scored = [scorer.scored(run) for scorer in scorers.values()]
         names.append(scored[0].name)
         values.append([_values(each.scores) for each in scored])

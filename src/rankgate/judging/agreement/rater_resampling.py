@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.codec import fields_of
 from rankgate.core.present.result import Notice, run_notices
+from rankgate.core.progress import step
 from rankgate.data import read_qrels, read_run
 from rankgate.data.read_ratings import read_ratings
 from rankgate.judging.agreement.components import RaterComponents, rater_components
@@ -92,7 +93,6 @@ def rerated(
     draws: Count = DRAWS,
     seed: int = 0,
     from_: str | None = None,
-    on_progress: Callable[[str], None] | None = None,
 ) -> RaterResampling:
     """Draw raters again and again, and compare two systems by each set.
 
@@ -107,13 +107,11 @@ def rerated(
         draws: the number of random sets of raters for the comparison of two runs.
         seed: of the drawing.
         from_: the name of the ratings' format.
-        on_progress: called with the current step.
 
     Raises:
         InputError: data that cannot be read; no pair with two grades; nothing is resolved.
         UsageError: unknown names.
     """
-    say = on_progress or (lambda _: None)
     said = read_ratings(ratings, from_=from_)
     again = RedrawnGrades.of(said)
     runs = [read_run(run) for run in (baseline, candidate)]
@@ -123,7 +121,7 @@ def rerated(
     rng = np.random.default_rng(seed)
     drawn = np.empty((draws, len(truth)))
     for i in range(draws):
-        say(f"raters {i + 1} of {draws}")
+        step(f"raters {i + 1} of {draws}")
         scorer = Scorer.of(_judged(again.draw(rng), rule), metrics, how, depth=1)
         drawn[i] = _deltas(scorer, [scorer.scored(run) for run in runs])
     low, high = np.quantile(drawn, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2], axis=0)

@@ -56,7 +56,7 @@ def command(
     rankgate admit people.txt llm.txt --repeated prompt:1=one.txt --repeated prompt:2=two.txt
     rankgate admit people.txt llm.txt --format json -o admission.json
     """
-    with Progress(len(runs) + 1) as progress:
-        result = admit(people, judge, runs, on_progress=progress, **chosen)
+    with Progress(len(runs) + 1):
+        result = admit(people, judge, runs, **chosen)
     print_result(result, form, output)
     ctx.exit(result.status)

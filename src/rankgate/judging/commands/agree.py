@@ -72,7 +72,7 @@ def command(
     result = agree(said, **chosen)
     if baseline and candidate:
         drawn |= {"how": how, "seed": chosen["seed"], "from_": chosen["from_"]}
-        with Progress(drawn["draws"]) as progress:
-            effect = rerated(said, baseline, candidate, **drawn, on_progress=progress)
+        with Progress(drawn["draws"]):
+            effect = rerated(said, baseline, candidate, **drawn)
         result = replace(result, effect=effect)
     print_result(result, form, output)

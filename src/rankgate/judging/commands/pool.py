@@ -80,8 +80,8 @@ def command(
     """
     refuse_clashes(inputs(), rest_to)
     refuse_other_suffix(rest_to, "trec")
-    with Progress(len(runs)) as progress:
-        result = pool(runs, blind=blind, on_progress=progress, **chosen)
+    with Progress(len(runs)):
+        result = pool(runs, blind=blind, **chosen)
     if stored is not None and save_as is not None:
         stored.add_batch(result.table, save_as, strategy)
     print_result(result, form, output, **({"blind": blind} if form == "csv" else {}))

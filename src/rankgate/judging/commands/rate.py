@@ -137,8 +137,8 @@ def _model_in_store(stored: StoredProject | RemoteProject, batch: str, judge: Ju
             code="conflicting-options",
         )
     work = rate_batch(stored, batch, judge)
-    with Progress(work.left) as progress:
-        result = work.run(progress)
+    with Progress(work.left):
+        result = work.run()
     print_report(rendered(result, "text"))
     return result.status
 
@@ -147,7 +147,7 @@ def _asked(work: LLMRating) -> int:
     """Have the model rate; the exit code."""
     if work.cut:
         click.echo(_CUT, err=True)
-    with Progress(work.left) as progress:
-        result = work.run(progress)
+    with Progress(work.left):
+        result = work.run()
     print_report(rendered(result, "text"))
     return result.status

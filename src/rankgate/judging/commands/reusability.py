@@ -33,6 +33,6 @@ def command(
     \b
     rankgate reusability qrels.txt *.run -m nDCG@10 --depth 10
     """
-    with Progress(len(runs)) as progress:
-        result = reusability(qrels, runs, on_progress=progress, **chosen)
+    with Progress(len(runs)):
+        result = reusability(qrels, runs, **chosen)
     print_result(result, form, output)

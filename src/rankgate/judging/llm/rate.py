@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.codec import Named
+from rankgate.core.progress import step
 from rankgate.data.scales import scale_of
 from rankgate.data.streams.closing import Closing
 from rankgate.data.streams.journal import Journal
@@ -112,11 +112,8 @@ class LLMRating(Closing):
         """Bytes of a line that was never finished, which were cut off when the file was opened."""
         return self._journal.cut
 
-    def run(self, on_progress: Callable[[str], None] | None = None) -> ModelRatings:
-        """Ask what is left to ask.
-
-        Args:
-            on_progress: called with each pair that is kept.
+    def run(self) -> ModelRatings:
+        """Ask what is left to ask, and report each pair that is kept.
 
         Raises:
             UsageError: it makes no sense to go on, with what the endpoint said; what was
@@ -128,8 +125,7 @@ class LLMRating(Closing):
         def keep(ask: Ask, outcome: PairOutcome) -> None:
             saved.keep(ask, outcome)
             self._now.append(outcome)
-            if on_progress:
-                on_progress(f"{ask.task.query_id} {ask.task.doc_id}")
+            step(f"{ask.task.query_id} {ask.task.doc_id}")
 
         work = Work(
             self._client,
@@ -197,7 +193,6 @@ def rate(
     scale: str = "graded",
     guideline: str = "",
     batch: Count | None = None,
-    on_progress: Callable[[str], None] | None = None,
 ) -> ModelRatings:
     """Have a language model rate a pool; what was answered is never asked again.
 
@@ -217,7 +212,6 @@ def rate(
         guideline: the version of the guideline that raters follow, kept with each rating; a
             model's without it is the name and hash of the template.
         batch: only this batch of the pool.
-        on_progress: called with each pair that is kept.
 
     Raises:
         InputError: files that cannot be read, a query or document without text, a bad template.
@@ -235,7 +229,7 @@ def rate(
         guideline=guideline,
         batch=batch,
     ) as work:
-        return work.run(on_progress)
+        return work.run()
 
 
 def key_of(variable: str | None) -> str | None:

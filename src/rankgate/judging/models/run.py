@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.codec import Named
+from rankgate.core.progress import step
 from rankgate.engines.requests.workers import Workers
 from rankgate.judging.llm.client import Client
 from rankgate.judging.llm.costs import Budget, Usage
@@ -114,21 +115,20 @@ class JobRun:
         """Tasks without an answer of this model."""
         return len(self._numbers) - self._before.done
 
-    def run(self, on_progress: Callable[[str], None] | None = None) -> ModelRatings:
+    def run(self) -> ModelRatings:
         """Ask what is left to ask, until it is done, cancelled, or a limit is reached.
 
-        Args:
-            on_progress: called with each pair that is in the store.
+        Each pair that is in the store is reported.
 
         Raises:
             UsageError: it makes no sense to go on, with what the endpoint said; what was
                 answered is in the store.
             KeyboardInterrupt: as Python raises it; what was answered is in the store.
         """
-        work = self._work(on_progress)
+        work = self._work()
         try:
             with self._alive():
-                work.run(self._asks(on_progress), self._judge.concurrency)
+                work.run(self._asks(), self._judge.concurrency)
         except BaseException as error:
             words = str(error) if isinstance(error, RankgateError) else "it was interrupted"
             self._end("failed" if isinstance(error, Exception) else "stopped", words)
@@ -144,15 +144,14 @@ class JobRun:
         self._end("stopped" if work.poor else "done", stopped)
         return self._result(stopped)
 
-    def _work(self, on_progress: Callable[[str], None] | None) -> Work:
+    def _work(self) -> Work:
         judge, before = self._judge, self._before
         spent = Usage(before.requests, before.input_tokens + before.output_tokens, before.cost)
 
         def keep(ask: Ask, outcome: PairOutcome) -> None:
             self._keep(ask, outcome)
             self._now.append(outcome)
-            if on_progress:
-                on_progress(f"{ask.task.query_id} {ask.task.doc_id}")
+            step(f"{ask.task.query_id} {ask.task.doc_id}")
 
         return Work(
             self._client, self._scale, keep, _StoreRequests(self._store, self._job.id),
@@ -160,7 +159,7 @@ class JobRun:
             judge.retries, self._workers,
         )  # fmt: skip
 
-    def _asks(self, on_progress: Callable[[str], None] | None) -> Iterator[Ask]:
+    def _asks(self) -> Iterator[Ask]:
         """What is to be asked; what is known is rated without asking."""
         for each in self._texts():
             task = StoredTask(each.query_id, each.doc_id, each.query, each.document, each.task)
@@ -176,8 +175,7 @@ class JobRun:
                 yield ask
                 continue
             self._repeat(ask, known, why)
-            if on_progress:
-                on_progress(f"{task.query_id} {task.doc_id}")
+            step(f"{task.query_id} {task.doc_id}")
 
     def _texts(self) -> Iterator[TaskTexts]:
         for begin in range(0, len(self._numbers), _PAGE):

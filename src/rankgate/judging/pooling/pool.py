@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +12,7 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
+from rankgate.core.progress import progress
 from rankgate.data import read_qrels
 from rankgate.data.formats.tags import tags_from
 from rankgate.decisions.unjudged.holes import holes
@@ -101,7 +102,6 @@ def pool(
     blind: bool = False,
     seed: int = 0,
     convention: str | Convention = "trec",
-    on_progress: Callable[[str], None] | None = None,
 ) -> Pool:
     """The documents that several systems put first, and that nobody has judged.
 
@@ -125,7 +125,6 @@ def pool(
             see them.
         seed: of everything that is drawn.
         convention: whose rules break ties of scores.
-        on_progress: called with the name of each run before it is read.
 
     Raises:
         InputError: a file that cannot be read; nothing left to judge.
@@ -144,7 +143,7 @@ def pool(
     deep = steps[-1][0] if steps else depth
     systems = systems_of(runs)
     names = [run.name for run in systems]
-    ranks = ranked(systems, deep, chosen_convention(convention), on_progress)
+    ranks = ranked(systems, deep, chosen_convention(convention))
     judged = read_qrels(qrels) if qrels is not None else None
     drawn = _queries(ranks, queries, query_sampling, _sizes(sizes), seed)
     ranks = ranks.join(drawn, on="query_id", how="semi")
@@ -264,7 +263,8 @@ def _by_influence(
             "give --qrels, or another order.",
             code="missing-input",
         )
-    result = holes(judged, systems[0], systems[1], [metric], how, seed=seed)
+    with progress(None):
+        result = holes(judged, systems[0], systems[1], [metric], how, seed=seed)
     found = result.judge_next.select(
         *_PAIR,
         pl.int_range(pl.len()).cast(pl.Float64).alias("key"),

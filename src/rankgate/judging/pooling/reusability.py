@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,6 +13,7 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result, run_notices
+from rankgate.core.progress import progress, step
 from rankgate.data import read_qrels
 from rankgate.judging.pooling.pool import DEPTH
 from rankgate.judging.standing import PAIR
@@ -85,7 +86,6 @@ def reusability(
     *,
     depth: Count = DEPTH,
     rel: float = 1.0,
-    on_progress: Callable[[str], None] | None = None,
 ) -> Reusability:
     """Score each run as if it had not been in the pool that was judged.
 
@@ -104,7 +104,6 @@ def reusability(
         convention: whose rules the numbers follow.
         depth: the depth to which the runs were judged.
         rel: the smallest relevant grade.
-        on_progress: called with the name of each run before it is left out.
 
     Raises:
         InputError: data that cannot be read.
@@ -121,12 +120,12 @@ def reusability(
     systems = systems_of(runs)
     if len(systems) < _TWO:
         raise UsageError("leaving one run out needs two runs or more.", code="missing-input")
-    own = _only(ranked(systems, depth, rules), judged)
+    with progress(None):
+        own = _only(ranked(systems, depth, rules), judged)
     before = _scored(judged, systems, chosen, rules)
     rows, emptied = [], []
     for run in systems:
-        if on_progress:
-            on_progress(run.name)
+        step(run.name)
         unique = own.filter(pl.col("system") == run.name)
         left = _without(judged, unique)
         after = _scored(left, systems, chosen, rules) if len(unique) else before

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.progress import step
 from rankgate.data.formats.registry import detected, opened
 from rankgate.data.ratings import Ratings
 from rankgate.data.read import contents_of
@@ -104,7 +105,6 @@ def from_ratings(
     extra: Sequence[Metric] = (),
     bounds: bool = False,
     context: Context | None = None,
-    on_progress: Callable[[str], None] | None = None,
 ) -> RatedEvaluation:
     """Score runs by single raters' grades, as the convention's tool does.
 
@@ -117,7 +117,6 @@ def from_ratings(
         extra: metrics that can be named in addition to the built-in ones.
         bounds: as of ``evaluate``.
         context: as of ``evaluate``.
-        on_progress: called with the name of each run before it is scored.
 
     Raises:
         InputError: data that cannot be read; a grade that is not on the scale; no judgment.
@@ -147,7 +146,7 @@ def from_ratings(
             extra=extra,
             bounds=bounds,
             context=context,
-            on_progress=on_progress,
+            on_progress=step,
         )
         parts.append(RatedPart(way.scale, result.made_by, found))
     return RatedEvaluation(tuple(parts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import UsageError
+from rankgate.core.progress import step
 from rankgate.data import read_run
 from rankgate.data.qrels import Qrels
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
@@ -47,7 +48,6 @@ def ranked(
     runs: Sequence[Run],
     depth: int,
     how: Convention,
-    on_progress: Callable[[str], None] | None = None,
 ) -> pl.DataFrame:
     """The first documents of every query of every run, in the order that the convention makes.
 
@@ -56,8 +56,7 @@ def ranked(
     """
     parts = [pl.DataFrame(schema=RANKS)]
     for run in runs:
-        if on_progress:
-            on_progress(run.name)
+        step(run.name)
         queries = run.table["query_id"].unique()
         if len(queries):
             result = ranked_of(run, queries, depth, how)
