@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.progress import step
 from rankgate.data.column_map import label_of, mapped
 from rankgate.data.files.checks import CHECKS, SEVERITIES
 from rankgate.data.files.checks.opening import part_of, subject
@@ -32,7 +33,6 @@ def validate(
     columns: ColumnsLike | None = None,
     as_: str | None = None,
     scale: str | None = None,
-    on_progress: Callable[[str], None] | None = None,
 ) -> Validation:
     """Look for everything that is wrong with some files.
 
@@ -46,7 +46,6 @@ def validate(
             grade=ann+bob or grade=rater_*.
         as_: ``qrels`` or ``run``, where a file could be either.
         scale: the grades that are possible: ``0..3``, ``0,1,10,100``, or a name.
-        on_progress: called with the name of each file before it is looked at.
 
     Raises:
         UsageError: no file, no such format, part or scale; what is wrong with a file is a problem
@@ -61,11 +60,10 @@ def validate(
     if not several:
         raise UsageError("no file to look at; give at least one.", code="missing-input")
     part = part_of(as_)
-    say = on_progress or (lambda _: None)
     grades = scale_of(scale) if scale else None
-    base = [] if against is None else [_held_against(against, grades, say)]
+    base = [] if against is None else [_held_against(against, grades)]
     judged = base[0].judged if base else None
-    seen = [_seen(each, (from_, part, grades), judged, say) for each in several]
+    seen = [_seen(each, (from_, part, grades), judged) for each in several]
     files_ = (*seen, *base)
     runs = [run for each in seen for run in each.runs]
     across = _tried("runs", runs, "the runs", None) if len(runs) > 1 else []
@@ -86,9 +84,9 @@ class _SeenFile:
     runs: tuple[Outline, ...]
 
 
-def _held_against(given: FileLike, scale: Scale | None, say: Callable[[str], None]) -> _SeenFile:
+def _held_against(given: FileLike, scale: Scale | None) -> _SeenFile:
     """Return the judgments to compare with; raise an error without any."""
-    seen = _seen(given, (None, "qrels" if isinstance(given, dict) else None, scale), None, say)
+    seen = _seen(given, (None, "qrels" if isinstance(given, dict) else None, scale), None)
     if seen.judged is not None or any(each.check == "unreadable" for each in seen.problems):
         return seen
     lack = InputError(
@@ -102,10 +100,9 @@ def _seen(
     given: FileLike,
     how: tuple[str | None, Part | None, Scale | None],
     against: RawQrels | None,
-    say: Callable[[str], None],
 ) -> _SeenFile:
     """Look at one file."""
-    say(label_of(given))
+    step(label_of(given))
     found, failure = subject(given, *how)
     problems = list(_checked(found, against))
     if failure and not any(each.severity == "error" for each in problems):

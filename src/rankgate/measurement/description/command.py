@@ -32,6 +32,6 @@ def command(files: tuple[str, ...], form: str, output: str | None, **chosen: Any
     rankgate describe ratings.csv
     rankgate describe qrels.txt bm25.run dense.run -k 20
     """
-    with Progress(len(files)) as progress:
-        result = describe(list(files), on_progress=progress, **chosen)
+    with Progress(len(files)):
+        result = describe(list(files), **chosen)
     print_result(result, form, output)

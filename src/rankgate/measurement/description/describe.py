@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -14,6 +14,7 @@ import polars as pl
 
 from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
+from rankgate.core.progress import progress, step
 from rankgate.data import read
 from rankgate.data.column_map import label_of, mapped
 from rankgate.data.contents import FileContents
@@ -47,7 +48,6 @@ def describe(
     columns: ColumnsLike | None = None,
     as_: str | None = None,
     cutoff: Cutoff = CUTOFF,
-    on_progress: Callable[[str], None] | None = None,
 ) -> Descriptions:
     """Tell what some files are.
 
@@ -60,7 +60,6 @@ def describe(
             grade=ann+bob or grade=rater_*.
         as_: ``qrels`` or ``run``, where a file could be either.
         cutoff: the depth of runs for the share of judged documents.
-        on_progress: called with the name of each file before it is read.
 
     Raises:
         InputError: a file that cannot be read, with its line; ``validate`` reports all errors.
@@ -71,10 +70,9 @@ def describe(
     if not several:
         raise UsageError("no file to describe; give at least one.", code="missing-input")
     part = part_of(as_)
-    say = on_progress or (lambda _: None)
     read = []
     for each in several:
-        say(label_of(each))
+        step(label_of(each))
         read.append(_read(each, from_, part))
     content = [contents for _, contents in read]
     labels = [result.file for result, _ in read]
@@ -192,7 +190,8 @@ def _holes(content: list[FileContents], cutoff: int) -> tuple[JudgedDepth, ...]:
             share = None
             if both:
                 alone = replace(run, queries=None)  # ranking by ranking
-                values = evaluate(qrels, alone, label).runs[0].per_query(label)
+                with progress(None):
+                    values = evaluate(qrels, alone, label).runs[0].per_query(label)
                 share = fmean(values[query] or 0.0 for query in sorted(both))
             items.append(JudgedDepth(qrels.name, run.name, cutoff, share, len(both)))
     return tuple(items)

@@ -56,7 +56,7 @@ def command(
         return
     if not files:
         raise UsageError("no file to look at; give at least one, or --list.", code="missing-input")
-    with Progress(len(files) + bool(chosen["against"])) as progress:
-        result = validate(list(files), on_progress=progress, **chosen)
+    with Progress(len(files) + bool(chosen["against"])):
+        result = validate(list(files), **chosen)
     print_result(result, form, output)
     ctx.exit(0 if result.valid else _INVALID)
