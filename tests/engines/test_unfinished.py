@@ -165,7 +165,8 @@ def test_an_index_that_changed_under_way_is_named_wherever_it_is_used(engine, tm
             with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as shop, shop:
                 shop.execute("INSERT INTO docs VALUES ('new', 'red shoe')")
 
-    result = snapshot(engine, QUERIES, tmp_path / "new.csv", on_progress=change)
+    with rankgate.progress(change):
+        result = snapshot(engine, QUERIES, tmp_path / "new.csv")
     assert "index-changed" in {each.code for each in result.notices}
     scores = rankgate.evaluate(QRELS, tmp_path / "new.csv", ["R@10"])
     assert "changed under way" in str(scores.notices)

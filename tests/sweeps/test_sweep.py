@@ -61,7 +61,8 @@ def test_the_gain_and_its_interval_are_those_of_compare(plan, shop):
 def test_what_was_measured_is_not_measured_again(plan, shop):
     asked = []
     file = plan()
-    first = rankgate.sweep(file, on_progress=asked.append)
+    with rankgate.progress(asked.append):
+        first = rankgate.sweep(file)
     assert len(asked) == 7  # six points, and their latencies
     times = {each.name: each.stat().st_mtime_ns for each in (shop / "sweep.points").glob("*.run")}
     again = rankgate.sweep(file)

@@ -13,6 +13,7 @@ import polars as pl
 
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
+from rankgate.core.progress import progress
 from rankgate.data import read_qrels, read_run
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.gate_check import METRICS, RATES, VERDICTS, GateCheck
@@ -116,7 +117,8 @@ def _systems(
     taken = []
     for number in range(1, snapshots + 1):
         say(f"snapshot {number}")
-        result = snapshot(runs, queries)  # type: ignore[arg-type]
+        with progress(None):
+            result = snapshot(runs, queries)  # type: ignore[arg-type]
         if not result.finished or result.run is None:
             raise UsageError(
                 f"snapshot {number} is not finished: {result.problem}", code="unfinished-snapshot"

@@ -75,13 +75,12 @@ def command(
         live, qrels, given, steps = _live(qrels, runs)
     drawn = {name: getattr(test, name) for name in ("interval", "level", "resamples", "seed")}
     try:
-        with Progress(steps + 1) as progress:
+        with Progress(steps + 1):
             pipeline = stages(
                 qrels,
                 given,
                 labels=labelled(labels),
                 test=test.method,
-                on_progress=progress,
                 **drawn,
                 **live,
                 **chosen,

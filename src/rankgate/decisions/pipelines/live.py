@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,14 +37,11 @@ class Live:
     again: bool = False
     force: bool = False
 
-    def taken(
-        self, runs: object, report: Callable[[str], None] | None = None, *, refuse: bool = True
-    ) -> tuple[TakenStage, ...]:
+    def taken(self, runs: object, *, refuse: bool = True) -> tuple[TakenStage, ...]:
         """The stages of a pipeline's file with their runs; none where runs are given.
 
         Args:
             runs: a pipeline's file, or runs.
-            report: called with each query that a stage answers.
             refuse: whether queries that failed are an error; it is one where all of them did.
 
         Raises:
@@ -76,7 +73,6 @@ class Live:
             folder=Path(self.folder or path.with_suffix(".stages")),
             again=self.again,
             force=self.force,
-            report=report or (lambda _: None),
         ).run()
         for each in taken:
             words = failure(each)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.progress import progress
 from rankgate.data import read_run
 from rankgate.data.formats import run_meta
 from rankgate.data.formats.snapshot_files import PARTIAL
@@ -57,7 +58,6 @@ class Taking:
             is not taken again.
         again: whether queries that failed are asked anew.
         force: whether everything is.
-        report: called with each query that a stage answers.
     """
 
     pipeline: PipelineFile
@@ -65,7 +65,6 @@ class Taking:
     folder: Path
     again: bool = False
     force: bool = False
-    report: Callable[[str], None] = field(default=lambda _: None)
 
     def run(self) -> tuple[TakenStage, ...]:
         """The run of every stage, inputs first.
@@ -175,7 +174,6 @@ class Taking:
                 to=HELD,
                 again=self.again,
                 force=self.force,
-                on_progress=self.report,
             )
         except UsageError as error:
             raise self._error(stage, error.problem, code=error.code) from None
@@ -227,15 +225,16 @@ class Taking:
 
     def _merged(self, stage: FuseStage, runs: Mapping[str, Run]) -> pl.DataFrame:
         try:
-            found = fuse(
-                runs,
-                stage.fuse,
-                stage.parameters,
-                weights=stage.weights,
-                norm=stage.norm,
-                depth=stage.depth,
-                keep=stage.keep,
-            )
+            with progress(None):
+                found = fuse(
+                    runs,
+                    stage.fuse,
+                    stage.parameters,
+                    weights=stage.weights,
+                    norm=stage.norm,
+                    depth=stage.depth,
+                    keep=stage.keep,
+                )
         except UsageError as error:
             raise self._error(stage, error.problem, code=error.code) from None
         assert found.run is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
+from rankgate.core.progress import step
 from rankgate.decisions.comparison import compared as parts
 from rankgate.decisions.comparison.inference import Interval, Method, Test
 from rankgate.decisions.comparison.pairs import Rules, compared
@@ -75,7 +76,6 @@ def stages(
     folder: str | Path | None = None,
     again: bool = False,
     force: bool = False,
-    on_progress: Callable[[str], None] | None = None,
 ) -> Pipeline:
     """Follow a ranking through its stages, from the first retrieval to the last reranker.
 
@@ -106,7 +106,6 @@ def stages(
             settings; ``NAME.stages`` next to the pipeline's file by default.
         again: ask queries that failed in a stage anew.
         force: run every stage anew, whatever is kept.
-        on_progress: called with the name of each step.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -122,7 +121,6 @@ def stages(
     'Nothing is lost: the last stage has the best nDCG@10 there is.'
     """
     how = Test(test, interval, level, "none", resamples, seed)
-    say = on_progress or (lambda _: None)
     if interval == "simultaneous":
         problem = "intervals of steps are not simultaneous; take t, bca or studentised."
         raise UsageError(problem, code="unknown-choice")
@@ -135,20 +133,20 @@ def stages(
     if aim[0] not in dict(scorer.metrics):
         scorer = replace(scorer, metrics=(aim, *scorer.metrics))
     live = Live(queries, parameters, folder, again=again, force=force)
-    if taken := live.taken(runs, on_progress, refuse=unequal == "refuse"):
+    if taken := live.taken(runs, refuse=unequal == "refuse"):
         runs = {each.stage.name: each.run for each in taken}
         scorer = replace(scorer, depth=max(depth, *(reach_of(each) or 0 for each in taken)))
     systems: list[ScoredRun] = []
     places: list[Any] = []
     for name, run in parts.named(runs):
-        say(f"scoring {name or run if isinstance(run, str) else 'a stage'}")
+        step(f"scoring {name or run if isinstance(run, str) else 'a stage'}")
         systems.append(scorer.scored(run, name))
         places.append(run)
     if not systems:
         problem = "no stage; give the run after each stage, in order."
         raise UsageError(problem, code="missing-input")
     systems = systems_apart(systems, places)
-    say("computing ceilings")
+    step("computing ceilings")
     rules = Rules(how, unequal, sizes=False)
     return _pipeline(scorer, aim, systems, labels or {}, (rules, correction), taken)
 

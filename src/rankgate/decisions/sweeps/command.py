@@ -33,8 +33,8 @@ def command(plan: str, form: str, output: str | None, **chosen: Any) -> None:
     rankgate sweep sweep.toml --workers 4 -o sweep.html
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that set-ups are undone
-    with Progress(steps_of(plan, chosen["trials"])) as progress:
-        result = sweep(plan, on_progress=progress, **chosen)
+    with Progress(steps_of(plan, chosen["trials"])):
+        result = sweep(plan, **chosen)
     print_result(result, form, output)
     if not result.finished:
         sys.exit(3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from threading import Event, Lock
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from rankgate.core.errors import RankgateError
 from rankgate.core.frozen import dataclass
+from rankgate.core.progress import step
 from rankgate.data.streams.journal import Journal
 from rankgate.decisions.sweeps.dials import words
 from rankgate.decisions.sweeps.setup import JOURNAL, SetupError
@@ -63,13 +64,11 @@ class Measuring:
         plan: the sweep.
         folder: where runs are kept.
         total: how many points there will be.
-        report: called with each point before it is measured.
     """
 
     plan: Plan
     folder: Path
     total: int
-    report: Callable[[str], None]
     down: str = ""
     _journal: Journal | None = None
     _stop: Event = field(default_factory=Event)
@@ -129,7 +128,7 @@ class Measuring:
         key = digest([settings.seed, *(each.key for each in points)])
         if known := read_timing(self.folder, key):
             return known
-        self.report("latencies, all points in turn")
+        step("latencies, all points in turn")
         timing = self.plan.target.time([each.point for each in points], settings.seed)
         if timing.latencies is not None:
             write_timing(self.folder, key, timing)
@@ -140,7 +139,7 @@ class Measuring:
         if self.down:
             return Measured(point, key, "not_run", self.down)
         with self._lock:
-            self.report(f"{words(point)}{self._left()}")
+            step(f"{words(point)}{self._left()}")
         try:
             taken = self._taken(point, key)
         except SetupError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,7 +46,6 @@ def sweep(
     folder: str | Path | None = None,
     workers: Annotated[int, Range(1, 64)] | None = None,
     trials: Annotated[int, Range(1, 100_000)] | None = None,
-    on_progress: Callable[[str], None] | None = None,
 ) -> Sweep:
     """Measure settings point by point, and choose one of them.
 
@@ -68,7 +67,6 @@ def sweep(
         folder: where runs are kept; by default next to the file, and nowhere for a dictionary.
         workers: how many points are measured at the same time; as the file says without it.
         trials: how many points Optuna proposes; as the file says without it.
-        on_progress: called with each point before it is measured.
 
     Raises:
         InputError: a file that cannot be read, with its line.
@@ -82,14 +80,13 @@ def sweep(
         trials=trials or chosen.settings.trials,
     )
     chosen = replace(chosen, settings=settings)
-    report = on_progress or (lambda _: None)
     if folder is None and isinstance(plan, str | Path):
         folder = Path(plan).with_suffix("")
         folder = folder.with_name(f"{folder.name}.points")
     if folder is None:
         with TemporaryDirectory() as place:
-            return replace(_swept(chosen, Path(place), report), folder=None)
-    result = _swept(chosen, Path(folder), report)
+            return replace(_swept(chosen, Path(place)), folder=None)
+    result = _swept(chosen, Path(folder))
     with replacing(str(Path(folder) / RESULT)) as stream:
         stream.write(rendered(result, "json").encode())
     return result
@@ -104,11 +101,11 @@ def steps_of(plan: SweepLike, trials: int | None = None) -> int:
     return 1 + (trials or chosen.settings.trials) + timing
 
 
-def _swept(plan: Plan, folder: Path, report: Callable[[str], None]) -> Sweep:
+def _swept(plan: Plan, folder: Path) -> Sweep:
     first = plan.points
     grid = plan.settings.search == "grid"
     total = len(first) if grid else 1 + plan.settings.trials
-    with Measuring(plan, folder, total, report) as measuring:
+    with Measuring(plan, folder, total) as measuring:
         measured = measuring.all(first)
         if not grid:
             measured += _proposed(plan, measuring, measured[0])

@@ -74,11 +74,11 @@ def command(
     """
     asked = queries_of(queries)
     result: Snapshot | EngineComparison
-    with Progress(len(asked) * (2 if baseline else 1)) as progress:
+    with Progress(len(asked) * (2 if baseline else 1)):
         if baseline:
             result = compare_engines(
                 baseline, engine, asked, baseline_output, target, seed=seed,
-                on_progress=progress, **chosen,
+                **chosen,
             )  # fmt: skip
         elif baseline_output:
             raise UsageError(
@@ -86,7 +86,7 @@ def command(
                 code="conflicting-options",
             )
         else:
-            result = snapshot(engine, asked, target, on_progress=progress, **chosen)
+            result = snapshot(engine, asked, target, **chosen)
     print_result(result, form)
     if not result.finished or result.failed:
         sys.exit(3)

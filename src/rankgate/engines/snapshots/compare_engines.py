@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ import polars as pl
 
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
+from rankgate.core.progress import step
 from rankgate.engines.snapshots.arm import Arm
 from rankgate.engines.snapshots.asking import Asking
 from rankgate.engines.snapshots.engine_comparison import LATENCY, QUERIES, EngineComparison
@@ -48,7 +49,6 @@ def compare_engines(
     again: bool = False,
     force: bool = False,
     to: str | None = None,
-    on_progress: Callable[[str], None] | None = None,
 ) -> EngineComparison:
     """Take snapshots of two engines at the same time, and compare their latencies.
 
@@ -71,7 +71,6 @@ def compare_engines(
         again: ask queries that failed before anew.
         force: replace an output that exists, and begin anew.
         to: the format of the run; by the suffix of OUTPUT without it.
-        on_progress: called with each query that has an answer or failed, of either engine.
 
     Raises:
         InputError: a file that cannot be read, with its line.
@@ -106,16 +105,15 @@ def compare_engines(
                     Arm.open(chosen[number], asked, targets[number], again=again, more=more)
                 )
                 stack.enter_context(closing(arms[-1]))
-            return _compared(arms, seed, on_progress)
+            return _compared(arms, seed)
 
 
-def _compared(arms: Sequence[Arm], seed: int, on: Callable[[str], None] | None) -> EngineComparison:
+def _compared(arms: Sequence[Arm], seed: int) -> EngineComparison:
     """Ask both, and compare."""
 
     def keep(number: int, outcome: Outcome) -> None:
         arms[number].keep(outcome)
-        if on:
-            on(outcome.query_id)
+        step(outcome.query_id)
 
     one, two = arms
     queries = one.queries

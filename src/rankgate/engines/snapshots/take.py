@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.progress import step
 from rankgate.data.write import format_for
 from rankgate.engines.configuration import Configuration, read
 from rankgate.engines.engine import Connection, Engine, Query
@@ -66,7 +67,6 @@ def snapshot(
     again: bool = False,
     force: bool = False,
     to: str | None = None,
-    on_progress: Callable[[str], None] | None = None,
 ) -> Snapshot:
     """Ask an engine every query, and keep what it returns as a run.
 
@@ -87,7 +87,6 @@ def snapshot(
         again: ask queries that failed before anew.
         force: replace an output that exists, and begin anew.
         to: the format of the run; by the suffix of OUTPUT without it.
-        on_progress: called with each query that has an answer or failed.
 
     Raises:
         InputError: a file that cannot be read, with its line.
@@ -100,10 +99,10 @@ def snapshot(
     if output is None:
         with TemporaryDirectory() as folder:
             target = Target(Path(folder) / "run", None)
-            return replace(_taken(chosen, asked, target, again=again, on=on_progress), output=None)
+            return replace(_taken(chosen, asked, target, again=again), output=None)
     target = target_of(output, to)
     target.ready(force=force)
-    return _taken(chosen, asked, target, again=again, on=on_progress)
+    return _taken(chosen, asked, target, again=again)
 
 
 def chosen_engine(
@@ -158,14 +157,12 @@ def _taken(
     target: Target,
     *,
     again: bool,
-    on: Callable[[str], None] | None,
 ) -> Snapshot:
     arm = Arm.open(chosen, queries, target, again=again)
 
     def keep(_: int, outcome: Outcome) -> None:
         arm.keep(outcome)
-        if on:
-            on(outcome.query_id)
+        step(outcome.query_id)
 
     with closing(arm):
         arm.note_facts()

@@ -103,8 +103,8 @@ def command(
             code="output-is-input",
         )
     found = format_for(None if streamed else target, to or ("trec" if streamed else None), "runs")
-    with Progress(len(runs) + (chosen["folds"] if learning else 0)) as progress:
-        result = fuse(runs, on_progress=progress, **chosen)
+    with Progress(len(runs) + (chosen["folds"] if learning else 0)):
+        result = fuse(runs, **chosen)
     assert result.run is not None
     for loss in write_run(result.run, sys.stdout.buffer if streamed else str(target), found):
         click.echo(f"! {found.name} cannot hold {loss.words}; try csv", err=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.present.result import run_notices
+from rankgate.core.progress import step
 from rankgate.data.memory.frames import run_of
 from rankgate.measurement.fusion.catalogue import METHODS
 from rankgate.measurement.fusion.fuser import Fused, Fuser, Setting
@@ -49,7 +50,6 @@ def fuse(
     relevant: float = 1.0,
     seed: Annotated[int, Range(0)] = 0,
     convention: str | Convention = "trec",
-    on_progress: Callable[[str], None] | None = None,
 ) -> Fusion:
     """Merge the runs of several systems into one.
 
@@ -74,14 +74,12 @@ def fuse(
         relevant: the lowest relevant grade, for trained methods.
         seed: the seed of the random cross-validation folds.
         convention: compute the metric as this tool does, or by your own TOML file.
-        on_progress: called with the name of each run, and with each fold.
 
     Raises:
         InputError, DuplicateError: data that cannot be read, with file and line.
         UsageError: fewer than two runs; an unknown method, normalisation or parameter; an option
             that the method cannot use; a trained method without judgments.
     """
-    report = on_progress or (lambda _: None)
     names, given = _named(runs)
     chosen = METHODS.named(method)
     setting = Setting(_parameters(chosen, parameters), _weights(chosen, weights, len(given)))
@@ -96,7 +94,7 @@ def fuse(
     numbered = pl.DataFrame({"query_id": queries}).with_row_index("query")
     laid = []
     for name, run in zip(names, systems, strict=True):
-        report(name)
+        step(name)
         laid.append(RankedRun.of(run, numbered, depth))
     fuser = Fuser(tuple(laid), queries, chosen, normalisation, keep)
     learned = None
@@ -104,7 +102,7 @@ def fuse(
     if lesson is None:
         fused = fuser.fuse(setting)
     else:
-        fused, learned = _learned(fuser, setting, lesson, ends, report)
+        fused, learned = _learned(fuser, setting, lesson, ends)
         setting = learned.setting
         singles = dict(zip(names, map(lesson.scores, systems), strict=True))
         judged = queries[: ends[-1]]
@@ -137,7 +135,6 @@ def _learned(
     given: Setting,
     lesson: Lesson,
     ends: NDArray[np.int64],
-    report: Callable[[str], None],
 ) -> tuple[Fused, Learned]:
     """Fused lists by cross-validation, and what was learned."""
     method = fuser.method
@@ -146,9 +143,7 @@ def _learned(
         queries = pl.DataFrame({"query_id": fuser.queries}).with_row_index("query")
         data = TrainingData.of(fuser.runs, queries, lesson.qrels.table, lesson.how.relevant)
     tried = settings_of(method, given, len(fuser.runs)) if lesson.how.tune else (given,)
-    learner = Learner(
-        fuser, tried, data, ends, lambda table: lesson.values(table, fuser.queries), report
-    )
+    learner = Learner(fuser, tried, data, ends, lambda table: lesson.values(table, fuser.queries))
     parts, chosen = learner.held_out()
     setting, trained = learner.final()
     own = lesson.values(Fused.joined(parts).table, fuser.queries[: ends[-1]])

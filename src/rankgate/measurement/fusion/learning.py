@@ -11,6 +11,7 @@ import numpy as np
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.progress import step
 from rankgate.measurement.fusion.fuser import Fused, Setting
 
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ class Learner:
             no judgments.
         values: from fused lists to the metric's value of each query, ``(T,)``, NaN where it is
             undefined.
-        on_progress: called with what is done next.
     """
 
     fuser: Fuser
@@ -61,7 +61,6 @@ class Learner:
     training: TrainingData | None
     ends: NDArray[np.int64]
     values: Callable[[pl.DataFrame], NDArray[np.float64]]
-    on_progress: Callable[[str], None]
 
     @property
     def every(self) -> frozenset[int]:
@@ -74,7 +73,7 @@ class Learner:
         tried = None if self.training else self._tried(self.every)
         parts, folds = [], []
         for fold in sorted(self.every):
-            self.on_progress(f"fold {fold + 1} of {len(self.every)}")
+            step(f"fold {fold + 1} of {len(self.every)}")
             others = self.every - {fold}
             setting, mean = self._best(self._tried(others) if tried is None else tried, others)
             parts.append(self._fused(setting, others, fold))

@@ -8,6 +8,7 @@ import numpy as np
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.progress import progress
 from rankgate.data import read_qrels
 from rankgate.measurement.evaluation.evaluate import evaluate
 
@@ -56,7 +57,8 @@ class Lesson:
 
     def scores(self, run: RunLike) -> Scores:
         """The scores of a run by the metric."""
-        return evaluate(self.qrels, run, [self.how.metric], self.how.convention).runs[0]
+        with progress(None):
+            return evaluate(self.qrels, run, [self.how.metric], self.how.convention).runs[0]
 
     def parts(self, queries: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
         """Queries ordered by fold, those without judgments last; where folds begin, and the end.

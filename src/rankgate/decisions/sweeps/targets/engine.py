@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.declare import fields_of
 from rankgate.core.errors import UsageError
+from rankgate.core.progress import progress
 from rankgate.data import read_run
 from rankgate.data.formats.snapshot_files import PARTIAL, RESULT
 from rankgate.decisions.sweeps.dials import shown
@@ -135,7 +136,8 @@ class EngineTarget(Target):
         output = place.with_suffix(".run")
         asked = list(self.queries)
         chosen = self.at(point)
-        result = snapshot(chosen, asked, output, to=HELD, again=True, on_progress=lambda _: watch())
+        with progress(lambda _: watch()):
+            result = snapshot(chosen, asked, output, to=HELD, again=True)
         return self._taken(result, output)
 
     def _taken(self, result: Snapshot, output: Path) -> Taken:

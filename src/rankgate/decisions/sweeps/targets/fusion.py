@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.declare import fields_of
 from rankgate.core.errors import UsageError
+from rankgate.core.progress import progress
 from rankgate.decisions.sweeps.settings import Fuse
 from rankgate.decisions.sweeps.targets.target import UNSET, Taken, Target
 from rankgate.engines.requests.template import filled, names
@@ -76,15 +77,16 @@ class FusionTarget(Target):
         watch()
         chosen = self._at(point)
         try:
-            fused = fuse(
-                self.runs,
-                chosen.method,
-                chosen.parameters,
-                weights=chosen.weights or None,
-                norm=chosen.norm,
-                depth=chosen.depth,
-                keep=chosen.keep,
-            )
+            with progress(None):
+                fused = fuse(
+                    self.runs,
+                    chosen.method,
+                    chosen.parameters,
+                    weights=chosen.weights or None,
+                    norm=chosen.norm,
+                    depth=chosen.depth,
+                    keep=chosen.keep,
+                )
         except UsageError as error:
             return Taken(None, error.problem.rstrip("."))
         return Taken(fused.run)
