@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from rankgate.core.declare import Count, Cutoff, Range, Share
 from rankgate.core.errors import UsageError
 from rankgate.core.present.result import run_notices
+from rankgate.core.progress import step
 from rankgate.data import read_qrels
 from rankgate.decisions.advice.advice import Advice, AdvisedMetric, Reason
 from rankgate.decisions.advice.carried_metrics import carrying
@@ -53,7 +54,6 @@ def advise(
     complete: Share | None = None,
     convention: str | Convention = "trec",
     overrides: Overrides | Sequence[str] = (),
-    on_progress: Callable[[str], None] | None = None,
 ) -> Advice:
     """Recommend metrics for your data: to gate on, to watch and to report.
 
@@ -74,7 +74,6 @@ def advise(
         complete: without judgments: the share of the page that will be judged.
         convention: whose rules the numbers follow.
         overrides: axes of the convention that are chosen otherwise.
-        on_progress: called with the name of each step.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -85,7 +84,6 @@ def advise(
     >>> [(each.metric, each.role) for each in advice.choices][:2]
     [('RR@10', 'gate'), ('nDCG@10', 'watch')]
     """
-    say = on_progress or (lambda _: None)
     said = Answers(task, stage, page, depth, margin, alpha, power, queries, grades, complete)
     if qrels is None:
         return _advice(said, facts_supposed(said), None, ())
@@ -96,14 +94,14 @@ def advise(
             code="conflicting-options",
         )
     judgments = read_qrels(qrels)
-    say("looking at judgments")
+    step("looking at judgments")
     top = max(judgments.table["grade"].drop_nulls().to_list(), default=0.0)
     scorer = Scorer.of(
         judgments, _every(said, top), convention, overrides=overrides, depth=said.depth
     )
     systems, places = [], []
     for name, run in parts.named(runs):
-        say(f"scoring {name or run if isinstance(run, str) else 'a run'}")
+        step(f"scoring {name or run if isinstance(run, str) else 'a run'}")
         systems.append(scorer.scored(run, name))
         places.append(run)
     systems = systems_apart(systems, places)

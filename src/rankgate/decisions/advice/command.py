@@ -69,8 +69,8 @@ def command(
     rankgate advise --queries 50 --task recommend --grades 2
     """
     places = (qrels, *runs) if qrels else ()
-    with Progress(len(runs) + 1) as progress:
-        advice = advise(qrels, list(runs), on_progress=progress, **chosen)
+    with Progress(len(runs) + 1):
+        advice = advise(qrels, list(runs), **chosen)
     if form == "policy":
         deliver(advice.policy, output)
         return

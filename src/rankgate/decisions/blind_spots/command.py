@@ -37,6 +37,6 @@ def command(
     rankgate blindspots qrels.txt old.run new.run -m RR -m nDCG@10
     rankgate blindspots qrels.txt old.run -m RR@10
     """
-    with Progress(3) as progress:
-        result = blindspots(qrels, baseline, candidate, on_progress=progress, **chosen)
+    with Progress(3):
+        result = blindspots(qrels, baseline, candidate, **chosen)
     print_result(result, form, output)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.core.declare import Cutoff
 from rankgate.core.present.result import Notice, run_notices
+from rankgate.core.progress import step
 from rankgate.data import read_run
 from rankgate.decisions.blind_spots.blindspots import PROFILE, SEEN, BlindSpots
 from rankgate.decisions.blind_spots.perturbations import PERTURBATIONS
@@ -50,7 +51,6 @@ def blindspots(
     extra: Sequence[Metric] = (),
     depth: Cutoff = 10,
     page: Cutoff = 10,
-    on_progress: Callable[[str], None] | None = None,
 ) -> BlindSpots:
     """Find what the chosen metrics do not see.
 
@@ -64,7 +64,6 @@ def blindspots(
         extra: metrics that can be named in addition to the built-in ones.
         depth: the depth to which the lists are compared.
         page: the last rank of the result page, for the changes of the profile.
-        on_progress: called with the name of each step.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -76,21 +75,20 @@ def blindspots(
     [('RR', 0), ('nDCG@10', 1)]
     """
     refuse_baseline_again(baseline, [candidate])
-    say = on_progress or (lambda _: None)
     scorer = Scorer.of(qrels, metrics, convention, overrides=overrides, extra=extra, depth=depth)
     chosen = [label for label, _ in scorer.metrics]
     others = [(name, parse(name)) for name in STANDARD if name not in chosen]
     every = (*scorer.metrics, *others)
-    say("scoring the baseline")
+    step("scoring the baseline")
     notices = _notices(scorer, baseline)
     lists = _lists(scorer, baseline)
     before = _values(scorer, lists, every)
-    say("changing it")
+    step("changing it")
     profile = _profile(scorer, lists, before, every, page)
     seen, changed, name = pl.DataFrame(schema=SEEN), 0, None
     moved: dict[str, set[str]] = {}
     if candidate is not None:
-        say("scoring the candidate")
+        step("scoring the candidate")
         other = read_run(candidate)
         name = other.name
         notices += _notices(scorer, other)

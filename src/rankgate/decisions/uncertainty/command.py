@@ -55,8 +55,6 @@ def command(
     rankgate total-error judge:A=a.qrels judge:B=b.qrels --baseline old1.run --baseline old2.run \\
         --candidate new1.run --candidate new2.run -m nDCG@10
     """
-    with Progress(len(qrels) + 1) as progress:
-        result = total_error(
-            list(qrels), list(baseline), list(candidate), on_progress=progress, **chosen
-        )
+    with Progress(len(qrels) + 1):
+        result = total_error(list(qrels), list(baseline), list(candidate), **chosen)
     print_result(result, form, output)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.frames import frame
 from rankgate.core.present.result import Notice, run_notices
+from rankgate.core.progress import step
 from rankgate.data.repeated import Repeated
 from rankgate.decisions.comparison.inference import Share  # noqa: TC001 - options are made of it
 from rankgate.decisions.comparison.values import values_of
@@ -58,7 +59,6 @@ def total_error(
     level: Share = 0.95,
     holes: bool = True,
     seed: Annotated[int, Range(0)] = 0,
-    on_progress: Callable[[str], None] | None = None,
 ) -> TotalError:
     """Measure a difference, and its error for everything that was drawn to measure it.
 
@@ -75,7 +75,6 @@ def total_error(
         level: The confidence level of the intervals.
         holes: Count what unjudged documents could change, by drawn grades.
         seed: The seed of the random numbers.
-        on_progress: called with the current step.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -90,7 +89,6 @@ def total_error(
     >>> result.facets
     {'queries': 12, 'judgments': 2}
     """
-    say = on_progress or (lambda _: None)
     judged = Repeated.of(qrels)
     runs = [_snapshots(each) for each in (baseline, candidate)]
     if len(runs[0]) != len(runs[1]):
@@ -105,13 +103,13 @@ def total_error(
         raise _nothing_drawn("nothing but queries was repeated")
     cells = []
     for place, given in judged.qrels.items():
-        say(f"scoring by {', '.join(place)}")
+        step(f"scoring by {', '.join(place)}")
         scorer = Scorer.of(given, metrics, convention, overrides=overrides, extra=extra)
         cells += [_cell(scorer, *both, holes=holes, seed=seed) for both in zip(*runs, strict=True)]
     if not sizes and not any(cell.drawn for cell in cells):
         words = "nothing but queries was repeated, and no document that a metric sees is unjudged"
         raise _nothing_drawn(words)
-    say("finding the components of the error")
+    step("finding the components of the error")
     return _result(cells, sizes, level)
 
 

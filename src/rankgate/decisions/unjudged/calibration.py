@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
+from rankgate.core.progress import step
 from rankgate.data import read_run
 from rankgate.decisions.unjudged.flip_trials import KEYS, shown, trials
 from rankgate.decisions.unjudged.hole_model import modelled
@@ -97,7 +98,6 @@ def calibration(
     *,
     experiments: int = EXPERIMENTS,
     seed: int = 0,
-    on_progress: Callable[[str], None] | None = None,
 ) -> Calibration:
     """Hide judgments, estimate what was hidden, and count how often the estimates come true.
 
@@ -110,7 +110,6 @@ def calibration(
         InputError: data that cannot be read, with file and line.
         UsageError: a metric without a cutoff; no judged document in either list.
     """
-    say = on_progress or (lambda _: None)
     scorer = Scorer.of(qrels, metric, convention)
     depth = cutoff_of(scorer.metrics[0][1])
     if depth is None:
@@ -118,7 +117,7 @@ def calibration(
             f"{metric}: hidden judgments need a cutoff; use {metric}@10.", code="missing-cutoff"
         )
     scorer = replace(scorer, depth=depth)
-    say("scoring both systems")
+    step("scoring both systems")
     runs = read_run(baseline), read_run(candidate)
     systems = scorer.scored(runs[0]), scorer.scored(runs[1])
     known = shown(*systems)
@@ -128,7 +127,7 @@ def calibration(
         )
     rng = np.random.default_rng(seed)
     guessed = _guessed(systems, known, rng)
-    flips = trials(scorer, runs, experiments, rng, say)
+    flips = trials(scorer, runs, experiments, rng)
     return Calibration(
         systems[0].name, systems[1].name, systems[0].qrels, systems[0].convention,
         scorer.metrics[0][0], known["query_id"].n_unique(), len(known), len(flips[0]),

@@ -53,8 +53,8 @@ def command(
     rankgate holes qrels.txt old.run new.run -m nDCG@10
     rankgate holes qrels.txt old.run new.run -m nDCG@10 --judge-next 50 --format pool -o pool.csv
     """
-    with Progress(2) as progress:
-        analysis = holes(qrels, baseline, candidate, on_progress=progress, **chosen)
+    with Progress(2):
+        analysis = holes(qrels, baseline, candidate, **chosen)
     if form == "pool":
         deliver(pool(analysis, count), output)
     elif form == "json":

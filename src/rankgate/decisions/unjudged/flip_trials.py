@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.progress import step
 from rankgate.data import read_qrels, read_run
 from rankgate.decisions.comparison.values import values_of
 from rankgate.decisions.unjudged.hole_figures import figures, status
@@ -37,7 +37,6 @@ def trials(
     runs: tuple[Run, Run],
     count: int,
     rng: np.random.Generator,
-    say: Callable[[str], None],
 ) -> tuple[Floats, Floats]:
     """(T,) the predicted chance of a flip in each trial, and whether it came: 1 or 0.
 
@@ -50,7 +49,6 @@ def trials(
         runs: baseline and candidate.
         count: how many; trials that hide every judgment are left out.
         rng: what is drawn from.
-        say: called with the current step.
     """
     judged = scorer.qrels.table.filter(pl.col("grade") >= 0)
     lists = [run.table.join(judged, on=KEYS, how="semi", maintain_order="left") for run in runs]
@@ -58,7 +56,7 @@ def trials(
     size = min(_QUERIES, (len(common) + 1) // 2)
     items = []
     for i in range(count if common else 0):
-        say(f"trial {i + 1} of {count}")
+        step(f"trial {i + 1} of {count}")
         drawn = [common[j] for j in sorted(rng.permutation(len(common))[:size])]
         some = [table.filter(pl.col("query_id").is_in(drawn)) for table in (judged, *lists)]
         found = _trial(scorer, some, _WAYS[i % len(_WAYS)], rng)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -13,6 +13,7 @@ from rankgate.core.declare import Count, Cutoff, Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result, run_notices
+from rankgate.core.progress import step
 from rankgate.decisions.comparison.compared import judged_of
 from rankgate.decisions.comparison.values import values_of
 from rankgate.decisions.unjudged.hole_figures import FIGURES, figures, judge_next
@@ -112,7 +113,6 @@ def holes(
     draws: Count = DRAWS,
     seed: int = 0,
     selection: Selection = "unknown",
-    on_progress: Callable[[str], None] | None = None,
 ) -> HoleAnalysis:
     """Ask what the unjudged documents among the first of either list could hide.
 
@@ -131,7 +131,6 @@ def holes(
         selection: how the judged documents were chosen: "random", so that unjudged ones are like
             them; "pooled" from the lists of other systems, so that unjudged ones are worse;
             "unknown" assumes each in half of the draws.
-        on_progress: called with the name of each step.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -143,9 +142,8 @@ def holes(
     (-0.5, -0.5, 0.0)
     """
     refuse_baseline_again(baseline, [candidate])
-    say = on_progress or (lambda _: None)
     scorer = Scorer.of(qrels, metrics, convention, overrides=overrides, extra=extra, depth=depth)
-    say("scoring both systems")
+    step("scoring both systems")
     systems = [scorer.scored(baseline), scorer.scored(candidate)]
     base, other = systems_apart(systems, [baseline, candidate])
     stage = Stage.of(scorer, base, other)
@@ -155,7 +153,7 @@ def holes(
             "or add --depth.",
             code="missing-cutoff",
         )
-    say("drawing grades")
+    step("drawing grades")
     found = modelled(base, other)
     result = figures(
         stage,

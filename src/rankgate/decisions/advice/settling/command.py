@@ -65,8 +65,8 @@ def command(
     rankgate next old.run new.run --predicted model.qrels --people people.qrels \\
         --sample sample.csv --save-sample sample2.csv --price human=0.5 --price query=3
     """
-    with Progress(3) as progress:
-        result = settle(baseline, candidate, on_progress=progress, **chosen)
+    with Progress(3):
+        result = settle(baseline, candidate, **chosen)
     if save_sample:
         deliver(result.sample.write_csv(), save_sample)
     if save_batch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, run_notices
+from rankgate.core.progress import step
 from rankgate.data import read_run
 from rankgate.decisions.advice.settling.frame import Frame, drawn_before, last_batch
 from rankgate.decisions.advice.settling.plan import LEAST, Plan, action
@@ -59,7 +60,6 @@ def settle(
     prices: Prices | Mapping[str, float] | Sequence[str] = (),
     seed: Annotated[int, Range(0)] = 0,
     predicted_saw: QrelsLike = UNKNOWN,
-    on_progress: Callable[[str], None] | None = None,
 ) -> Settlement:
     """Draw what people or a model should judge next, until the difference is settled.
 
@@ -92,14 +92,12 @@ def settle(
         seed: of the drawing; the same for all batches.
         predicted_saw: people's judgments that this model saw, as examples or in training: a file,
             none, or unknown; their queries can be no part of the runs.
-        on_progress: called with the current step.
 
     Raises:
         InputError: data that cannot be read; drawn documents that people did not judge.
         UsageError: a metric that is no sum over documents, a sample of another seed or of other
             runs, prices that are not above 0, fewer than 20 queries.
     """
-    say = on_progress or (lambda _: None)
     costs = Prices.of(prices)
     if (people is None) != (sample is None):
         raise UsageError(
@@ -124,7 +122,7 @@ def settle(
     scorer = Scorer.of(model, [metric], convention, overrides=overrides)
     depth = scorer.metrics[0][1].depth() or DEPTH
     scorer = replace(scorer, depth=depth)
-    say("finding what each document can change")
+    step("finding what each document can change")
     systems = [scorer.scored(run) for run in runs]
     known = [] if predicted is None else scorer.index.query_ids.to_list()
     waiting = Unpredicted.of(runs, known, scorer.how, depth, seed)
@@ -135,22 +133,22 @@ def settle(
             code="too-few-queries",
         )
     terms = Terms(level, margin, power, looks, budget)
-    step = _Step(systems, scorer.metrics[0][0], terms, costs, waiting)
+    next_step = _Step(systems, scorer.metrics[0][0], terms, costs, waiting)
     if predicted is not None:
         notices = [each for run in systems for each in run_notices(run.name, run.cautions)]
         assert judge is not None
         notices.append(Notice("predicted-saw", f"{judge.saw.condition}."))
-        step = replace(step, notices=tuple(notices))
+        next_step = replace(next_step, notices=tuple(notices))
     if len(known) < LEAST:
-        return step.by_model(max(_FIRST - len(known), LEAST))
+        return next_step.by_model(max(_FIRST - len(known), LEAST))
     frame = Frame.of(scorer, model, systems, runs, seed)
     if people is None or sample is None:
-        return step.first(frame, before_people(systems, frame))
+        return next_step.first(frame, before_people(systems, frame))
     drawn = drawn_before(sample, frame)
-    say("estimating the difference")
+    step("estimating the difference")
     own = Scorer.of(people, [metric], convention, overrides=overrides)
     assert judge is not None
-    return step.later(frame, drawn, estimated(own, judge, runs, drawn, frame))
+    return next_step.later(frame, drawn, estimated(own, judge, runs, drawn, frame))
 
 
 def _of_runs(runs: Sequence[Run]) -> Qrels:
