@@ -57,6 +57,23 @@ CASES = {
     "validate": (lambda: rankgate.validate([OLD, NEW], QRELS, as_="run"), 3),
 }
 """Calls of the verbs with the number of steps that each reports."""
+WITH_PARAMETER = {
+    "compare": (lambda: rankgate.compare(QRELS, OLD, NEW, ["nDCG@2"]), 4),
+    "evaluate": (lambda: rankgate.evaluate(QRELS, [OLD, NEW], ["RR"]), 2),
+    "gate": (lambda: rankgate.gate(QRELS, OLD, NEW), 2),
+    "scorecard": (lambda: rankgate.scorecard(QRELS, [OLD, NEW], ["P@1", "Coverage@1"]), 2),
+    "self_check": (lambda: rankgate.self_check(QRELS, [OLD, NEW]), 2),
+    "self_check, engine": (
+        lambda: rankgate.self_check(QRELS, answers, queries=QUERIES, snapshots=2),
+        4,
+    ),
+}
+"""The same of verbs that may still take a function as `on_progress`."""
+CASES |= {
+    name: case
+    for name, case in WITH_PARAMETER.items()
+    if "on_progress" not in inspect.signature(getattr(rankgate, name.partition(",")[0])).parameters
+}
 ELSEWHERE = {"rate"}
 """Verbs whose steps are counted in a test of their own: they need a server."""
 

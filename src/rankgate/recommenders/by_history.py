@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.errors import InputError
+from rankgate.core.progress import progress
 from rankgate.data import read_qrels
 from rankgate.data.logs.user_items import read_meetings
 from rankgate.measurement.evaluation.evaluate import evaluate
@@ -66,7 +67,8 @@ def by_history(
             run.name: replace(restrict_run(run, had, inside=part == "repeat"), queries=served)
             for run in systems
         }
-        found[part] = evaluate(own, lists, list(metrics), convention)
+        with progress(None):
+            found[part] = evaluate(own, lists, list(metrics), convention)
     if not found:
         raise InputError("no judgments found.", source=judged.name, code="no-judgments")
     return found

@@ -78,10 +78,11 @@ def self_check(
     for one, two in permutations(range(len(systems)), 2):
         names = (f"snapshot {one + 1}", f"snapshot {two + 1}")
         say(" against ".join(reversed(names)))
-        verdicts[one, two] = gate(
-            judgments, systems[one], systems[two], rules,
-            tags=tags, context=context, record=False, folder=folder, names=names,
-        )  # fmt: skip
+        with progress(None):
+            verdicts[one, two] = gate(
+                judgments, systems[one], systems[two], rules,
+                tags=tags, context=context, record=False, folder=folder, names=names,
+            )  # fmt: skip
     every, changed = _changed(systems)
     return GateCheck(
         runs=tuple(run.name for run in systems),

@@ -77,9 +77,8 @@ def command(
     with Progress(len(asked) * (2 if baseline else 1)):
         if baseline:
             result = compare_engines(
-                baseline, engine, asked, baseline_output, target, seed=seed,
-                **chosen,
-            )  # fmt: skip
+                baseline, engine, asked, baseline_output, target, seed=seed, **chosen
+            )
         elif baseline_output:
             raise UsageError(
                 "--baseline-output is for the engine that --compare names.",
