@@ -64,8 +64,9 @@ build/engines/opensearch/.ready: tests/engines/opensearch/pom.xml
 	mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$(abspath $(@D))
 	touch $@
 
+# builds in isolation: PySpark is published as source, and .venv may have no setuptools that can build it
 spark: .venv/.dev      ## PySpark into .venv, for the tests that run Spark; they need Java 17
-	$(EDITABLE) '.[spark]'
+	$(BIN)/python -m pip install -q -e '.[spark]'
 
 tensors:               ## tests of matrices with torch and JAX, in an environment of their own
 	$(PYTHON) -m venv build/tensors
