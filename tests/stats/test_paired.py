@@ -33,52 +33,53 @@ def pair(shared):
 
 
 @pytest.fixture(scope="module")
-def delta(pair):
+def differences(pair):
+    """Of the second run of the pair from the first, by topic."""
     return pair[1] - pair[0]
 
 
-def test_the_pair_is_the_published_one(delta):
-    assert (len(delta), delta.mean(), delta.std(ddof=1)) == pytest.approx(
+def test_the_pair_is_the_published_one(differences):
+    assert (len(differences), differences.mean(), differences.std(ddof=1)) == pytest.approx(
         (50, 0.053008, 0.110006), abs=5e-7
     )
 
 
-def test_paired_t(delta):
-    result = student(delta)
+def test_paired_t(differences):
+    result = student(differences)
     assert result.statistic == pytest.approx([3.40729717], abs=5e-9)
     assert result.p_value == pytest.approx([0.0013193972], abs=5e-11)
 
 
-def test_wilcoxon(delta):
-    assert wilcoxon(delta).p_value == pytest.approx([0.003445188], abs=5e-10)
+def test_wilcoxon(differences):
+    assert wilcoxon(differences).p_value == pytest.approx([0.003445188], abs=5e-10)
 
 
-def test_sign(delta):
-    banded = sign(delta, band=0.01)
+def test_sign(differences):
+    banded = sign(differences, band=0.01)
     assert (int(banded.statistic[0]), int(banded.n[0])) == (31, 44)
     assert banded.p_value == pytest.approx([0.009559879], abs=5e-10)
-    assert sign(delta).p_value == pytest.approx([0.0153467], abs=5e-8)
+    assert sign(differences).p_value == pytest.approx([0.0153467], abs=5e-8)
 
 
-def test_randomization(delta):
-    result = randomization(delta, samples=400_000)
+def test_randomization(differences):
+    result = randomization(differences, samples=400_000)
     assert not result.exact
     assert abs(result.p_value[0] - 0.001188) < 4 * result.mc_error[0] + 0.00002
     assert result.mc_error[0] == pytest.approx(np.sqrt(0.0012 / 400_000), rel=0.1)
 
 
-def test_bootstrap_shift(delta):
-    result = bootstrap_test(delta, samples=400_000)
+def test_bootstrap_shift(differences):
+    result = bootstrap_test(differences, samples=400_000)
     assert abs(result.p_value[0] - 0.000579) < 4 * result.mc_error[0] + 0.00001
 
 
-def test_intervals(delta):
-    result = t_interval(delta)
+def test_intervals(differences):
+    result = t_interval(differences)
     assert (result.low[0], result.high[0]) == pytest.approx((0.02174464, 0.08427136), abs=5e-9)
     for method, ends in {
         "percentile": (0.02331, 0.08375), "basic": (0.02227, 0.08270), "bca": (0.02421, 0.08480),
     }.items():  # fmt: skip
-        drawn = bootstrap_interval(delta, 0.95, method, samples=100_000)
+        drawn = bootstrap_interval(differences, 0.95, method, samples=100_000)
         assert (drawn.low[0], drawn.high[0]) == pytest.approx(ends, abs=5e-4)
 
 
@@ -89,10 +90,10 @@ def test_effect_sizes(pair):
     assert result.d_av == pytest.approx([0.24137787], abs=5e-9)
 
 
-def test_power(delta):
-    sd = delta.std(ddof=1)
+def test_power(differences):
+    sd = differences.std(ddof=1)
     assert detectable(sd, 50) == pytest.approx(0.0444626, abs=5e-8)
-    assert needed(delta.mean(), sd) == pytest.approx(35.77, abs=5e-3)
+    assert needed(differences.mean(), sd) == pytest.approx(35.77, abs=5e-3)
 
 
 @given(st.floats(0.05, 2), st.integers(3, 300), st.sampled_from([1, 2]))
