@@ -2,9 +2,12 @@
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
+
+from support import java, needs
 
 TESTS = Path(__file__).parent
 CONFTEST = """
@@ -140,6 +143,39 @@ def test_what_a_test_leaves_makes_it_fail(project):
     result.assert_outcomes(passed=2 * len(LEAKS), errors=len(LEAKS))
     messages = re.findall("left for the next test: (.+)", str(result.stdout))
     assert [*dict.fromkeys(messages)] == [*LEAKS.values()]
+
+
+def test_a_fixture_that_implies_a_need_is_the_only_one_of_its_name():
+    fixture = re.compile(r"^@pytest\.fixture.*\ndef (\w+)\(", re.MULTILINE)
+    files = {*TESTS.rglob("*.py")} - {Path(__file__)}
+    definitions = Counter(
+        name for file in files for name in fixture.findall(file.read_text("utf-8"))
+    )
+    assert {name: definitions[name] for name in needs.FIXTURES} == dict.fromkeys(needs.FIXTURES, 1)
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("version", "new_enough"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', True),
+        ('openjdk version "21-ea" 2023-09-19', True),
+        ('openjdk version "11.0.2" 2019-01-15', False),
+        ('java version "1.8.0_402"', False),
+        ("no Java runtime present", False),
+    ],
+)
+def test_java_is_that_of_java_home_and_new_enough(tmp_path, monkeypatch, version, new_enough):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert (java.program(), java.new_enough()) == (None, False)
+    program = tmp_path / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho '{version}' >&2\n")
+    program.chmod(0o755)
+    assert (java.program(), java.new_enough()) == (str(program), new_enough)
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert java.program() == str(program)
 
 
 def test_no_test_is_skipped_in_another_way():

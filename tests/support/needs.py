@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support import chromium, opensearch, postgresql, spark
+from support import chromium, java, opensearch, postgresql, spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,11 +49,6 @@ def _module(name: str) -> Callable[[], object]:
     return lambda: importlib.util.find_spec(name) is not None
 
 
-def _java() -> bool:
-    home = os.environ.get("JAVA_HOME")
-    return shutil.which("java") is not None or (home is not None and Path(home).is_dir())
-
-
 def _axe() -> bool:
     return "RANKGATE_AXE" in os.environ or importlib.util.find_spec(AXE) is not None
 
@@ -66,10 +61,10 @@ NEEDS = {
     "axe": Need(
         "axe-core", f"pip install --no-deps {AXE.replace('_', '-')}", _axe, fixtures=("axe",)
     ),
-    "bash": Need("Bash", "apt-get install bash", _programs("bash")),
+    "bash": Need("Bash", "apt-get install bash", _programs("bash"), fixtures=("chromium",)),
     "chromium": Need(
-        "Chromium", "apt-get install chromium fonts-dejavu-core",
-        lambda: chromium.program() and shutil.which("bash"), fixtures=("chromium",),
+        "Chromium", "apt-get install chromium fonts-dejavu-core", chromium.program,
+        fixtures=("chromium",),
     ),
     "delta": Need(
         "jars of Delta", "the folder of delta-spark's jars in RANKGATE_DELTA_JARS",
@@ -82,7 +77,7 @@ NEEDS = {
     ),
     "ir_measures": Need("ir-measures", "pip install ir-measures", _module("ir_measures")),
     "java": Need(
-        "Java 17 or newer", "apt-get install default-jre-headless", _java,
+        "Java 17 or newer", "apt-get install default-jre-headless", java.new_enough,
         fixtures=("spark_session", "opensearch", "master"),
     ),
     "jax": Need("JAX", "make tensors", _module("jax")),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support import java
 from support.waiting import free_port, until
 
 LIBRARY = Path(__file__).parents[2] / "build" / "engines" / "opensearch"
@@ -57,9 +58,10 @@ def installed():
 def opensearch(tmp_path_factory):
     """A node that is started once by each worker; nodes of one cluster would find each other."""
     folder = tmp_path_factory.mktemp("opensearch")
-    words = ["java", "-Djava.security.manager=allow", "-Xms256m", "-Xmx768m", "-cp", f"{LIBRARY}/*",
-             "org.codelibs.opensearch.runner.OpenSearchRunner", "-basePath", str(folder / "node"),
-             "-numOfNode", "1", "-baseHttpPort", str(free_port(PORTS) - 1),
+    words = [java.program(), "-Djava.security.manager=allow", "-Xms256m", "-Xmx768m",
+             "-cp", f"{LIBRARY}/*", "org.codelibs.opensearch.runner.OpenSearchRunner",
+             "-basePath", str(folder / "node"), "-numOfNode", "1",
+             "-baseHttpPort", str(free_port(PORTS) - 1),
              "-clusterName", f"tests-{os.getpid()}"]  # fmt: skip
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT)

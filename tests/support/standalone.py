@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+from support import java
 from support.spark import QUICK_START
 from support.waiting import PATIENCE, free_port, until
 
@@ -23,7 +23,6 @@ def cluster(folder):
     import pyspark
 
     home = Path(pyspark.__file__).parent
-    java = shutil.which("java") or str(Path(os.environ["JAVA_HOME"], "bin", "java"))
     port, pages = free_port(), free_port()
     settings = {
         **os.environ,
@@ -33,7 +32,7 @@ def cluster(folder):
     }
 
     def started(kind, host, *words):
-        command = [java, *QUICK_START, "-Xmx256m", "-cp", f"{home}/jars/*"]
+        command = [java.program(), *QUICK_START, "-Xmx256m", "-cp", f"{home}/jars/*"]
         command += [f"org.apache.spark.deploy.{kind}"]
         return subprocess.Popen(
             [*command, "--host", host, *words],
