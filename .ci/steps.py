@@ -36,7 +36,7 @@ PASSED_ON = re.compile(r"HOME|LANG|(PIP|UV)_\w+|(SSL|REQUESTS|CURL)_\w+|\w+_prox
 """Variables that the bare commands get: where to install packages from."""
 PACKAGES = {
     ("chromium", "chromium-browser", "google-chrome"): ("chromium", "fonts-dejavu-core"),
-    ("pg_ctlcluster",): ("postgresql",),
+    ("initdb", "pg_ctlcluster"): ("postgresql",),
     ("groonga",): ("groonga-bin",),
     ("nginx",): ("nginx-light",),
     ("mvn",): ("maven", "default-jre-headless"),
