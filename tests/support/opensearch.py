@@ -14,7 +14,8 @@ from support.waiting import free_port, until
 
 LIBRARY = Path(__file__).parents[2] / "build" / "engines" / "opensearch"
 ADDRESS = re.compile(r"HttpServerTransport\] publish_address \{([^}]+)\}")
-SECONDS = 180
+SECONDS = 600
+"""How long a node may take to start on a loaded machine; one that ends is an error at once."""
 PORTS = range(9201, 9300)
 """Ports that the runner of OpenSearch accepts; it adds the number of the node, 1, to its base."""
 
