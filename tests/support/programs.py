@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
@@ -42,8 +43,9 @@ def importable(folder: Path) -> Iterator[None]:
 
 
 def _modules_of(folder: Path) -> dict[str, ModuleType]:
+    start = f"{folder}{os.sep}"
     return {
         name: module
         for name, module in sys.modules.items()
-        if Path(getattr(module, "__file__", None) or "/").is_relative_to(folder)
+        if (getattr(module, "__file__", None) or "").startswith(start)
     }
