@@ -72,6 +72,7 @@ LEAKS = {
 def project(pytester, monkeypatch):
     """A folder of tests with the hooks and fixtures of ours."""
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # each plug-in is imported each time
     for name in ("WITHOUT", "ORDER", "SKIPPED", "ONLY"):
         monkeypatch.delenv(f"RANKGATE_TESTS_{name}", raising=False)
     pytester.makeconftest(CONFTEST)
@@ -80,7 +81,7 @@ def project(pytester, monkeypatch):
         for name, value in variables.items():
             monkeypatch.setenv(f"RANKGATE_TESTS_{name.upper()}", value)
         pytester.makepyfile(text)
-        return pytester.runpytest_subprocess("-pno:cacheprovider", *options)
+        return pytester.runpytest_subprocess("-pno:cacheprovider", "-pxdist.plugin", *options)
 
     return tested
 

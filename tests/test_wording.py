@@ -28,8 +28,10 @@ def test_refused(number):
 def test_messages_of_all_workers_are_written(pytester, monkeypatch, request, workers):
     monkeypatch.setenv("RANKGATE_WORDING", "write")
     monkeypatch.setenv("PYTHONPATH", str(request.config.rootpath / "tests"))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # each plug-in is imported each time
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(TEST)
-    pytester.runpytest_subprocess("-pno:cacheprovider", workers).assert_outcomes(passed=4)
+    options = ["-pno:cacheprovider", "-pxdist.plugin", workers]
+    pytester.runpytest_subprocess(*options).assert_outcomes(passed=4)
     written = json.loads((pytester.path / "wording.json").read_text("utf-8"))["messages"]
     assert list(written.values()) == [[f"a{i}", f"b{i}"] for i in range(4)]
