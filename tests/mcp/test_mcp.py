@@ -1,4 +1,4 @@
-"""The server as an assistant meets it: a real client, over standard input and output."""
+"""The server as an assistant meets it: a real client, over standard input and output or here."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import asyncio
 import json
 import os
 import sys
+from contextlib import chdir
 from math import log2
 
 import pytest
+from mcp.server import MCPServer
 
-from mcp import ClientSession, StdioServerParameters, stdio_client
+from mcp import Client, StdioServerParameters
 from rankgate.data.files.formats import formats
+from rankgate.interface.mcp.command import command
 
 QRELS = "q1 0 a 1\nq1 0 b 1\nq2 0 c 1\n"
 OLD = "q1 Q0 x 1 3 old\nq1 Q0 a 2 2 old\nq1 Q0 b 3 1 old\nq2 Q0 x 1 2 old\nq2 Q0 c 2 1 old\n"
@@ -30,26 +33,39 @@ def place(tmp_path):
     return folder
 
 
-def talk(place, calls, *options):
+def process(place, *options):
+    """The command as a process of its own."""
+    words = ["-m", "rankgate", "mcp", str(place), *options]
+    return StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
+
+
+def here(place, *options):
+    """The server that the command starts, in this process."""
+    servers = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MCPServer, "run", lambda server, _: servers.append(server))
+        command.main([str(place), *options], standalone_mode=False)
+    return servers[0]
+
+
+def talk(place, calls, *options, start=here):
     """Ask a server of its own; the names of its tools, and each call's (is it an error, answer)."""
 
     talk.sizes = []
 
     async def all_of_it():
-        words = ["-m", "rankgate", "mcp", str(place), *options]
-        server = StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
-        async with stdio_client(server) as streams, ClientSession(*streams) as session:
-            await session.initialize()
-            tools = {each.name: each for each in (await session.list_tools()).tools}
+        async with Client(start(place, *options)) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             answers = []
             for name, arguments in calls:
-                found = await session.call_tool(name, arguments)
-                text = "".join(each.text for each in found.content)
-                talk.sizes.append(len(found.model_dump_json(by_alias=True).encode()))
-                answers.append((found.is_error, text if found.is_error else json.loads(text)))
+                result = await client.call_tool(name, arguments)
+                text = "".join(content.text for content in result.content)
+                talk.sizes.append(len(result.model_dump_json(by_alias=True).encode()))
+                answers.append((result.is_error, text if result.is_error else json.loads(text)))
             return tools, answers
 
-    return asyncio.run(asyncio.wait_for(all_of_it(), 120))
+    with chdir(place):
+        return asyncio.run(asyncio.wait_for(all_of_it(), 120))
 
 
 FILES = {"qrels": "qrels.txt", "baseline": "old.run", "candidate": "new.run"}
@@ -74,7 +90,7 @@ def test_verbs_answer_with_figures_and_text(place):
         ("list_formats", {}),
         ("list_policy_keys", {}),
     ]
-    tools, answers = talk(place, calls)
+    tools, answers = talk(place, calls, start=process)
     assert {name for name, _ in calls} == tools.keys()  # nothing that writes
     assert all(each.annotations.read_only_hint for each in tools.values())
     assert all(each.description for each in tools.values())
