@@ -95,7 +95,7 @@ def prepared(url: str, folder: str, people: int) -> tuple[list[str], list[str]]:
                 inputs={"runs": {"shop": kept["after"]}}, values=tuple(figures), per_query=table,
             ))  # fmt: skip
         both = compare(graded, *pair.values(), ASKED)
-        verdict = gate(graded, *pair.values(), record=False)
+        verdict = gate(graded, *pair.values(), log=False)
         names = {"baseline": "before", "candidate": "after"}
         found += [
             NewRecord(

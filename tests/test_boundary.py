@@ -149,4 +149,4 @@ def test_what_is_given_twice_is_an_error():
     with raises("invalid-parameter"):
         rankgate.evaluate(QRELS, RUN, ["AP(rel=1,rel=2)"])
     with raises("duplicate-name"):
-        rankgate.evaluate(QRELS, RUN, ["AP"], overrides=["ties=doc_id_asc", "ties=doc_id_desc"])
+        rankgate.convention("trec", ["ties=doc_id_asc", "ties=doc_id_desc"])

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from lists_clock import timed
 
+from rankgate.data.collection import Collection, Items
 from rankgate.data.memory.matrices import Lists
-from rankgate.measurement.evaluation.context import Context
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.evaluation.lists.builder import (
     ListBuilder,  # loaded before the clock starts
@@ -34,12 +34,13 @@ if kind == "frames":
     truth, lists = frame(relevant, grade=np.ones(relevant.size)), frame(shown, score=falling)
 else:
     truth, lists = Lists(relevant), Lists(shown)
-context = Context(train=frame(before) if kind == "frames" else Lists(before))
+training = frame(before) if kind == "frames" else Lists(before)
+collection = Collection(truth, training=training, items=Items(catalogue=ITEMS))
 
 
 def evaluated(*metrics: str) -> dict[str, float]:
     """The means of some metrics."""
-    result = evaluate(truth, lists, list(metrics), context=context, catalogue=ITEMS)
+    result = evaluate(collection, lists, list(metrics))
     return dict(result.runs[0].means)
 
 

@@ -23,14 +23,14 @@ rows = pl.DataFrame(
 qrels = rows.with_columns(grade=pl.Series(labels))
 
 # LightGBM leaves equal scores in the order of rows, and a query without a relevant document is 1.
-RULES = {"ties": "file_order", "without_relevant": 1.0}
+RULES = rankgate.convention("trec", {"ties": "file_order", "without_relevant": 1.0})
 METRICS = [nDCG(gain="exp") @ 10, AP(rel=2)]
 
 
 def measured(predictions, _):
     """What LightGBM calls a feval: names, values, and that higher is better."""
     run = rows.with_columns(score=pl.Series(predictions))
-    means = rankgate.evaluate(qrels, run, METRICS, overrides=RULES).means
+    means = rankgate.evaluate(qrels, run, METRICS, RULES).means
     return [(f"rankgate {name}", means[name][0], True) for name in means.columns[1:]]
 
 

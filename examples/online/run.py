@@ -142,7 +142,7 @@ def main() -> None:
          f"mrr_first_click of old {truth(old):.4f}, of explore {truth(explore):.4f}")  # fmt: skip
     learned = online.judgments(before, models=("pbm", "dbn"), human=GRADES)
     said("click judgments", learned, f"Spearman with it {learned.agreement['spearman']:.2f}")
-    judged = rankgate.gate(GRADES, run(old), run(new), names=("old", "new"))
+    judged = rankgate.gate(GRADES, {"old": run(old)}, {"new": run(new)})
     said("offline gate", judged, "new is better")
     replayed = online.replay(run(new), before, k=SHOWN, resamples=10)
     said(

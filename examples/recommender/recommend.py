@@ -51,15 +51,15 @@ def main(words: list[str]) -> int:
         given.into.mkdir(exist_ok=True)
         for name, run in runs.items():
             run.write_csv(given.into / f"{name}.csv")
-    context = {"items": str(HERE / "books.csv"), "category": "genre", "group": "press"}
-    card = rankgate.scorecard(
-        parts.qrels, runs, train=parts.train, obvious=runs["popular"],
-        slices=["activity", "popularity"], **(context if own else {}),
+    books = rankgate.Items(HERE / "books.csv", category="genre", group="press")
+    collection = rankgate.Collection(
+        parts.qrels, training=parts.train, items=books if own else rankgate.Items(),
+        reference=runs["popular"],
     )  # fmt: skip
-    verdict = rankgate.gate(
-        parts.qrels, *(rankgate.read_run(runs[name], name) for name in ("popular", "neighbours")),
-        HERE / "gate.toml" if own else parsed(ANY_LOG, "recommend.py"), train=parts.train,
-    )  # fmt: skip
+    card = rankgate.scorecard(collection, runs, slices=["activity", "popularity"])
+    popular, neighbours = ({name: runs[name]} for name in ("popular", "neighbours"))
+    policy = HERE / "gate.toml" if own else parsed(ANY_LOG, "recommend.py")
+    verdict = rankgate.gate(collection, popular, neighbours, policy)
     evaluation = rankgate.evaluate(parts.qrels, runs, METRICS)
     with pl.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
         for part in (parts, evaluation.means, card, verdict):

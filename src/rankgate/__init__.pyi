@@ -1,12 +1,14 @@
 # The names of this module, for type checkers; written by tests/typing/make.py.
 
-from rankgate import online as online
 from rankgate.core.errors import InputError as InputError
 from rankgate.core.errors import RankgateError as RankgateError
 from rankgate.core.errors import UsageError as UsageError
 from rankgate.core.progress import progress as progress
 from rankgate.data import read_qrels as read_qrels
 from rankgate.data import read_run as read_run
+from rankgate.data.collection import Collection as Collection
+from rankgate.data.collection import Items as Items
+from rankgate.data.collection import Predicted as Predicted
 from rankgate.data.files.conversion import Conversion as Conversion
 from rankgate.data.files.convert import convert as convert
 from rankgate.data.files.reanchor import reanchor as reanchor
@@ -24,9 +26,14 @@ from rankgate.decisions.blind_spots.verb import blindspots as blindspots
 from rankgate.decisions.comparison.audit import audit as audit
 from rankgate.decisions.comparison.compare import compare as compare
 from rankgate.decisions.comparison.comparison import Comparisons as Comparisons
+from rankgate.decisions.comparison.inference import Test as Test
+from rankgate.decisions.comparison.scores.systems import ReportedScores as ReportedScores
+from rankgate.decisions.comparison.scores.systems import read_scores as read_scores
 from rankgate.decisions.comparison.similarity import rank_similarity as rank_similarity
 from rankgate.decisions.gating.gate import gate as gate
 from rankgate.decisions.gating.gate_check import GateCheck as GateCheck
+from rankgate.decisions.gating.policy import Policy as Policy
+from rankgate.decisions.gating.policy import read as read_policy
 from rankgate.decisions.gating.self_check import self_check as self_check
 from rankgate.decisions.gating.verdict import Verdict as Verdict
 from rankgate.decisions.pipelines.stages import Pipeline as Pipeline
@@ -100,6 +107,7 @@ from rankgate.workspace.records.history import History as History
 from rankgate.workspace.records.record import record as record
 from rankgate.workspace.records.recorded import Recorded as Recorded
 from rankgate.workspace.reports.plot import plot as plot
+from rankgate import online as online
 
 __version__: str
 
@@ -112,6 +120,7 @@ __all__ = [
     "Bridge",
     "Client",
     "CollectedRatings",
+    "Collection",
     "Comparisons",
     "Convention",
     "Conventions",
@@ -127,19 +136,23 @@ __all__ = [
     "History",
     "HoleAnalysis",
     "InputError",
+    "Items",
     "Judge",
     "JudgeAdmission",
     "Lists",
     "Matrix",
     "ModelRatings",
     "Pipeline",
+    "Policy",
     "Pool",
+    "Predicted",
     "Prices",
     "RankgateError",
     "RaterAgreement",
     "RatingAccuracy",
     "Reconciliation",
     "Recorded",
+    "ReportedScores",
     "ResolvedJudgments",
     "Reusability",
     "Scorecard",
@@ -149,6 +162,7 @@ __all__ = [
     "Split",
     "StoredProject",
     "Sweep",
+    "Test",
     "TotalError",
     "UsageError",
     "Validation",
@@ -185,8 +199,10 @@ __all__ = [
     "rank_similarity",
     "rate",
     "rating_accuracy",
+    "read_policy",
     "read_qrels",
     "read_run",
+    "read_scores",
     "reanchor",
     "reconcile",
     "record",

@@ -8,6 +8,7 @@ import pytest
 from scipy.special import ndtri
 
 from rankgate import compare, settle
+from rankgate.data.collection import Collection
 from rankgate.decisions.advice.settling.frame import in_order
 from rankgate.decisions.advice.settling.prices import Prices
 from rankgate.decisions.advice.settling.terms import look_levels
@@ -71,8 +72,8 @@ def test_each_sample_holds_the_one_before_with_larger_chances():
 
 def test_compare_takes_the_sample():
     first, second = list(steps(looks=3))[:2]
-    row = compare(people(first.sample), OLD, NEW, ["DCG@10"], predicted=PREDICTED,
-                  sample=first.sample).metrics.row(0, named=True)  # fmt: skip
+    collection = Collection(people(first.sample), predicted=PREDICTED, sample=first.sample)
+    row = compare(collection, OLD, NEW, ["DCG@10"]).metrics.row(0, named=True)
     assert row["delta"] == pytest.approx(second.delta)
 
 
@@ -172,8 +173,8 @@ def test_queries_are_added_to_those_before():
 def test_compare_takes_a_sample_of_queries_and_documents():
     options = {"prices": ["human=1", "query=20"]}
     first, second = list(steps(OLD, NEW, level=0.9999, **options))[:2]
-    row = compare(people(first.sample), OLD, NEW, ["DCG@10"], predicted=PREDICTED,
-                  sample=first.sample).metrics.row(0, named=True)  # fmt: skip
+    collection = Collection(people(first.sample), predicted=PREDICTED, sample=first.sample)
+    row = compare(collection, OLD, NEW, ["DCG@10"]).metrics.row(0, named=True)
     assert first.sample["query_inclusion"][0] < 1
     assert row["delta"] == pytest.approx(second.delta)
 
@@ -183,8 +184,8 @@ def test_samples_of_queries_and_documents_estimate_without_bias():
     found = []
     for seed in range(16):
         sample = settle(OLD, NEW, PREDICTED, prices=["human=1", "query=20"], seed=seed).sample
-        found.append(compare(people(sample), OLD, NEW, ["DCG@10"], predicted=PREDICTED,
-                             sample=sample).metrics["delta"][0])  # fmt: skip
+        collection = Collection(people(sample), predicted=PREDICTED, sample=sample)
+        found.append(compare(collection, OLD, NEW, ["DCG@10"]).metrics["delta"][0])
     assert abs(np.mean(found) - truth) < 3 * np.std(found) / np.sqrt(len(found))
 
 

@@ -49,7 +49,7 @@ def covid(path, place):
         rankgate.record(found, store=path, project="covid", at=at, name=run.stem, qrels=qrels,
                         runs={"search": run})  # fmt: skip
     names = {run.stem: run for run in runs[:2]}
-    verdict = rankgate.gate(qrels, *runs[:2], record=False)
+    verdict = rankgate.gate(qrels, *runs[:2], log=False)
     rankgate.record(verdict, store=path, project="covid", at="2026-05-01", qrels=qrels, runs=names)
 
 

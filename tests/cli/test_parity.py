@@ -226,7 +226,7 @@ def test_a_test_can_be_given_as_one_value():
     old = {query: {"b": 1.0, "a": 2.0} for query in qrels}
     new = {query: {"b": 2.0, "a": 1.0} for query in qrels}
     one = rankgate.compare(qrels, old, new, ["RR"], test=Test("randomization", level=0.9))
-    other = rankgate.compare(qrels, old, new, ["RR"], test="randomization", level=0.9)
+    other = rankgate.compare(qrels, old, new, ["RR"], test=Test("randomization", level=0.9))
     assert one.to_dict() == other.to_dict()
     with raises("conflicting-options", rankgate.UsageError):
-        rankgate.compare(qrels, old, new, ["RR"], test=Test(), level=0.9)
+        rankgate.compare(qrels, old, new, ["RR"], test=Test(Test(), level=0.9))

@@ -15,6 +15,7 @@ from statsmodels.stats.power import TTestPower
 import rankgate
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.write import rendered
+from rankgate.data.collection import Collection
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.inference import Test
@@ -43,7 +44,7 @@ def systems():
 
 
 def test_figures_are_scipys(systems):
-    result = rankgate.compare(*systems, ["P@1", "RR"], correction="none")
+    result = rankgate.compare(*systems, ["P@1", "RR"], test=Test(correction="none"))
     row = result.metrics.row(0, named=True)
     values = [
         rankgate.evaluate(systems[0], run, ["P@1"]).values["value"].to_numpy()
@@ -146,10 +147,10 @@ def test_queries_that_only_one_system_ran(systems):
     short = {query: docs for query, docs in new.items() if query not in {"q03", "q17"}}
     with raises("values-differ", UsageError):
         compare(qrels, old, {"short": short}, ["P@1"])
-    dropped = compare(qrels, old, {"short": short}, ["P@1"], unequal="drop")
+    dropped = compare(qrels, old, {"short": short}, ["P@1"], test=Test(unequal="drop"))
     assert dropped.comparisons[0].metrics["n"].to_list() == [38]
     assert dropped.comparisons[0].excluded["query_id"].to_list() == ["q03", "q17"]
-    zero = compare(qrels, old, {"short": short}, ["P@1"], unequal="zero")
+    zero = compare(qrels, old, {"short": short}, ["P@1"], test=Test(unequal="zero"))
     assert zero.comparisons[0].metrics["n"].to_list() == [40]
 
 
@@ -158,7 +159,8 @@ def test_undefined_values_are_left_out_with_the_reason(systems):
     holes = {**qrels, "q00": {"bad": 0}}
     result = rankgate.compare(holes, old, new, ["P@1"], "searchtweak")
     assert result.metrics["n"].to_list()[0] <= 40
-    strict = rankgate.compare(holes, old, new, ["AP"], overrides=["without_relevant=none"])
+    judged_only = rankgate.convention("trec", ["without_relevant=none"])
+    strict = rankgate.compare(holes, old, new, ["AP"], judged_only)
     assert strict.metrics["n"].to_list() == [39]
     assert strict.only.excluded.rows() == [("q00", "AP", "no relevant")]
 
@@ -212,13 +214,13 @@ def test_slices_and_their_interaction(systems):
     tags = pl.DataFrame(
         {"query_id": list(qrels), "kind": ["head" if i < 20 else "tail" for i in range(40)]}
     )
-    result = rankgate.compare(qrels, old, new, ["P@1"], tags=tags, slices=["kind"]).only
+    result = rankgate.compare(Collection(qrels, tags=tags), old, new, ["P@1"], slices=["kind"]).only
     assert result.slices["n"].to_list() == [20, 20]
     parts = result.slices["delta"].to_numpy()
     assert parts.mean() == pytest.approx(result.metrics["delta"][0])
     assert result.interactions.row(0)[:2] == ("kind", "P@1")
     with raises("unknown-tag", UsageError):
-        rankgate.compare(qrels, old, new, ["P@1"], tags=tags, slices=["other"])
+        rankgate.compare(Collection(qrels, tags=tags), old, new, ["P@1"], slices=["other"])
 
 
 def test_states_and_latency_from_the_companion(tmp_path, systems):
@@ -273,13 +275,13 @@ def test_what_was_drawn_is_said(systems):
     few = [dict(list(each.items())[:8]) for each in systems]
     exact = rankgate.compare(*few, ["P@1"], test="randomization").only
     assert "randomization test, exact: all flips of signs were counted" in _text(exact)
-    drawn = rankgate.compare(*systems, ["P@1"], test="randomization", resamples=500).only
+    drawn = rankgate.compare(*systems, ["P@1"], test=Test("randomization", resamples=500)).only
     error = drawn.metrics["mc_error"][0]
     assert error == pytest.approx(
         (drawn.metrics["p_raw"][0] * (1 - drawn.metrics["p_raw"][0]) / 500) ** 0.5
     )
     assert f"500 resamples, seed 0, Monte-Carlo error at most {error:.2g}" in _text(drawn)
-    interval = rankgate.compare(*systems, ["P@1"], interval="bca").only
+    interval = rankgate.compare(*systems, ["P@1"], test=Test(interval="bca")).only
     assert interval.resamples == 10_000
     assert "interval: bca, 10,000 resamples, seed 0; p: t test" in _text(interval)
 
@@ -299,7 +301,7 @@ def test_what_cannot_be_said_of_so_few_is_not_said(systems):
 
 def test_how_many_queries_a_wanted_difference_takes(systems):
     """As statsmodels has it, for a paired t-test."""
-    result = rankgate.compare(*systems, ["P@1"], wanted=0.1, power=0.9).only
+    result = rankgate.compare(*systems, ["P@1"], test=Test(wanted=0.1, power=0.9)).only
     sd = result.metrics["sd"][0]
     theirs = TTestPower().solve_power(effect_size=0.1 / sd, alpha=0.05, power=0.9)
     assert result.plans["queries"][0] == pytest.approx(theirs, rel=0.12)  # ours is simulated
@@ -308,7 +310,7 @@ def test_how_many_queries_a_wanted_difference_takes(systems):
     assert result.to_dict()["plans"][0]["wanted"] == 0.1
     assert rankgate.compare(*systems, ["P@1"]).only.plans.is_empty()
     with raises("invalid-parameter", UsageError):
-        rankgate.compare(*systems, ["P@1"], wanted=-1.0)
+        rankgate.compare(*systems, ["P@1"], test=Test(wanted=-1.0))
 
 
 def _lines(comparison):

@@ -5,6 +5,7 @@ import pytest
 
 import rankgate
 from rankgate.core.present.result import ReportOptions
+from rankgate.data.collection import Collection
 from rankgate.decisions.comparison.charts import deltas, forest, scatter
 from rankgate.decisions.comparison.documents import changes, comparison
 from rankgate.decisions.comparison.documents.leaderboard import leaderboard
@@ -121,6 +122,6 @@ def test_a_comparison_read_from_json_has_the_gain(better):
 
 def test_slices_count_wins_by_the_direction():
     tags = pl.DataFrame({"query_id": QUERIES, "half": ["a", "b"] * 10})
-    found = rankgate.compare(QRELS, BAD, GOOD, [METRIC], tags=tags, slices=["half"])
+    found = rankgate.compare(Collection(QRELS, tags=tags), BAD, GOOD, [METRIC], slices=["half"])
     assert found.only.slices.select("wins", "losses").rows() == [(10, 0), (10, 0)]
     assert (found.only.slices["gain"] > 0).all()

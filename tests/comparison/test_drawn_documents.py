@@ -8,6 +8,7 @@ import pytest
 
 import rankgate
 from rankgate import compare, evaluate, gate
+from rankgate.data.collection import Collection
 from rankgate.measurement.metrics.catalogue import CATALOGUE
 from rankgate.measurement.stats.within_queries import documents_needed
 from support.wording import raises
@@ -45,10 +46,10 @@ RUNS = [
 KEPT = RNG.random(GRADES.shape) < CHANCE
 
 
-def compared(kept=KEPT, metrics=METRICS, **options):
-    options = {"predicted": _table(MODEL), "sample": _sample(kept)} | options
-    people = options.pop("people", _table(GRADES, kept))
-    return compare(people, *RUNS, list(metrics), names=["old", "new"], **options)
+def compared(kept=KEPT, metrics=METRICS, people=None, **facts):
+    facts = {"predicted": _table(MODEL), "sample": _sample(kept)} | facts
+    people = _table(GRADES, kept) if people is None else people
+    return compare(Collection(people, **facts), {"old": RUNS[0]}, {"new": RUNS[1]}, list(metrics))
 
 
 def test_the_mean_over_all_samples_is_what_people_would_find():
@@ -138,14 +139,14 @@ def test_documents_chosen_by_their_grades_are_refused():
 
 def test_eval_has_no_model_to_correct():
     with raises("sampled-documents"):
-        evaluate(_table(GRADES, KEPT), {"new": RUNS[1]}, ["P@2"], sample=_sample(KEPT))
+        evaluate(Collection(_table(GRADES, KEPT), sample=_sample(KEPT)), {"new": RUNS[1]}, ["P@2"])
 
 
 def test_the_gate_says_how_many_more_documents_settle_it(tmp_path):
     path = tmp_path / "rules.toml"
     path.write_text('[[rules]]\nid = "gain"\nkind = "improvement"\nmetric = "DCG@3"\n')
-    verdict = gate(_table(GRADES, KEPT), *RUNS, path, predicted=_table(MODEL),
-                   sample=_sample(KEPT), record=False)  # fmt: skip
+    collection = Collection(_table(GRADES, KEPT), predicted=_table(MODEL), sample=_sample(KEPT))
+    verdict = gate(collection, *RUNS, path, log=False)
     (gain,) = (each.outcome for each in verdict.rules)
     assert gain.status == "inconclusive"
     assert "documents" in gain.next

@@ -13,6 +13,7 @@ import rankgate
 from rankgate import compare, evaluate, gate
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.group_sums import GROUPS, GroupSums, hashed
+from rankgate.decisions.comparison.scores.systems import read_scores
 from rankgate.decisions.gating.policy import parsed as read
 from rankgate.measurement.stats.interval import t_interval
 from support.wording import raises
@@ -75,7 +76,7 @@ def test_sums_of_parts_are_the_sums_of_all():
 
 def test_two_saved_evaluations_are_compared_in_pairs(saved):
     single = compare(QRELS, RUNS["old"], RUNS["new"], METRICS).metrics
-    groups = compare(scores=saved, metrics=METRICS).metrics
+    groups = compare(read_scores(*saved), metrics=METRICS).metrics
     assert groups["n"].to_list() == [1500, 1500]
     assert groups["wins"].to_list() == [None, None]
     for name in ("baseline", "candidate", "delta"):
@@ -120,23 +121,23 @@ def test_a_gate_decides_by_what_groups_show(saved):
     metric = "RR"
     at_least = 0.1
     """
-    verdict = gate(scores=saved, policy=policy_of(rules))
+    verdict = gate(read_scores(*saved), policy=policy_of(rules))
     assert [each.outcome.status for each in verdict.rules] == [
         "pass", "inconclusive", "inconclusive", "pass",
     ]  # fmt: skip
     assert verdict.passed
     assert verdict.rules[0].outcome.n == 1500
     assert not verdict.rules[0].outcome.queries
-    blocking = gate(scores=saved, policy=policy_of(rules.replace('tier = "warn"', "", 1)))
+    blocking = gate(read_scores(*saved), policy=policy_of(rules.replace('tier = "warn"', "", 1)))
     assert blocking.verdict == "inconclusive"
     strict = policy_of(rules.replace("0.02", "0.001"))
-    assert gate(scores=saved[::-1], policy=strict).verdict == "fail"
+    assert gate(read_scores(*saved[::-1]), policy=strict).verdict == "fail"
 
 
 def test_more_queries_are_counted_in_queries(saved):
     rules = "[[rules]]\nkind = 'noninferiority'\nmetric = 'RR'\nmargin = {}\n"
-    turned, delta = saved[::-1], compare(scores=saved, metrics=["RR"]).metrics["delta"][0]
-    open_ = gate(scores=turned, policy=policy_of(rules.format(delta * 1.02)))
+    turned, delta = saved[::-1], compare(read_scores(*saved), metrics=["RR"]).metrics["delta"][0]
+    open_ = gate(read_scores(*turned), policy=policy_of(rules.format(delta * 1.02)))
     assert open_.verdict == "inconclusive"
     assert int(open_.rules[0].outcome.next.split("about ")[1].split()[0].replace(",", "")) > 1500
 
@@ -144,10 +145,10 @@ def test_more_queries_are_counted_in_queries(saved):
 def test_what_groups_cannot_say_is_refused(saved, tmp_path):
     tags = pl.DataFrame({"query_id": list(QRELS), "kind": "a"})
     with raises("conflicting-options", UsageError):
-        compare(scores=saved, tags=tags, slices=["kind"])
+        compare(read_scores(*saved, tags=tags), slices=["kind"])
     with raises("conflicting-options", UsageError):
         gate(
-            scores=saved,
+            read_scores(*saved),
             policy=policy_of("""[gate]
 interval = "guaranteed"
 [[rules]]
@@ -158,21 +159,21 @@ metric = "RR"
     fewer = {query: QRELS[query] for query in list(QRELS)[:-1]}
     other = written(tmp_path, "other", grouped({"other": RUNS["new"]}, fewer))
     with raises("values-differ", UsageError):
-        compare(scores=[saved[0], other])
+        compare(read_scores(saved[0], other))
     single = tmp_path / "single.json"
     found = evaluate(QRELS, {"single": RUNS["new"]}, METRICS)
     single.write_text(json.dumps(found.to_dict(per_query=True)))
     with raises("not-comparable", UsageError):
-        compare(scores=[saved[0], single])
+        compare(read_scores(saved[0], single))
     beir = written(tmp_path, "third", grouped({"third": RUNS["new"]}, convention="beir"))
     with raises("not-comparable", UsageError):
-        compare(scores=[saved[0], beir])
+        compare(read_scores(saved[0], beir))
     damaged = tmp_path / "damaged.json"
     values = json.loads(saved[0].read_text())
     values["runs"][0]["groups"]["RR"]["n"] = [1, 2]
     damaged.write_text(json.dumps(values))
     with raises("damaged-result", InputError):
-        compare(scores=[damaged, saved[1]])
+        compare(read_scores(damaged, saved[1]))
 
 
 def test_other_saved_results_have_no_values(saved, tmp_path):
@@ -180,7 +181,7 @@ def test_other_saved_results_have_no_values(saved, tmp_path):
     place = tmp_path / "card.json"
     place.write_text(json.dumps(card.to_dict()))
     with raises("no-values", InputError):
-        compare(scores=[saved[0], place])
+        compare(read_scores(saved[0], place))
 
 
 def test_a_saved_evaluation_is_read_again(saved):

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 import rankgate
+from rankgate.decisions.comparison.inference import Test
 
 
 def _systems(count):
@@ -27,7 +28,7 @@ def test_two_systems_have_a_number_of_queries():
 def test_several_systems_have_one_where_it_is_asked_for():
     qrels, base, others = _systems(4)
     quick = rankgate.compare(qrels, base, others, ["nDCG@5"]).comparisons
-    asked = rankgate.compare(qrels, base, others, ["nDCG@5"], wanted=0.05).comparisons
+    asked = rankgate.compare(qrels, base, others, ["nDCG@5"], test=Test(wanted=0.05)).comparisons
     finite = pl.col("needed").is_finite().any()
     assert not any(each.metrics.select(finite).item() for each in quick)
     assert any(each.metrics.select(finite).item() for each in asked)
@@ -39,7 +40,8 @@ def test_several_systems_have_one_where_it_is_asked_for():
 def test_progress_counts_what_is_scored_and_what_is_compared():
     qrels, base, others = _systems(4)
     steps = []
-    rankgate.compare(qrels, base, others, ["nDCG@5"], on_progress=steps.append)
+    with rankgate.progress(steps.append):
+        rankgate.compare(qrels, base, others, ["nDCG@5"])
     assert len(steps) == 2 * len(others) + 2
     assert [step for step in steps if step.startswith("comparing s")] == [
         "comparing s1", "comparing s2", "comparing s3",

@@ -32,8 +32,8 @@ OTHERS = {name: RUNS[name] for name in "abc"}
 METRICS = ["nDCG@5", "AP"]
 
 
-def compared(**options):
-    return compare(QRELS, RUNS["old"], OTHERS, METRICS, names=["old", "a", "b", "c"], **options)
+def compared(method="t", **options):
+    return compare(QRELS, {"old": RUNS["old"]}, OTHERS, METRICS, test=Test(method, **options))
 
 
 def _pair(result, metric):
@@ -89,7 +89,7 @@ def test_simultaneous_intervals_are_wider_than_single_and_narrower_than_bonferro
 
 
 def test_a_result_keeps_what_was_asked_for():
-    result = compared(margin=0.05, relative=True, test="wilcoxon", zeros="pratt")
+    result = compared("wilcoxon", margin=0.05, relative=True, zeros="pratt")
     again = Comparisons.from_dict(json.loads(json.dumps(result.to_dict())))
     assert again.only.equivalence.equals(result.only.equivalence)
     assert again.only.zeros == "pratt"
@@ -119,8 +119,7 @@ def test_options_of_wilcoxons_test_are_only_for_it():
     with raises("conflicting-options"):
         Test(zeros="pratt")
     exact, plain = (
-        compared(test="wilcoxon", signed_ranks=how).metrics["p_raw"]
-        for how in ("exact", "corrected")
+        compared("wilcoxon", signed_ranks=how).metrics["p_raw"] for how in ("exact", "corrected")
     )
     base, other = _pair(compared()["a"], "nDCG@5")
     delta = (other - base)[other != base]

@@ -9,10 +9,13 @@ from scipy.special import stdtrit
 
 import rankgate
 from rankgate import compare, evaluate, gate
+from rankgate.data.collection import Collection, Predicted
 from rankgate.decisions.comparison.comparison import Comparisons
+from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.gating.saved.baselines import save
 from rankgate.measurement.stats.interval import t_interval
 from rankgate.measurement.stats.represented import Population, represented
+from support.command import assert_refused
 from support.wording import raises
 
 RNG = np.random.default_rng(12)
@@ -37,12 +40,15 @@ JUDGED, ALL = _judged(GRADES, DRAWN), _judged(GRADES)
 OLD, NEW = _run(2.0), _run(1.6)
 TAGS = pl.DataFrame({"query_id": [f"q{q}" for q in range(QUERIES)],
                      "kind": ["head" if q % 2 else "tail" for q in range(QUERIES)]})  # fmt: skip
-NAMES = ["old", "new"]
 
 
-def predicted(qrels=JUDGED, model=MODEL, metrics=("nDCG@5", "P@5"), **options):
-    options = {"sample": "random", "names": NAMES} | options
-    return compare(qrels, OLD, NEW, list(metrics), predicted=model, **options)
+def predicted(
+    qrels=JUDGED, model=MODEL, metrics=("nDCG@5", "P@5"), *, saw="unknown", test="t", slices=(),
+    **facts,
+):  # fmt: skip
+    collection = Collection(qrels, predicted=Predicted(model, saw), **{"sample": "random"} | facts)
+    runs = {"old": OLD}, {"new": NEW}
+    return compare(collection, *runs, list(metrics), test=test, slices=slices)
 
 
 def test_the_estimate_is_of_all_queries_and_shorter_than_that_of_people():
@@ -103,7 +109,7 @@ def test_too_few_people_have_no_interval_and_decide_nothing():
     result = predicted(some).only
     assert result.metrics["low"].null_count() == 2
     assert any("below 20" in words for words in result.warnings)
-    verdict = gate(some, OLD, NEW, sample="random", predicted=MODEL, record=False)
+    verdict = gate(Collection(some, sample="random", predicted=MODEL), OLD, NEW, log=False)
     assert verdict.verdict == "inconclusive"
 
 
@@ -112,8 +118,8 @@ def test_too_few_people_have_no_interval_and_decide_nothing():
     [
         ({"sample": None}, "missing-input"),
         ({"test": "randomization"}, "conflicting-options"),
-        ({"interval": "bca"}, "conflicting-options"),
-        ({"relative": True}, "conflicting-options"),
+        ({"test": Test(interval="bca")}, "conflicting-options"),
+        ({"test": Test(relative=True)}, "conflicting-options"),
         ({"model": JUDGED}, "model-saw-judgments"),
         ({"model": {q: docs for q, docs in MODEL.items() if q != f"q{DRAWN[0]}"}},
          "sample-not-subset"),
@@ -178,7 +184,7 @@ def test_a_model_that_repeats_peoples_grades_is_refused_unless_it_saw_none():
     model = _repeats(range(QUERIES))
     with raises("model-saw-judgments"):
         predicted(model=model)
-    stated = predicted(model=model, predicted_saw="none").only
+    stated = predicted(model=model, saw="none").only
     assert stated.predicted_saw == "none"
     assert stated.represented["agreement"][0] > 0.9
     assert any("none of people's judgments" in words for words in stated.warnings)
@@ -187,18 +193,16 @@ def test_a_model_that_repeats_peoples_grades_is_refused_unless_it_saw_none():
 @pytest.mark.parametrize("saw", ["unknown", "none"])
 def test_a_model_that_grades_judged_queries_otherwise_is_refused(saw):
     with raises("model-saw-judgments"):
-        predicted(model=_repeats(DRAWN, share=0.1), predicted_saw=saw)
+        predicted(model=_repeats(DRAWN, share=0.1), saw=saw)
 
 
 def test_queries_whose_judgments_the_model_saw_are_left_out():
     seen = DRAWN[:15]
     model = _repeats(seen)
-    result = predicted(model=model, predicted_saw=_judged(GRADES, seen)).only
+    result = predicted(model=model, saw=_judged(GRADES, seen)).only
     left = [q for q in range(QUERIES) if q not in seen]
-    alone = compare(
-        _judged(GRADES, DRAWN[15:]), OLD, NEW, ["nDCG@5", "P@5"], names=NAMES, sample="random",
-        predicted={f"q{q}": model[f"q{q}"] for q in left}, predicted_saw="none",
-    ).only  # fmt: skip
+    unseen = {f"q{q}": model[f"q{q}"] for q in left}
+    alone = predicted(_judged(GRADES, DRAWN[15:]), unseen, saw="none").only
     assert result.metrics.equals(alone.metrics)
     assert result.represented["seen"].to_list() == [15, 15]
     assert result.represented["population"].to_list() == [QUERIES - 15] * 2
@@ -207,10 +211,8 @@ def test_queries_whose_judgments_the_model_saw_are_left_out():
 
 @pytest.mark.parametrize(
     ("options", "code"),
-    [({"predicted_saw": JUDGED}, "model-saw-judgments"),
-     ({"predicted_saw": ALL}, "model-saw-judgments"),
-     ({"model": None, "predicted_saw": "none"}, "missing-input")],
-)  # fmt: skip
+    [({"saw": JUDGED}, "model-saw-judgments"), ({"saw": ALL}, "model-saw-judgments")],
+)
 def test_a_model_that_saw_all_that_people_judged_is_not_corrected(options, code):
     with raises(code):
         predicted(**options)
@@ -233,7 +235,7 @@ def test_a_slice_that_was_never_drawn_is_refused_or_named():
 
 def test_queries_that_only_the_model_judged_may_differ():
     same = {q: OLD[q] for q in JUDGED} | {q: NEW[q] for q in ALL if q not in JUDGED}
-    verdict = gate(JUDGED, OLD, same, sample="random", predicted=MODEL, record=False)
+    verdict = gate(Collection(JUDGED, sample="random", predicted=MODEL), OLD, same, log=False)
     assert verdict.verdict == "inconclusive"
 
 
@@ -276,21 +278,23 @@ def _write_runs(folder):
 
 
 def test_the_gate_decides_by_both(policy):
-    sampled = {"sample": "random", "predicted": MODEL, "record": False}
-    verdict = gate(JUDGED, OLD, NEW, policy(), **sampled)
-    alone = gate(JUDGED, OLD, NEW, policy(), record=False)
+    sampled = Collection(JUDGED, sample="random", predicted=MODEL)
+    verdict = gate(sampled, OLD, NEW, policy(), log=False)
+    alone = gate(JUDGED, OLD, NEW, policy(), log=False)
     ours, theirs = ({r.rule.id: r.outcome for r in each.rules} for each in (verdict, alone))
     assert ours["gain"].high - ours["gain"].low < theirs["gain"].high - theirs["gain"].low
     assert ours["gain"].delta == pytest.approx(predicted().metrics["delta"][0])
     assert ours["share"].delta == pytest.approx(ours["gain"].delta, abs=0.01)
     truth = evaluate(ALL, {"new": NEW}, ["P@5"])["new", "P@5"]
     assert ours["level"].low < truth < ours["level"].high
-    assert gate(JUDGED, OLD, NEW, policy(0.99), **sampled).verdict == "fail"
+    assert gate(sampled, OLD, NEW, policy(0.99), log=False).verdict == "fail"
 
 
 def test_an_open_verdict_says_how_many_more_people_settle_it(policy):
     some = {f"q{q}": JUDGED[f"q{q}"] for q in DRAWN[:22]}
-    verdict = gate(some, OLD, _run(1.95), policy(), sample="random", predicted=MODEL, record=False)
+    verdict = gate(
+        Collection(some, sample="random", predicted=MODEL), OLD, _run(1.95), policy(), log=False
+    )
     (gain,) = (each.outcome for each in verdict.rules if each.rule.id == "gain")
     assert gain.status == "inconclusive"
     assert "people" in gain.next
@@ -304,7 +308,7 @@ def test_policies_that_need_each_value_are_refused(tmp_path, words, code):
     path = tmp_path / "rules.toml"
     path.write_text(f"[gate]\n{words}\n{POLICY.format(floor=0.2)}")
     with raises(code):
-        gate(JUDGED, OLD, NEW, path, sample="random", predicted=MODEL, record=False)
+        gate(Collection(JUDGED, sample="random", predicted=MODEL), OLD, NEW, path, log=False)
 
 
 def test_a_saved_baseline_has_no_lists_for_a_model_to_judge(tmp_path, monkeypatch):
@@ -312,7 +316,7 @@ def test_a_saved_baseline_has_no_lists_for_a_model_to_judge(tmp_path, monkeypatc
     _write_runs(tmp_path)
     save("main", "people.qrels", "old.run")
     with raises("conflicting-options"):
-        gate("people.qrels", "main", NEW, sample="random", predicted=MODEL)
+        gate(Collection("people.qrels", sample="random", predicted=MODEL), "main", NEW)
 
 
 # weights
@@ -327,7 +331,7 @@ WEIGHTS = np.linspace(0.5, 4, PEOPLE)
 
 def test_compare_eval_and_gate_weigh_alike():
     sample = _sample(weight=WEIGHTS)
-    row = compare(JUDGED, OLD, NEW, ["P@5"], sample=sample).metrics.row(0, named=True)
+    row = compare(Collection(JUDGED, sample=sample), OLD, NEW, ["P@5"]).metrics.row(0, named=True)
     delta = compare(JUDGED, OLD, NEW, ["P@5"]).queries
     order = [list(JUDGED).index(query) for query in delta["query_id"]]
     values, v = delta["delta"].to_numpy(), WEIGHTS[order]
@@ -338,10 +342,10 @@ def test_compare_eval_and_gate_weigh_alike():
     assert (row["delta"], row["low"], row["high"]) == pytest.approx(
         (mean, mean - reach, mean + reach)
     )
-    means = evaluate(JUDGED, {"old": OLD, "new": NEW}, ["P@5"], sample=sample)
+    means = evaluate(Collection(JUDGED, sample=sample), {"old": OLD, "new": NEW}, ["P@5"])
     assert means["new", "P@5"] - means["old", "P@5"] == pytest.approx(row["delta"])
     assert means.weighted["effective"][0] == pytest.approx(WEIGHTS.sum() ** 2 / (WEIGHTS**2).sum())
-    verdict = gate(JUDGED, OLD, NEW, sample=sample, record=False)
+    verdict = gate(Collection(JUDGED, sample=sample), OLD, NEW, log=False)
     assert verdict.comparison.metrics["delta"][0] != pytest.approx(
         compare(JUDGED, OLD, NEW, ["nDCG@10"]).metrics["delta"][0], abs=1e-6
     )
@@ -351,7 +355,7 @@ def test_chances_and_shares_of_strata_say_the_same():
     strata = ["head" if i < 25 else "tail" for i in range(PEOPLE)]
     by_chance = _sample(query_stratum=strata, query_inclusion=[25 / 50] * 25 + [15 / 450] * 15)
     by_share = _sample(stratum=strata, stratum_share=[0.1] * 25 + [0.9] * 15)
-    one, two = (compare(JUDGED, OLD, NEW, ["P@5"], sample=each).metrics
+    one, two = (compare(Collection(JUDGED, sample=each), OLD, NEW, ["P@5"]).metrics
                 for each in (by_chance, by_share))  # fmt: skip
     assert one["delta"][0] == pytest.approx(two["delta"][0])
     assert one["low"][0] == pytest.approx(two["low"][0])
@@ -363,9 +367,10 @@ def test_slices_are_weighted_in_eval_as_in_compare(share):
     chance = {"query_inclusion": [25 / 50] * 25 + [15 / 450] * 15}
     sizes = {"stratum_share": [0.1] * 25 + [0.9] * 15}
     sample = _sample(query_stratum=strata, **(sizes if share else chance))
-    own = {"tags": TAGS, "slices": ["kind"], "sample": sample}
-    found = evaluate(JUDGED, {"new": NEW}, ["P@5"], **own).slices.filter(value="head")
-    row = compare(JUDGED, OLD, NEW, ["P@5"], **own).only.slices.filter(value="head")
+    weighted = Collection(JUDGED, tags=TAGS, sample=sample)
+    found = evaluate(weighted, {"new": NEW}, ["P@5"], slices=["kind"]).slices.filter(value="head")
+    result = compare(weighted, OLD, NEW, ["P@5"], slices=["kind"])
+    row = result.only.slices.filter(value="head")
     weights = dict(zip(JUDGED, [2.0] * 25 + [30.0] * 15, strict=True))
     plain = evaluate(JUDGED, {"new": NEW}, ["P@5"]).values.to_dicts()
     some = {each["query_id"]: each["value"] for each in plain if int(each["query_id"][1:]) % 2}
@@ -377,10 +382,12 @@ def test_slices_are_weighted_in_eval_as_in_compare(share):
 
 def test_the_size_of_the_population_is_not_that_of_a_slice():
     sample = _sample(probability=0.1, population=float(10 * PEOPLE))
-    own = {"tags": TAGS, "slices": ["kind"]}
-    one, two = (compare(JUDGED, OLD, NEW, ["P@5"], sample=each, **own).only.slices["candidate"]
-                for each in (sample, "random"))  # fmt: skip
-    assert one.to_list() == pytest.approx(two.to_list())
+    one, two = (
+        compare(Collection(JUDGED, sample=way, tags=TAGS), OLD, NEW, ["P@5"], slices=["kind"])
+        for way in (sample, "random")
+    )
+    means = [result.only.slices["candidate"].to_list() for result in (one, two)]
+    assert means[0] == pytest.approx(means[1])
 
 
 def test_a_pool_says_how_its_queries_were_drawn(tmp_path):
@@ -390,7 +397,9 @@ def test_a_pool_says_how_its_queries_were_drawn(tmp_path):
     pool.to_polars().write_csv(path)
     drawn = pool.to_polars().select("query_id", "query_inclusion").unique()
     people = {query: ALL[query] for query in drawn["query_id"]}
-    found = evaluate(people, {"new": NEW}, ["P@5"], sample=path).weighted.row(0, named=True)
+    found = evaluate(Collection(people, sample=path), {"new": NEW}, ["P@5"]).weighted.row(
+        0, named=True
+    )
     plain = evaluate(people, {"new": NEW}, ["P@5"]).values.join(drawn, on="query_id")
     v = 1 / plain["query_inclusion"]
     assert found["mean"] == pytest.approx((v * plain["value"]).sum() / v.sum())
@@ -410,18 +419,18 @@ def test_a_pool_says_how_its_queries_were_drawn(tmp_path):
 )
 def test_samples_that_say_nothing_are_refused(columns, code):
     with raises(code):
-        evaluate(JUDGED, {"new": NEW}, ["P@5"], sample=_sample(**columns))
+        evaluate(Collection(JUDGED, sample=_sample(**columns)), {"new": NEW}, ["P@5"])
 
 
 def test_a_judged_query_that_the_sample_lacks_is_named():
     with raises("sample-lacks-query"):
-        evaluate(JUDGED, {"new": NEW}, ["P@5"], sample=_sample(weight=1.0).head(5))
+        evaluate(Collection(JUDGED, sample=_sample(weight=1.0).head(5)), {"new": NEW}, ["P@5"])
 
 
 @pytest.mark.parametrize("metric", ["GMAP", "num_ret", "Coverage@10"])
 def test_what_is_no_mean_is_not_weighted(metric):
     with raises("unsupported-metric"):
-        evaluate(JUDGED, {"new": NEW}, [metric], sample="random")
+        evaluate(Collection(JUDGED, sample="random"), {"new": NEW}, [metric])
 
 
 def test_at_the_command_line(run, tmp_path, monkeypatch):
@@ -434,3 +443,4 @@ def test_at_the_command_line(run, tmp_path, monkeypatch):
     assert run("gate", *files, "--predicted", "model.qrels").code in {0, 3}
     assert run("eval", *files, "-m", "P@5").code == 0
     assert run("compare", *files[:3], "--predicted", "model.qrels").code == 2
+    assert_refused(run("compare", *files, "--predicted-saw", "none"), "missing-input")

@@ -11,6 +11,8 @@ import pytest
 
 import rankgate
 from rankgate import compare, evaluate, gate
+from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.comparison.scores.systems import read_scores
 from rankgate.decisions.gating.policy import parsed
 from support.command import assert_refused
 from support.wording import raises
@@ -59,7 +61,7 @@ NO_WORSE = "[[rules]]\nkind = 'noninferiority'\nmetric = 'AP'\nmargin = 0.1\n"
 @pytest.fixture(scope="module")
 def values():
     """By system, metric and query."""
-    found = evaluate(QRELS, RUNS, METRICS, names=list(RUNS)).to_dict(per_query=True)
+    found = evaluate(QRELS, RUNS, METRICS).to_dict(per_query=True)
     return {each["name"]: each["per_query"] for each in found["runs"]}
 
 
@@ -112,8 +114,8 @@ def one_file_each(folder, values, write):
 @pytest.fixture(scope="module")
 def from_runs():
     """The comparison and the verdict of the runs themselves."""
-    runs = RUNS["old"], RUNS["new"]
-    compared = compare(QRELS, *runs, METRICS, names=["old", "new"]).only
+    runs = {"old": RUNS["old"]}, {"new": RUNS["new"]}
+    compared = compare(QRELS, *runs, METRICS).only
     return compared, gate(QRELS, *runs, parsed(POLICY, "p"))
 
 
@@ -122,11 +124,11 @@ def test_any_tools_file_gives_the_figures_and_the_verdict_of_the_runs(
     tmp_path, values, write, from_runs
 ):
     files = one_file_each(tmp_path, values, write)
-    result = compare(scores=files, metrics=METRICS).only
+    result = compare(read_scores(*files), metrics=METRICS).only
     truth, theirs = from_runs
     assert (result.baseline.name, result.candidate.name) == ("old", "new")
     assert result.metrics.drop("mc_error").equals(truth.metrics.drop("mc_error"))
-    ours = gate(scores=files, policy=parsed(POLICY, "p"))
+    ours = gate(read_scores(*files), policy=parsed(POLICY, "p"))
     assert ours.verdict == theirs.verdict
     assert [each.outcome for each in ours.rules] == [each.outcome for each in theirs.rules]
     assert ours.again == theirs.again
@@ -151,10 +153,10 @@ def test_a_long_table_a_frame_and_dicts_name_their_systems(tmp_path, values):
     (tmp_path / "long.csv").write_text(long_table(values))
     frame = pl.read_csv(tmp_path / "long.csv")
     truth = compare(QRELS, RUNS["new"], RUNS["third"], "AP").metrics.select("delta", "p_value")
-    for scores in (tmp_path / "long.csv", frame, values, [str(tmp_path / "long.csv")]):
-        found = compare(None, "new", ["third"], "AP", scores=scores)
+    for scores in (tmp_path / "long.csv", frame, values, str(tmp_path / "long.csv")):
+        found = compare(read_scores(scores), "new", ["third"], "AP")
         assert found.metrics.select("delta", "p_value").equals(truth)
-    every = compare(metrics="AP", scores=frame)
+    every = compare(read_scores(frame), metrics="AP")
     assert (len(every), every.many is not None) == (2, True)
 
 
@@ -171,9 +173,9 @@ def test_a_wide_table_takes_its_metric_from_the_option(tmp_path, values, run):
 
 
 def test_rankgates_own_values_are_read(tmp_path, values):
-    result = evaluate(QRELS, RUNS, METRICS, names=list(RUNS))
+    result = evaluate(QRELS, RUNS, METRICS)
     (tmp_path / "e.json").write_text(json.dumps(result.to_dict(per_query=True)))
-    found = compare(None, "old", ["new"], "AP", scores=tmp_path / "e.json")
+    found = compare(read_scores(tmp_path / "e.json"), "old", ["new"], "AP")
     assert found.metrics["delta"][0] == pytest.approx(
         np.mean(list(values["new"]["AP"].values())) - np.mean(list(values["old"]["AP"].values()))
     )
@@ -183,11 +185,11 @@ def test_a_metric_that_nobody_knows_takes_its_direction_from_the_option(tmp_path
     (tmp_path / "wide.csv").write_text(wide_table(values))
     words = ["compare", "--scores", str(tmp_path / "wide.csv"), "-m", "seconds", "old", "new"]
     assert_refused(run(*words), "unknown-direction")
-    up, down = (
-        compare(None, "old", "new", "seconds", scores=tmp_path / "wide.csv",
-                direction={"seconds": each}).metrics["gain"][0]
-        for each in ("higher", "lower")
-    )  # fmt: skip
+    scores = (
+        read_scores(tmp_path / "wide.csv", directions={"seconds": better})
+        for better in ("higher", "lower")
+    )
+    up, down = (compare(table, "old", "new", "seconds").metrics["gain"][0] for table in scores)
     assert up == -down != 0
     assert_refused(run(*words, "--direction", "seconds=best"), "unknown-choice")
 
@@ -239,9 +241,11 @@ def test_queries_of_one_system_alone_are_refused_left_out_or_0(table, run):
     row = next(each for each in zero["queries"] if each["query_id"] == "q05")
     assert (zero["metrics"][0]["n"], row["candidate"]) == (30, 0)
     with raises("conflicting-options"):
-        compare(scores=place, metrics="AP", unequal="zero", direction={"AP": "lower"})
-    with raises("unknown-choice"):
-        compare(scores=place, unequal="guess")
+        compare(
+            read_scores(place, directions={"AP": "lower"}), metrics="AP", test=Test(unequal="zero")
+        )
+    with raises("invalid-parameter"):
+        compare(read_scores(place), test=Test(unequal="guess"))
 
 
 def test_an_empty_cell_is_left_out_counted_and_shown(tmp_path, values, run):
@@ -250,7 +254,7 @@ def test_an_empty_cell_is_left_out_counted_and_shown(tmp_path, values, run):
     (tmp_path / "wide.csv").write_text("".join(text))
     ended = run("compare", "--scores", str(tmp_path / "wide.csv"), "-m", "AP", "old", "new")
     assert "the cell is empty" in ended.out
-    assert compare(None, "old", "new", "AP", scores=tmp_path / "wide.csv").metrics["n"][0] == 29
+    assert compare(read_scores(tmp_path / "wide.csv"), "old", "new", "AP").metrics["n"][0] == 29
 
 
 def test_systems_and_metrics_that_are_not_there(table, run):
@@ -267,7 +271,7 @@ def test_systems_and_metrics_that_are_not_there(table, run):
     assert_refused(run("compare"), "missing-input")
     assert_refused(run("gate"), "missing-input")
     assert_refused(run("gate", "--scores", str(place), "old"), "missing-input")
-    assert_refused(run("gate", "--scores", str(place), "--noise", "x"), "conflicting-options")
+    assert_refused(run("gate", "--scores", str(place), "--noise", "x"), "unused-option")
     place.write_text(text + "q00,third,RR,1\n")
     assert_refused(run(*words, "-m", "AP"), "not-comparable")
     assert_refused(run("gate", "--scores", str(place)), "unknown-metric")
@@ -279,24 +283,24 @@ def test_rules_about_lists_stay_open_and_slices_work(table):
     rule = "[[rules]]\nkind = 'floor'\nmetric = 'AP'\nat_least = 0.1\nslice = 'part=x'\n"
     tags = pl.DataFrame({"query_id": list(QRELS), "part": ["x", "y"] * 15})
     policy = parsed(f"{rule}[[rules]]\nkind = 'judged'\nat_least = 0.5\ntier = 'warn'\n", "p")
-    result = gate(scores=place, policy=policy, tags=tags)
+    result = gate(read_scores(place, tags=tags), policy=policy)
     assert [each.outcome.status for each in result.rules] == ["pass", "inconclusive"]
     assert result.rules[0].outcome.n == 15
-    same = gate(scores={name: {"AP": dict.fromkeys(QRELS, 0.5)} for name in "ab"},
-                policy=parsed(NO_WORSE, "p"))  # fmt: skip
+    equal = {name: {"AP": dict.fromkeys(QRELS, 0.5)} for name in "ab"}
+    same = gate(read_scores(equal), policy=parsed(NO_WORSE, "p"))
     assert same.verdict == "inconclusive"
     with raises("unsupported-rule"):
-        gate(scores=place, policy=parsed("[[rules]]\nkind = 'unseen'\n", "p"))
+        gate(read_scores(place), policy=parsed("[[rules]]\nkind = 'unseen'\n", "p"))
 
 
 def test_the_pages_say_that_values_were_given(table, tmp_path):
     place, text = table
     place.write_text(text)
-    result = compare(scores=place)
+    result = compare(read_scores(place))
     assert "by the values in t.csv" in str(result)
     assert "judged@" not in str(result)
     result.report(tmp_path / "page.html")
-    verdict = gate(scores=place, policy=parsed(POLICY.partition('[[rules]]\nid = "a"')[0] + (
+    verdict = gate(read_scores(place), policy=parsed(POLICY.partition('[[rules]]\nid = "a"')[0] + (
         "[[rules]]\nkind = 'improvement'\nmetric = 'AP'\n"), "p"))  # fmt: skip
     verdict.report(tmp_path / "verdict.html")
     assert "given values" in str(verdict.document()) or "values" in str(verdict)

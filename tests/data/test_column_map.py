@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import rankgate
+from rankgate.data.collection import Collection
 from rankgate.data.column_map import mapped
 from support.command import assert_refused
 from support.wording import raises
@@ -39,7 +40,7 @@ def test_files_and_frames_are_read_by_the_columns_that_are_named(folder):
     both = {"query": "search_term", "doc": "sku", "grade": "final_rating", "score": "bm25"}
     frames = pl.read_csv(folder / "sheet.csv").drop("score"), pl.read_csv(folder / "run.csv")
     for qrels, ranking in ((folder / "sheet.csv", folder / "run.csv"), frames):
-        found = rankgate.evaluate(qrels, ranking, ["nDCG@3"], columns=both)
+        found = rankgate.evaluate(Collection(qrels, columns=both), ranking, ["nDCG@3"])
         assert found.means["nDCG@3"][0] == pytest.approx(truth)
 
 

@@ -10,6 +10,7 @@ import pytest
 import rankgate
 from rankgate.core.errors import InputError
 from rankgate.data import read_qrels, read_run
+from rankgate.data.collection import Collection, Items
 from support.wording import raises
 
 ITEMS = np.array([[3, 1, 0], [2, 0, 1]], np.int32)  # implicit takes the last one out
@@ -55,7 +56,9 @@ class ItemListCollection:
 
 @pytest.mark.parametrize("pair", [(ITEMS, SCORES), (SCORES, ITEMS)])
 def test_items_and_scores_are_one_run(pair: tuple[np.ndarray, np.ndarray]) -> None:
-    result = rankgate.evaluate(TEST, pair, ["RR", "Coverage@2"], catalogue=4)
+    result = rankgate.evaluate(
+        Collection(TEST, items=Items(catalogue=4)), pair, ["RR", "Coverage@2"]
+    )
     assert result.means.rows() == [("run1", 0.5, 1.0)]
     assert rankgate.scorecard({"0": {"1": 1}}, pair, ["RR"], resamples=2).users == 1
     assert read_run(pair).table.height == 5

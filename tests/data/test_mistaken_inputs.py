@@ -12,6 +12,7 @@ import pytest
 import rankgate
 from rankgate.compat import ir_measures
 from rankgate.data import read_run
+from rankgate.data.collection import Collection
 from support.command import assert_refused
 from support.wording import raises
 
@@ -52,7 +53,7 @@ def test_without_a_judged_id_two_columns_are_an_error(tmp_path, suffix):
             rankgate.evaluate(qrels, run, ["RR"])
     with raises("ambiguous-column"):
         _ = read_run(run).table
-    named = rankgate.evaluate({"1": {"9": 1}}, run, ["RR"], columns={"doc_id": "docid"})
+    named = rankgate.evaluate(Collection({"1": {"9": 1}}, columns={"doc_id": "docid"}), run, ["RR"])
     assert named.means["RR"][0] == 0.5 if suffix in {"frame", "csv"} else True
 
 
@@ -71,7 +72,10 @@ def test_judgments_with_two_columns_of_ids_are_refused(tmp_path, run):
         rankgate.evaluate(frame, {"1": {"a": 1.0}}, ["RR"])
     path = _written(frame, tmp_path, "csv")
     assert_refused(run("describe", path), "ambiguous-column")
-    assert rankgate.evaluate(path, QRELS, ["RR"], columns="doc=docno").means["RR"][0] == 1.0
+    assert (
+        rankgate.evaluate(Collection(path, columns="doc=docno"), QRELS, ["RR"]).means["RR"][0]
+        == 1.0
+    )
 
 
 MARCO = "".join(f"{query}\t{10 * query + rank}\t{rank}\n" for query in (1, 2) for rank in (1, 2, 3))
@@ -149,7 +153,8 @@ def test_grades_below_the_level_of_relevance_are_named():
     assert [notice.code for notice in result.notices] == ["grades-below-relevant"]
     for metric in ("RR(rel=0.5)", "nDCG"):
         assert rankgate.evaluate(low, {"q": {"a": 1.0}}, [metric]).notices == ()
-    assert rankgate.evaluate(low, {"q": {"a": 1.0}}, ["RR"], overrides=["rel=0.5"]).notices == ()
+    half = rankgate.convention("trec", ["rel=0.5"])
+    assert rankgate.evaluate(low, {"q": {"a": 1.0}}, ["RR"], half).notices == ()
 
 
 def test_a_frame_of_several_systems_is_several_runs():

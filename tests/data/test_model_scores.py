@@ -88,7 +88,7 @@ def test_lightgbm_has_the_same_numbers(shared, tmp_path):
         str(tmp_path / "rank.test"),
         str(tmp_path / "model.txt"),
         [f"nDCG(gain='exp')@{k}" for k in (1, 3, 5, 10)],
-        overrides={"ties": "file_order"},
+        rankgate.convention("trec", {"ties": "file_order"}),
     )
     for k, value in known["ndcg"].items():
         assert found.runs[0].means[f"nDCG(gain='exp')@{k}"] == pytest.approx(value, abs=1e-12)

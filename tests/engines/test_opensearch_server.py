@@ -116,7 +116,8 @@ def test_rank_eval_gives_the_values_of_the_convention_elasticsearch(node, engine
     run = snapshot(engine, QUERIES).run
     ours = rankgate.evaluate(qrels, run, list(METRICS), convention="elasticsearch").values
     by_id = {"order": "score", "ties": "doc_id_desc"}  # a live engine's ties are as it serves them
-    same = rankgate.evaluate(qrels, run, list(METRICS), "elasticsearch", overrides=by_id)
+    ordered = rankgate.convention("elasticsearch", by_id)
+    same = rankgate.evaluate(qrels, run, list(METRICS), ordered)
     assert same.values.equals(ours)
     for name, metric in METRICS.items():
         body = {"requests": requests, "metric": metric}

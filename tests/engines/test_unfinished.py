@@ -66,7 +66,7 @@ def test_a_snapshot_that_is_interrupted_is_no_arm(files, monkeypatch):
     with raises("unfinished-snapshot"):
         rankgate.gate(QRELS, new, old)
     with raises("unfinished-snapshot"):
-        rankgate.gate(QRELS, old, old.with_name("copy.run"), noise=[new])
+        rankgate.gate(QRELS, rankgate.read_run(old, noise=[new]), old.with_name("copy.run"))
 
 
 def test_queries_that_were_not_asked_are_refused_unless_the_policy_says_what_they_are(files):

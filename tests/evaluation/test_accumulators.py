@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import rankgate
 from rankgate import Accumulator, Lists, Matrix
 from rankgate.core.errors import InputError, UsageError
+from rankgate.data.collection import Collection, Items
 from rankgate.measurement.metrics.lists import LIST_METRICS
 from support.wording import raises
 
@@ -33,11 +35,11 @@ TABLE = pl.DataFrame({
     "size": DRAWN.random(ITEMS), "price": DRAWN.random(ITEMS),
     "genre": ["a|b", "a", "b", "c"] * 3, "maker": ["one", "two"] * 6,
 })  # fmt: skip
-BESIDE = {
-    "train": Matrix(TRAIN, NAMES), "items": TABLE, "features": ["size", "price"],
-    "category": "genre", "group": "maker",
-    "obvious": Matrix(np.tile(np.arange(ITEMS, 0, -1.0), (USERS, 1)), NAMES),
-}  # fmt: skip
+BESIDE = Collection(
+    items=Items(TABLE, features=["size", "price"], category="genre", group="maker"),
+    training=Matrix(TRAIN, NAMES),
+    reference=Matrix(np.tile(np.arange(ITEMS, 0, -1.0), (USERS, 1)), NAMES),
+)
 GIVEN = {"seen", "relevant", "history", "baseline", "features", "categories", "groups"}
 RANKINGS = ["nDCG@5", "AP", "GMAP", "RR", "P@3", "NumRet", "Judged@5", "RBP", "NumRel"]
 METRICS = [*RANKINGS, *(str(each @ 5) for each in LIST_METRICS if set(each.wanted) <= GIVEN)]
@@ -50,13 +52,14 @@ def batch(users):
     return Matrix(truth, ids), Matrix(SCORES[rows], ids)
 
 
-def accumulator(metrics=tuple(METRICS), convention="trec", **options):
-    return Accumulator(list(metrics), convention, **BESIDE, **options)
+def accumulator(metrics=tuple(METRICS), convention="trec", **protocol):
+    return Accumulator(list(metrics), convention, replace(BESIDE, **protocol))
 
 
-def whole(metrics=tuple(METRICS), convention="trec", **options):
-    return rankgate.evaluate(*batch(range(USERS)), list(metrics), convention, **BESIDE,
-                             **options).runs[0]  # fmt: skip
+def whole(metrics=tuple(METRICS), convention="trec", **protocol):
+    judgments, run = batch(range(USERS))
+    collection = replace(BESIDE, judgments=judgments, **protocol)
+    return rankgate.evaluate(collection, run, list(metrics), convention).runs[0]
 
 
 def same(outcome, run):
@@ -123,7 +126,7 @@ def test_every_convention_adds_up(name):
 
 
 def test_a_batch_may_have_any_form():
-    outcome = Accumulator(["RR", "Coverage@2"], catalogue=4)
+    outcome = Accumulator(["RR", "Coverage@2"], collection=Collection(items=Items(catalogue=4)))
     outcome.update(Lists([[0], [1]]), np.array([[3.0, 1, 2, 0], [3.0, 2, 1, 0]]))
     outcome.update(
         {"a": {"2"}}, pl.DataFrame({"user": ["a", "a"], "item": [3, 2], "score": [2.0, 1.0]})
@@ -140,7 +143,7 @@ def test_rows_are_users_of_their_own_batch():
 
 
 def test_a_batch_of_users_without_ground_truth_is_counted():
-    outcome = Accumulator(["RR", "Coverage@1"], catalogue=2)
+    outcome = Accumulator(["RR", "Coverage@1"], collection=Collection(items=Items(catalogue=2)))
     nobody = sp.csr_matrix((2, 2))
     outcome.update(nobody, np.eye(2))
     assert math.isnan(outcome.result()["RR"])
@@ -150,10 +153,14 @@ def test_a_batch_of_users_without_ground_truth_is_counted():
 
 
 def test_nothing_yet_is_nothing():
-    outcome = Accumulator(["RR", "GMAP", "Coverage@1"], catalogue=2)
+    outcome = Accumulator(
+        ["RR", "GMAP", "Coverage@1"], collection=Collection(items=Items(catalogue=2))
+    )
     assert all(map(math.isnan, outcome.result().values()))
     assert outcome.counts.queries == 0
-    outcome.merge(Accumulator(["RR", "GMAP", "Coverage@1"], catalogue=2))
+    outcome.merge(
+        Accumulator(["RR", "GMAP", "Coverage@1"], collection=Collection(items=Items(catalogue=2)))
+    )
     assert outcome.counts.queries == 0
 
 
@@ -185,7 +192,7 @@ def _plain(value):
 
 
 def test_a_refused_batch_adds_nothing():
-    outcome = Accumulator(["RR", "Coverage@1"], catalogue=2)
+    outcome = Accumulator(["RR", "Coverage@1"], collection=Collection(items=Items(catalogue=2)))
     outcome.update(Lists([[0]]), np.array([[2.0, 1.0]]))
     before = outcome.result(), outcome.counts
     with raises("unknown-item", InputError):
@@ -196,13 +203,15 @@ def test_a_refused_batch_adds_nothing():
 @pytest.mark.parametrize(
     "other",
     [
-        Accumulator(["AP", "Coverage@1"], catalogue=2),
-        Accumulator(["RR", "Coverage@1"], "recbole", catalogue=2),
-        Accumulator(["RR", "Coverage@1"], catalogue=3),
+        Accumulator(["AP", "Coverage@1"], collection=Collection(items=Items(catalogue=2))),
+        Accumulator(
+            ["RR", "Coverage@1"], "recbole", collection=Collection(items=Items(catalogue=2))
+        ),
+        Accumulator(["RR", "Coverage@1"], collection=Collection(items=Items(catalogue=3))),
     ],
 )
 def test_others_are_not_merged(other):
-    result = Accumulator(["RR", "Coverage@1"], catalogue=2)
+    result = Accumulator(["RR", "Coverage@1"], collection=Collection(items=Items(catalogue=2)))
     with raises("accumulators-differ", UsageError):
         result.merge(other)
 
@@ -211,7 +220,9 @@ def test_metrics_of_lists_need_their_items_beforehand():
     with raises("missing-input", UsageError):
         Accumulator(["Coverage@1"])
     with raises("missing-input", UsageError):
-        Accumulator(["Novelty@1"], catalogue=2).update(Lists([[0]]), Lists([[1]]))
+        Accumulator(["Novelty@1"], collection=Collection(items=Items(catalogue=2))).update(
+            Lists([[0]]), Lists([[1]])
+        )
 
 
 MANY = 120
@@ -227,11 +238,11 @@ def test_numbers_are_the_same_to_the_bit_in_any_order(cutoff):
                f"ExposureGini(weight='geometric',patience=0.85)@{cutoff}"]  # fmt: skip
     names = [f"u{user:03}" for user in range(MANY)]
     grades = np.where(rng.random(IRRATIONAL.shape) < 0.3, 1.0, np.nan)
-    tables = {**BESIDE, "train": Matrix(sp.csr_matrix(rng.random(grades.shape) < 0.2), names)}
-    del tables["obvious"]
+    training = Matrix(sp.csr_matrix(rng.random(grades.shape) < 0.2), names)
+    collection = replace(BESIDE, training=training, reference=None)
     found = []
     for _ in range(6):
-        parts = [Accumulator(metrics, **tables), Accumulator(metrics, **tables)]
+        parts = [Accumulator(metrics, collection=collection) for _ in range(2)]
         order = rng.permutation(MANY)
         cuts = np.sort(rng.choice(np.arange(1, MANY), int(rng.integers(1, 40)), replace=False))
         for users in np.split(order, cuts):
@@ -250,8 +261,10 @@ def test_parts_of_the_items_are_the_slices_of_a_scorecard():
     qrels = {"u": {"a": 1, "b": 2}, "v": {"b": 1}, "w": {"c": 1, "d": 0}}
     run = {"u": [*"bdac"], "v": [*"efb"], "w": [*"cab"], "x": [*"fa"]}
     metrics = ["nDCG@2", "RR", "Coverage@2", "Gini@3", "Personalization@2"]
-    card = rankgate.scorecard(qrels, run, metrics, items=items, slices=["kind"], resamples=1)
-    whole = Accumulator(metrics, items=items, item_parts=True)
+    card = rankgate.scorecard(
+        Collection(qrels, items=Items(items)), run, metrics, slices=["kind"], resamples=1
+    )
+    whole = Accumulator(metrics, item_parts=True, collection=Collection(items=Items(items)))
     for kind in "xy":
         part = whole.of_items((items["kind"] == kind).to_numpy())
         for users in ("ux", "w", "v"):
@@ -262,14 +275,21 @@ def test_parts_of_the_items_are_the_slices_of_a_scorecard():
 
 
 def test_all_that_a_batch_shows_may_leave():
-    seen = Accumulator(["RR"], train=pl.DataFrame({"user": ["u"], "item": ["a"]}), drop_seen=True)
+    seen = Accumulator(
+        ["RR"],
+        collection=Collection(
+            training=pl.DataFrame({"user": ["u"], "item": ["a"]}), drop_seen=True
+        ),
+    )
     seen.update({"u": {"b": 1}}, pl.DataFrame({"query_id": ["u"], "doc_id": ["a"], "score": [1.0]}))
     seen.update({"v": {"b": 1}}, {"v": {"b": 1.0}})
     assert (seen.result(), seen.counts.missing) == ({"RR": 0.5}, 1)
 
 
 def test_a_batch_without_rankings_adds_its_judged_users():
-    seen = Accumulator(["RR", "Coverage@1"], catalogue=["a", "b"])
+    seen = Accumulator(
+        ["RR", "Coverage@1"], collection=Collection(items=Items(catalogue=["a", "b"]))
+    )
     seen.update({"u": {"a": 1}}, {"u": {"a": 1.0}})
     seen.update({"v": {"b": 1}}, {})
     assert seen.result() == {"RR": 0.5, "Coverage@1": 0.5}
@@ -279,22 +299,24 @@ def test_items_may_be_added_before_the_first_batch():
     items = pl.DataFrame({"item_id": ["b", "c"], "kind": ["x", "x|y"]})
     qrels, run = {"u": {"a": 1, "c": 1}, "v": {"b": 1}}, {"u": [*"cd"], "v": [*"bc"]}
     metrics = ["Coverage@2", "ILD@2", "alpha-nDCG@2"]
-    given = {"items": items, "category": "kind"}
-    first = Accumulator(metrics, **given, open_catalogue=True)
+    collection = Collection(qrels, items=Items(items, category="kind"))
+    first = Accumulator(metrics, collection=collection, open_catalogue=True)
     with raises("unknown-item", InputError):
         first.update(qrels, run)
     assert first.unknown_items(qrels, run).to_list() == ["a", "d"]
     whole = first.with_items(pl.Series(["d", "a", "d"]))
     for user in "uv":
         whole.update({user: qrels[user]}, {user: run[user]})
-    found = rankgate.evaluate(qrels, run, metrics, **given).runs[0].means
+    found = rankgate.evaluate(collection, run, metrics).runs[0].means
     assert whole.result() == pytest.approx(dict(found))
     assert len(Accumulator(["RR"]).unknown_items(qrels, run)) == 0
 
 
 def test_a_judged_item_that_the_catalogue_lacks():
     with raises("unknown-item", InputError):
-        Accumulator(["Coverage@1"], catalogue=["b"]).update({"u": {"a": 0}}, {"u": ["b"]})
+        Accumulator(["Coverage@1"], collection=Collection(items=Items(catalogue=["b"]))).update(
+            {"u": {"a": 0}}, {"u": ["b"]}
+        )
 
 
 def test_batches_without_a_judged_document_are_named_until_one_has_any():

@@ -42,7 +42,7 @@ def test_choosing_otherwise_gives_another_one_which_scores():
 
 def test_overrides_in_the_call_are_the_same():
     mine = rankgate.convention("trec", {"ties": "doc_id_asc"})
-    result = rankgate.evaluate(QRELS, TIED, "RR", overrides={"ties": "doc_id_asc"})
+    result = rankgate.evaluate(QRELS, TIED, "RR", mine)
     assert result.convention["hash"] == mine.hash
     shown = rankgate.explain(QRELS, TIED, "q", "RR", overrides=["ties=doc_id_asc"])
     assert shown.value == 1.0
@@ -90,4 +90,6 @@ def test_another_s_metrics_are_known_by_name():
     def top(grades: Sequence[float | None]):
         return float(grades[0] or 0)
 
-    assert rankgate.evaluate(QRELS, TIED, "top", extra=[top]).means["top"].to_list() == [0.0]
+    with rankgate.extend.using(top):
+        assert rankgate.evaluate(QRELS, TIED, "top").means["top"].to_list() == [0.0]
+    assert rankgate.evaluate(QRELS, TIED, top).means["top"].to_list() == [0.0]

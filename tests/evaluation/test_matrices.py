@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import rankgate
 from rankgate import Lists, Matrix
 from rankgate.core.errors import DuplicateError, InputError, UsageError
+from rankgate.data.collection import Collection, Items
 from rankgate.data.memory import frames as memory
 from rankgate.measurement.scoring.alignment import sheets
 from support.wording import raises
@@ -86,9 +87,11 @@ RUNS = {
 }
 
 
-def means(truth, run, metrics=METRICS, **options):
-    options = {"train": sp.csr_matrix(TRAIN), "drop_seen": True, "catalogue": I, **options}
-    return list(rankgate.evaluate(truth, run, metrics, **options).runs[0].means.values())
+def means(truth, run, metrics=METRICS):
+    collection = Collection(
+        truth, items=Items(catalogue=I), training=sp.csr_matrix(TRAIN), drop_seen=True
+    )
+    return list(rankgate.evaluate(collection, run, metrics).runs[0].means.values())
 
 
 def test_the_values_are_those_of_the_formulas():
@@ -180,15 +183,18 @@ def test_what_was_seen_is_not_ranked():
     for train in (np.array([[1, 0, 0]]), sp.csr_matrix([[5, 0, 0]]), Lists([[0]]),
                   pl.DataFrame({"user": [0], "item": [0]})):  # fmt: skip
         for run in (scores, sp.csr_matrix(scores), Lists([[0, 1, 2]]), {"0": {"0": 2.0, "1": 1.0}}):
-            result = rankgate.evaluate({0: [1]}, run, ["RR"], train=train, drop_seen=True)
+            result = rankgate.evaluate(
+                Collection({0: [1]}, training=train, drop_seen=True), run, ["RR"]
+            )
             assert result.means["RR"].item() == 1.0
 
 
 @pytest.mark.parametrize(("ties", "first"), [("doc_id_desc", 9), ("doc_id_asc", 0),
                                              ("file_order", 0)])  # fmt: skip
 def test_ties_at_the_edge_of_the_list_are_broken_by_the_convention(ties, first):
-    result = rankgate.evaluate(Lists([[first]]), np.zeros((1, 12)), ["RR@1"],
-                             overrides={"ties": ties}, catalogue=12)  # fmt: skip
+    collection = Collection(Lists([[first]]), items=Items(catalogue=12))
+    convention = rankgate.convention("trec", {"ties": ties})
+    result = rankgate.evaluate(collection, np.zeros((1, 12)), ["RR@1"], convention)
     assert result.means["RR@1"].item() == 1.0
 
 
@@ -228,15 +234,17 @@ def test_columns_may_be_said():
     truth = pl.DataFrame({"who": ["u"], "what": ["a"], "stars": [1]})
     run = pd.DataFrame({"who": ["u", "u"], "what": ["a", "b"], "score": [9, 0], "mine": [1.0, 2.0]})
     said = {"query_id": "who", "doc_id": "what", "grade": "stars", "score": "mine"}
-    result = rankgate.evaluate(truth, {"one": run}, ["RR"], columns=said)
+    result = rankgate.evaluate(Collection(truth, columns=said), {"one": run}, ["RR"])
     assert result.means.row(0) == ("one", 1 / 2)
     left = pl.DataFrame({"who": ["u"], "what": ["b"]})
-    result = rankgate.evaluate(truth, run, ["RR"], columns=said, train=left, drop_seen=True)
+    result = rankgate.evaluate(
+        Collection(truth, columns=said, training=left, drop_seen=True), run, ["RR"]
+    )
     assert result.means["RR"].item() == 1.0
     with raises("missing-column", InputError):
         rankgate.evaluate(truth, run, ["RR"])
     with raises("missing-column", UsageError):
-        rankgate.evaluate(truth, run, ["RR"], columns={"user": "who"})
+        rankgate.evaluate(Collection(truth, columns={"user": "who"}), run, ["RR"])
 
 
 def test_who_has_no_ground_truth_is_left_out_and_counted():
@@ -251,9 +259,9 @@ def test_who_has_no_ground_truth_is_left_out_and_counted():
 
 
 def test_lists_are_looked_at_as_a_whole_and_have_no_value_of_one_user():
-    result = rankgate.evaluate(TRUTHS["sparse"], SCORES, ["Coverage@2", "ILD@3"],
-                             items=pl.DataFrame({"item": range(I), "size": range(I)}),
-                             features=["size"])  # fmt: skip
+    items = Items(pl.DataFrame({"item": range(I), "size": range(I)}), features=["size"])
+    collection = Collection(TRUTHS["sparse"], items=items)
+    result = rankgate.evaluate(collection, SCORES, ["Coverage@2", "ILD@3"])
     table = result.values  # noqa: PD011 - of Polars
     assert set(table["metric"]) == {"ILD@3"}
     assert set(result.runs[0].per_query("Coverage@2").values()) == {None}
@@ -264,10 +272,10 @@ def test_lists_are_looked_at_as_a_whole_and_have_no_value_of_one_user():
 
 
 def test_the_scorecard_takes_them_too():
-    whole = {"train": sp.csr_matrix(TRAIN), "drop_seen": True}
+    collection = Collection(TRUTHS["sparse"], training=sp.csr_matrix(TRAIN), drop_seen=True)
     metrics = ["nDCG@10", "Coverage@10", "Novelty@10"]
-    card = rankgate.scorecard(TRUTHS["sparse"], {"m": SCORES}, metrics, resamples=5, **whole)
-    result = rankgate.evaluate(TRUTHS["sparse"], {"m": SCORES}, metrics, **whole)
+    card = rankgate.scorecard(collection, {"m": SCORES}, metrics, resamples=5)
+    result = rankgate.evaluate(collection, {"m": SCORES}, metrics)
     assert card.figures["value"].to_list() == pytest.approx(list(result.runs[0].means.values()))
 
 
@@ -309,7 +317,8 @@ def test_a_convention_that_compares_ids_refuses_other_sizes_too(run):
 
 def test_a_convention_that_allows_repeats_reads_them():
     run = Lists([[3, 3, 4]])
-    result = rankgate.evaluate(Lists([[4]]), run, ["RR"], overrides={"duplicates": "first"})
+    convention = rankgate.convention("trec", {"duplicates": "first"})
+    result = rankgate.evaluate(Lists([[4]]), run, ["RR"], convention)
     assert result.means["RR"].item() == 1 / 2
 
 

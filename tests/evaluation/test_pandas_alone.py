@@ -38,11 +38,13 @@ documents = pd.DataFrame({"doc_id": ["x", "y"], "title": ["one", "two"]})
 split = rankgate.split(log, threshold=3)
 shown = frame("query_id doc_id score", *([(f"u{i}", f"i{j}", 9 - j) for j in range(9)] for i in N))
 pooled = rankgate.pool([old, new], depth=2)
+tagged = rankgate.Collection(qrels, tags=tags)
+liked = rankgate.Collection(shown.rename(columns={"score": "grade"}), training=log, items=items)
 
 made = {
     "evaluate": rankgate.evaluate(qrels, {"old": old, "new": new}, ["AP", "nDCG@10"]),
-    "compare": rankgate.compare(qrels, old, new, ["AP"], tags=tags, slices=["kind"]),
-    "gate": rankgate.gate(qrels, old, new, tags=tags),
+    "compare": rankgate.compare(tagged, old, new, ["AP"], slices=["kind"]),
+    "gate": rankgate.gate(tagged, old, new),
     "holes": rankgate.holes(qrels, old, new, draws=9),
     "blindspots": rankgate.blindspots(qrels, old, new, ["RR"]),
     "advise": rankgate.advise(qrels, [old, new]),
@@ -57,9 +59,7 @@ made = {
     "resolve": rankgate.resolve(ratings),
     "admit": rankgate.admit(qrels, qrels, [old, new, other], resamples=9),
     "split": split,
-    "scorecard": rankgate.scorecard(
-        shown.rename(columns={"score": "grade"}), {"a": shown}, train=log, items=items, resamples=9
-    ),
+    "scorecard": rankgate.scorecard(liked, {"a": shown}, resamples=9),
 }
 for name, result in made.items():
     try:

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import rankgate
 from rankgate.core.errors import UsageError
-from rankgate.measurement.evaluation.context import Context
+from rankgate.data.collection import Collection, Items
 from rankgate.measurement.explanation.commands.reconcile import command
 from rankgate.measurement.explanation.reconcile import bridge, reconcile
 from rankgate.measurement.explanation.reported import reported
@@ -18,11 +18,13 @@ from support.wording import raises
 RUN = {f"u{n}": {str(item): -float(place) for place, item in enumerate(row)}
        for n, row in enumerate(([1, 2, 3], [1, 2, 4], [1, 5, 6]))}  # fmt: skip
 QRELS = {user: {"1": 1} for user in RUN}
-ITEMS = Context(items=pl.DataFrame({"item_id": [str(n) for n in range(1, 11)]}))
+SHOP = Collection(
+    QRELS, items=Items(pl.DataFrame({"item_id": [str(n) for n in range(1, 11)]}))
+)
 
 
 def test_who_gives_which_gini():
-    result = reconcile(QRELS, RUN, "Gini@3", context=ITEMS)
+    result = reconcile(SHOP, RUN, "Gini@3")
     found = {name: group.value for group in result.groups for name in group.conventions}
     assert found == {
         **dict.fromkeys(("trec", "recbole", "lenskit"), pytest.approx(0.5444444, abs=1e-7)),
@@ -34,30 +36,29 @@ def test_who_gives_which_gini():
 
 
 def test_the_way_from_one_to_the_other_adds_up():
-    result = bridge(QRELS, RUN, "Gini@3", "recbole", "evidently", context=ITEMS)
+    result = bridge(SHOP, RUN, "Gini@3", "recbole", "evidently")
     effects = [step.effect for step in result.steps]
     assert result.before + sum(effects) == pytest.approx(result.after)
     with raises("missing-input", UsageError):
-        bridge(QRELS, RUN, "Coverage@3", "recbole", "evidently", context=ITEMS)
+        bridge(SHOP, RUN, "Coverage@3", "recbole", "evidently")
 
 
 def test_a_reported_number_is_found():
-    result = reported(QRELS, RUN, "Gini@3", "0.289", context=ITEMS)
+    result = reported(SHOP, RUN, "Gini@3", "0.289")
     assert {fit.conventions for fit in result.fits} == {("evidently",)}
     assert result.conventions == 4
 
 
 def test_what_cannot_be_had_is_a_refusal():
-    result = reconcile(QRELS, RUN, "Coverage@3", context=ITEMS)
+    result = reconcile(SHOP, RUN, "Coverage@3")
     assert {each.convention for each in result.refusals} == {"recommenders", "evidently"}
     assert all("seen before" in each.reason for each in result.refusals)
 
 
 def test_values_of_single_lists_move():
     train = pl.DataFrame({"user": ["u0", "u1"], "item": ["1", "2"]})
-    result = bridge(
-        QRELS, RUN, "Popularity@3", "evidently", "recbole", context=Context(train=train)
-    )
+    collection = Collection(QRELS, training=train)
+    result = bridge(collection, RUN, "Popularity@3", "evidently", "recbole")
     (step,) = [each for each in result.steps if each.moves]
     assert (step.axes, step.moved) == (("Popularity.unknown",), 3)
     # of three items two were seen once each, then one, one
@@ -65,10 +66,10 @@ def test_values_of_single_lists_move():
 
 
 def test_in_python():
-    result = rankgate.reconcile(QRELS, RUN, "Gini@3", value="0.289", items=ITEMS.items)
+    result = rankgate.reconcile(SHOP, RUN, "Gini@3", value="0.289")
     assert result.fits[0].conventions == ("evidently",)
-    with raises("unknown-choice", UsageError):
-        rankgate.reconcile(QRELS, RUN, "Gini@3", item=ITEMS.items)
+    with pytest.raises(TypeError):
+        Collection(QRELS, item=SHOP.items)
 
 
 def test_the_command(tmp_path):

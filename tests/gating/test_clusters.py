@@ -6,8 +6,11 @@ import pytest
 
 from rankgate import compare, gate
 from rankgate.data.clusters import near_copies, with_clusters
+from rankgate.data.collection import Collection
+from rankgate.data.sample import Sample
 from rankgate.decisions.comparison.design import Design
-from rankgate.measurement.evaluation.sample import Sample
+from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.comparison.scores.systems import read_scores
 from rankgate.measurement.stats.clusters import Units
 
 POLICY = """
@@ -39,8 +42,7 @@ def decided(tmp_path):
     def decided(values, tags=None, interval="t", margin=0.05):
         path = tmp_path / "rules.toml"
         path.write_text(POLICY.format(interval=interval, margin=margin))
-        return gate(baseline="old", candidate="new", policy=path, scores=_scores(values),
-                    tags=tags, record=False)  # fmt: skip
+        return gate(read_scores(*_scores(values), tags=tags), "old", "new", path, log=False)
 
     return decided
 
@@ -63,12 +65,12 @@ def test_five_copies_of_each_query_decide_what_one_decides(decided, interval):
 
 
 @pytest.mark.parametrize(
-    "test", [{}, {"test": "randomization"}, {"interval": "bca"}, {"interval": "simultaneous"}]
+    "test", ["t", "randomization", Test(interval="bca"), Test(interval="simultaneous")]
 )
 def test_compare_counts_clusters(test):
-    one = compare(scores=_scores(SINGLE), metrics="nDCG@10", **test).metrics
+    one = compare(read_scores(*_scores(SINGLE)), metrics="nDCG@10", test=test).metrics
     tags = _tags(CODES)
-    copies = compare(scores=_scores(COPIES), metrics="nDCG@10", tags=tags, **test)
+    copies = compare(read_scores(*_scores(COPIES), tags=tags), metrics="nDCG@10", test=test)
     names = ["n", "delta", "low", "high", "p_raw", "wins"]
     assert copies.metrics.select(names).row(0) == pytest.approx(one.select(names).row(0), abs=0.01)
     assert len(copies.only.queries) == 150
@@ -77,7 +79,7 @@ def test_compare_counts_clusters(test):
 def test_clusters_of_unequal_sizes_have_the_mean_of_queries_and_the_error_of_clusters():
     sizes = np.tile([1, 2, 3], 10)
     values, codes = np.repeat(SINGLE, sizes), np.repeat(np.arange(30), sizes)
-    row = compare(scores=_scores(values), metrics="nDCG@10", tags=_tags(codes)).metrics.row(
+    row = compare(read_scores(*_scores(values), tags=_tags(codes)), metrics="nDCG@10").metrics.row(
         0, named=True
     )
     means = [np.average(np.delete(SINGLE, i), weights=np.delete(sizes, i)) for i in range(30)]
@@ -190,8 +192,10 @@ def test_compare_with_a_model_counts_clusters():
         runs = [table(grades + each) for each in noise[:2]]
         ids = [f"{row}.{copy}" for row in range(60) for copy in range(copies)]
         tags = pl.DataFrame({"query_id": ids, "cluster": [i.partition(".")[0] for i in ids]})
-        return compare(table(grades, people), *runs, ["nDCG@5"], predicted=table(model),
-                       sample="random", tags=tags).only  # fmt: skip
+        collection = Collection(
+            table(grades, people), predicted=table(model), sample="random", tags=tags
+        )
+        return compare(collection, *runs, ["nDCG@5"]).only
 
     one, copies = inputs(1), inputs(4)
     names = ["n", "delta", "low", "high", "wins"]

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from rankgate.core.errors import InputError, UsageError
+from rankgate.data.collection import Collection
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy import parsed
 from rankgate.decisions.gating.saved import baselines as baseline
@@ -95,7 +96,11 @@ TAGS = pl.DataFrame({"query_id": list(QRELS), "band": ["head"] * 6 + ["tail"] * 
 
 def sliced(rule, candidate, baseline=LONG, head="", band="tail"):
     text = f"[gate]\nholes = 'ignore'\n{head}\n[[rules]]\n{rule}\nslice = 'band={band}'"
-    return gate(QRELS, baseline, candidate, parsed(text, "policy"), tags=TAGS).rules[0].outcome
+    return (
+        gate(Collection(QRELS, tags=TAGS), baseline, candidate, parsed(text, "policy"))
+        .rules[0]
+        .outcome
+    )
 
 
 def test_what_is_judged_and_seen_of_a_slice():
@@ -192,12 +197,13 @@ def test_latencies_are_those_of_a_slice(here):
 
 
 def test_states_of_a_slice_against_a_saved_baseline(here):
-    baseline.save("main", "qrels.txt", "old.run", ["AP"], tags=TAGS)
+    collection = Collection("qrels.txt", tags=TAGS)
+    baseline.save("main", collection, "old.run", ["AP"])
     lines = (here / "old.run").read_text().splitlines(keepends=True)
     (here / "new.run").write_text("".join(line for line in lines if line < "q09"))
     text = '[gate]\nunequal = "zero"\n[[rules]]\nkind = "states"\nstate = "not_run"\n'
     policy = parsed(f'{text}more = 0.3\nslice = "band=tail"', "policy")
-    result = gate("qrels.txt", "main", "new.run", policy, tags=TAGS).rules[0].outcome
+    result = gate(collection, "main", "new.run", policy).rules[0].outcome
     assert (result.status, result.n) == ("fail", 6)
 
 

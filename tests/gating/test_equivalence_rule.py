@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from rankgate.data.collection import Collection
 from rankgate.decisions.gating.decide import decide
 from rankgate.decisions.gating.evidence import Evidence, Inputs, Terms
 from rankgate.decisions.gating.gate import gate
@@ -145,7 +146,7 @@ def test_slices_keep_their_numbers_of_queries():
         "[[rules]]\nid = '{0}'\nkind = 'floor'\nmetric = 'RR'\nat_least = 0.4\nslice = 'part={0}'\n"
     )
     policy = parsed(rule.format("x") + rule.format("y"), "p")
-    found = gate(qrels, old, new, policy, tags=tags).again
+    found = gate(Collection(qrels, tags=tags), old, new, policy).again
     assert set(found.rules) == {"x", "y"}
 
 

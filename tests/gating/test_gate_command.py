@@ -243,8 +243,8 @@ def test_every_look_is_logged_and_the_same_run_is_the_same_look(run, place):
         "pass", "fail", "pass", "inconclusive",
     ]  # fmt: skip
     assert (place / "rankgate/baselines/main.json").read_bytes() == kept
-    assert looks(run, "old", "--no-record") == 4
-    assert looks(run, "old", "--no-record") == 4
+    assert looks(run, "old", "--no-log") == 4
+    assert looks(run, "old", "--no-log") == 4
 
 
 def test_a_look_that_was_cut_short_is_none_and_a_damaged_one_is_reported(run, place):

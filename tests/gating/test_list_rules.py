@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 import rankgate
 from rankgate.core.errors import InputError, UsageError
+from rankgate.data.collection import Collection
 from rankgate.decisions.gating.policy import parsed
 from rankgate.decisions.gating.saved.baseline import Baseline, dumped
 from rankgate.interface.cli import rankgate as program
-from rankgate.measurement.evaluation.context import Context
 from rankgate.measurement.evaluation.scored_system import Scorer
 from support.wording import raises
 
@@ -42,8 +42,9 @@ def rule(kind, metric, **says):
     return "\n".join([*lines, *(f"{name} = {json.dumps(each)}" for name, each in says.items())])
 
 
-def ended(baseline, candidate, text, **given):
-    result = rankgate.gate(QRELS, baseline, candidate, parsed(text, "p.toml"), **given)
+def ended(baseline, candidate, text, **facts):
+    collection = Collection(QRELS, **facts)
+    result = rankgate.gate(collection, baseline, candidate, parsed(text, "p.toml"))
     return result, result.rules[0].outcome
 
 
@@ -103,7 +104,7 @@ def test_values_of_users_are_held_as_those_of_queries():
     train = pl.DataFrame({"user": ["x"] * 40 + ["y"] * 5,
                           "item": [f"i{i:02}" for i in [*range(40), *range(5)]]})  # fmt: skip
     text = rule("improvement", "Novelty@5", by=0.1)
-    assert ended(POPULAR, WIDE, text, train=train)[0].verdict == "pass"
+    assert ended(POPULAR, WIDE, text, training=train)[0].verdict == "pass"
     with raises("missing-input", UsageError):
         ended(POPULAR, WIDE, text)
 
@@ -142,8 +143,9 @@ def test_what_can_end_one_way_only_is_refused():
 
 def test_noise_of_the_same_system_is_a_floor():
     text = rule("noninferiority", "Coverage@5", margin=0.0001)
+    again = shown(lambda u: [(u + j) % ITEMS for j in range(5)])
     with raises("margin-below-noise", UsageError):
-        ended(*DRAWN, text, noise=[shown(lambda u: [(u + j) % ITEMS for j in range(5)])])
+        ended(rankgate.read_run(DRAWN[0], noise=[again]), DRAWN[1], text)
 
 
 @pytest.fixture
@@ -211,10 +213,10 @@ def test_activity_is_a_slice_where_there_is_training(part, n):
     rows = [(f"u{u:02}", f"i{i}") for u in range(20, USERS) for i in range(1 + (u > 40))]
     train = pl.DataFrame(rows, schema=["user", "item"], orient="row")
     text = rule("improvement", "Coverage@5", by=0.1, slice=f"activity={part}")
-    _, outcome = ended(POPULAR, WIDE, text, train=train)
+    _, outcome = ended(POPULAR, WIDE, text, training=train)
     assert (outcome.status, outcome.n) == ("pass", n)
     text = rule("noninferiority", "P@5", margin=0.5, slice=f"activity={part}")
-    assert ended(POPULAR, WIDE, text, train=train)[1].n == n
+    assert ended(POPULAR, WIDE, text, training=train)[1].n == n
 
 
 SERVED = {f"v{u:02}": {f"i{(3 * u + j) % ITEMS:02}": 9.0 - j for j in range(5)} for u in range(30)}
@@ -237,11 +239,13 @@ def test_slices_hold_users_without_judgments(tmp_path, saved):
     policy = tmp_path / "rankgate.toml"
     policy.write_text(rules)
     if saved:
-        scorer = Scorer.of(QRELS, ["P@5", "Coverage@5"], depth=10, tags=tags, context=Context())
+        scorer = Scorer.of(
+            Collection(QRELS, tags=tags), ["P@5", "Coverage@5"], depth=10, every_kind=True
+        )
         file = tmp_path / "main.json"
         file.write_text(dumped(Baseline("main", scorer.scored(baseline))))
         baseline = str(file)
-    result = rankgate.gate(QRELS, baseline, candidate, policy, tags=tags, record=False)
+    result = rankgate.gate(Collection(QRELS, tags=tags), baseline, candidate, policy, log=False)
     assert [each.outcome.n for each in result.rules] == [USERS + 15, 15, 15]
     shown = {item for user in SERVED if TAGGED[user] == "b" for item in SERVED[user]}
     deltas = [each.outcome.delta for each in result.rules]
@@ -254,5 +258,5 @@ def test_users_without_judgments_are_active_or_new_too():
     train = pl.DataFrame({"user": ["v00", "v01", "v01"], "item": ["i00", "i00", "i01"]})
     for part, n in (("new", USERS + 28), ("light", 1), ("heavy", 1)):
         text = rule("floor", "Coverage@5", at_least=0, slice=f"activity={part}")
-        outcome = ended({**POPULAR, **SERVED}, {**WIDE, **SERVED}, text, train=train)[1]
+        outcome = ended({**POPULAR, **SERVED}, {**WIDE, **SERVED}, text, training=train)[1]
         assert outcome.n == n

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import rankgate
+from rankgate.data.collection import Collection, Items
 from rankgate.decisions.gating.policy import parsed
 from rankgate.interface.cli import rankgate as program
 from support.wording import raises
@@ -38,26 +40,24 @@ QRELS = {user: {next(iter(OLD[user])): 1, "i24": 0} for user in list(OLD)[:JUDGE
 
 
 @pytest.fixture(scope="module")
-def extra():
+def collection():
     import polars as pl
 
     rng = np.random.default_rng(5)
     met = [(f"u{user:02}", f"i{item:02}") for user in range(USERS) for item in rng.choice(ITEMS, 4)]
     table = [(f"i{item:02}", float(item % 3)) for item in range(ITEMS)]
-    return {
-        "train": pl.DataFrame(met, schema=["user_id", "item_id"], orient="row").unique(),
-        "items": pl.DataFrame(table, schema=["item_id", "kind"], orient="row"),
-        "features": ["kind"],
-    }
+    items = pl.DataFrame(table, schema=["item_id", "kind"], orient="row")
+    training = pl.DataFrame(met, schema=["user_id", "item_id"], orient="row").unique()
+    return Collection(QRELS, training=training, items=Items(items, features=["kind"]))
 
 
-def numbers(extra, **given):
+def numbers(collection):
     """The means of both systems from four verbs."""
     runs = {"old": OLD, "new": NEW}
-    evaluated = rankgate.evaluate(QRELS, runs, METRICS, **extra, **given).means
-    compared = rankgate.compare(QRELS, OLD, {"new": NEW}, METRICS, **extra, **given).metrics
-    card = rankgate.scorecard(QRELS, runs, METRICS, resamples=5, **extra, **given).figures
-    verdict = rankgate.gate(QRELS, OLD, NEW, parsed(POLICY, "p.toml"), **extra, **given)
+    evaluated = rankgate.evaluate(collection, runs, METRICS).means
+    compared = rankgate.compare(collection, OLD, {"new": NEW}, METRICS).metrics
+    card = rankgate.scorecard(collection, runs, METRICS, resamples=5).figures
+    verdict = rankgate.gate(collection, OLD, NEW, parsed(POLICY, "p.toml"))
     both = dict(card.select("metric", "value").rows())
     assert len(both) == len(METRICS)
     of_card = {(s, m): v for s, m, v in card.select("system", "metric", "value").rows()}
@@ -69,25 +69,26 @@ def numbers(extra, **given):
 
 
 @pytest.mark.parametrize(
-    "given",
+    ("protocol", "catalogue"),
     [
-        {},
-        {"judged_users_only": True},
-        {"drop_seen": True},
-        {"catalogue": [f"j{i}" for i in range(9)]},
+        ({}, None),
+        ({"judged_users_only": True}, None),
+        ({"drop_seen": True}, None),
+        ({}, [f"j{i}" for i in range(9)]),
     ],
 )
-def test_four_verbs_give_one_number(extra, given):
-    found = dict(numbers(extra, **given))
+def test_four_verbs_give_one_number(collection, protocol, catalogue):
+    items = replace(collection.items, catalogue=catalogue)
+    found = dict(numbers(replace(collection, items=items, **protocol)))
     wanted = np.array(found.pop("eval"))
     assert np.isfinite(wanted).all()
     for name, values in found.items():
         np.testing.assert_allclose(np.array(values, float), wanted, rtol=1e-12, err_msg=name)
 
 
-def test_every_served_user_counts_and_is_reported(extra):
+def test_every_served_user_counts_and_is_reported(collection):
     every, judged = (
-        rankgate.compare(QRELS, OLD, NEW, METRICS, judged_users_only=only, **extra).only
+        rankgate.compare(replace(collection, judged_users_only=only), OLD, NEW, METRICS).only
         for only in (False, True)
     )
     counts = [dict(each.metrics.select("metric", "n").rows()) for each in (every, judged)]
@@ -100,20 +101,21 @@ def test_every_served_user_counts_and_is_reported(extra):
     ]
 
 
-def test_a_guessed_catalogue_is_reported_everywhere(extra):
-    train = {"train": extra["train"]}
+def test_a_guessed_catalogue_is_reported_everywhere(collection):
+    training = Collection(QRELS, training=collection.training)
     some = ["P@5", "Gini@5"]
     policy = parsed('[gate]\nmetrics = ["P@5", "Gini@5"]\n' + RULE, "p.toml")
-    policy_warnings = rankgate.gate(QRELS, OLD, NEW, policy, **train).comparison.warnings
+    policy_warnings = rankgate.gate(training, OLD, NEW, policy).comparison.warnings
     results = [
-        [notice.text for notice in rankgate.evaluate(QRELS, OLD, some, **train).notices],
-        rankgate.compare(QRELS, OLD, NEW, some, **train).only.warnings,
-        rankgate.scorecard(QRELS, OLD, some, resamples=5, **train).warnings,
+        [notice.text for notice in rankgate.evaluate(training, OLD, some).notices],
+        rankgate.compare(training, OLD, NEW, some).only.warnings,
+        rankgate.scorecard(training, OLD, some, resamples=5).warnings,
         policy_warnings,
     ]
     for each in results:
         assert any("guessed" in words for words in each)
-    stated = rankgate.compare(QRELS, OLD, NEW, some, catalogue=40, **train).only.warnings
+    sized = replace(training, items=Items(catalogue=40))
+    stated = rankgate.compare(sized, OLD, NEW, some).only.warnings
     assert not any("guessed" in words for words in stated)
     assert any("not in the" in words for words in stated)
 
@@ -132,15 +134,15 @@ def test_disliked_items_that_count_are_reported_everywhere():
         assert any("judgments of grade 0 count as relevant" in words for words in each)
 
 
-def test_a_saved_baseline_holds_the_lists_of_all_served_users(tmp_path, monkeypatch, extra):
+def test_a_saved_baseline_holds_the_lists_of_all_served_users(tmp_path, monkeypatch, collection):
     monkeypatch.chdir(tmp_path)
     for name, run in (("old", OLD), ("new", NEW)):
         lines = [f"{u} Q0 {i} 1 {s} {name}\n" for u, own in run.items() for i, s in own.items()]
         (tmp_path / f"{name}.run").write_text("".join(lines))
     lines = [f"{u} 0 {i} {g}\n" for u, own in QRELS.items() for i, g in own.items()]
     (tmp_path / "q.qrels").write_text("".join(lines))
-    extra["train"].write_csv("train.csv")
-    extra["items"].write_csv("items.csv")
+    collection.training.write_csv("train.csv")
+    collection.items.table.write_csv("items.csv")
     (tmp_path / "rankgate.toml").write_text(
         POLICY + '\n[lists]\ntrain = "train.csv"\nitems = "items.csv"\nfeatures = ["kind"]\n'
     )
@@ -156,7 +158,7 @@ def test_a_saved_baseline_holds_the_lists_of_all_served_users(tmp_path, monkeypa
     file.write_text(json.dumps(old))
     with raises("baseline-lacks"):
         rankgate.gate("q.qrels", "main", "new.run")
-    assert rankgate.gate("q.qrels", "main", "new.run", judged_users_only=True).rules
+    assert rankgate.gate(Collection("q.qrels", judged_users_only=True), "main", "new.run").rules
 
 
 def test_metrics_of_whole_lists_are_refused_where_lists_are_cut():

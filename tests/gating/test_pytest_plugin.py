@@ -84,7 +84,7 @@ def test_a_marker_says_what_stays_the_same(project):
         """
         import pytest
 
-        @pytest.mark.rankgate_gate(qrels="qrels.txt", baseline="old.run")
+        @pytest.mark.rankgate_gate(collection="qrels.txt", baseline="old.run")
         @pytest.mark.parametrize("name", ["same", "worse"])
         def test_ranking(rankgate_gate, name):
             rankgate_gate(candidate=f"{name}.run")

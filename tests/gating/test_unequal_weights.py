@@ -5,6 +5,9 @@ import polars as pl
 import pytest
 
 from rankgate import compare, evaluate, gate
+from rankgate.data.collection import Collection
+from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.comparison.scores.systems import read_scores
 
 
 def _scores(n=40, seed=1, loss=0.0):
@@ -23,7 +26,7 @@ def _sample(weights, **columns):
 
 
 def _gate(scores, sample):
-    return gate(baseline="old", candidate="new", scores=scores, sample=sample, record=False)
+    return gate(read_scores(*scores, sample=sample), baseline="old", candidate="new", log=False)
 
 
 def _one(share, n=40):
@@ -48,7 +51,9 @@ def test_weights_with_a_heavy_tail_decide_nothing():
 
 
 def test_compare_gives_no_interval_and_says_why():
-    result = compare(scores=_scores(), sample=_one(0.61), metrics="nDCG@10", margin=0.02).only
+    result = compare(
+        read_scores(*_scores(), sample=_one(0.61)), metrics="nDCG@10", test=Test(margin=0.02)
+    ).only
     row = result.metrics.row(0, named=True)
     assert [row[name] for name in ("low", "high", "p_raw", "mde", "needed")] == [None] * 5
     assert result.represented["effective"][0] == pytest.approx(2.66, abs=0.01)
@@ -83,7 +88,7 @@ def test_eval_has_no_interval_and_says_why():
     ids = _ids(40)
     run = {query: {"a": 2.0, "b": 1.0} for query in ids}
     qrels = {query: {"a": row % 2, "b": 1} for row, query in enumerate(ids)}
-    result = evaluate(qrels, {"run": run}, ["P@1"], sample=_one(0.61))
+    result = evaluate(Collection(qrels, sample=_one(0.61)), {"run": run}, ["P@1"])
     assert result.weighted.select("low", "high").row(0) == (None, None)
     (notice,) = (each for each in result.notices if each.code == "few-effective-queries")
     assert "of equal weight, or their heaviest ones may be missing" in notice.text

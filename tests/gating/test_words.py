@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from rankgate.data.collection import Collection
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy import parsed
 from rankgate.decisions.gating.words import decimals, limit, measured, percent, signed
@@ -116,6 +117,8 @@ def test_a_slice_of_too_few_queries_is_named():
     other = run | {"q00": {"good": 1.0, "bad": 2.0}}
     rules = ('kind = "floor"\nat_least = 0.1', 'kind = "improvement"')
     text = "".join(f"[[rules]]\n{rule}\nmetric = 'P@1'\nslice = 'band=head'\n" for rule in rules)
-    result = gate(QRELS, run, other, parsed(f"[gate]\nholes = 'ignore'\n{text}", "p"), tags=tags)
+    result = gate(
+        Collection(QRELS, tags=tags), run, other, parsed(f"[gate]\nholes = 'ignore'\n{text}", "p")
+    )
     says = "band=head: 1 query has a value on both sides; fewer than 10 decide nothing"
     assert [each.outcome.reason for each in result.rules] == [says, says]

@@ -17,11 +17,8 @@ OURS = {"HitRate": "Success"}
 
 
 def _means(run, own_id, names):
-    values = (
-        rankgate.evaluate(GOLDEN["qrels"], run, names, "beir", overrides={"own_id": own_id})
-        .runs[0]
-        .means
-    )
+    convention = rankgate.convention("beir", {"own_id": own_id})
+    values = rankgate.evaluate(GOLDEN["qrels"], run, names, convention).runs[0].means
     return [values[name] for name in names]
 
 

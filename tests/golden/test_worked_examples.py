@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rankgate.data.collection import Collection, Items
 from rankgate.data.logs.relevance import Truth
 from rankgate.interface.demo.build import build
 from rankgate.measurement.evaluation.evaluate import evaluate
@@ -105,7 +106,11 @@ def test_the_note_s_numbers_from_a_raw_log():
             assert result[name] == pytest.approx(sum(known) / len(known), abs=1e-12), convention
     items = example / "contents.csv"
     card = scorecard(
-        judgments, example / "model.run", ["Coverage@5"], "note", items=items, resamples=5
+        Collection(judgments, items=Items(items)),
+        example / "model.run",
+        ["Coverage@5"],
+        "note",
+        resamples=5,
     )
     distinct = {item for shown in lists.values() for item in shown[:5]}
     assert card.figures["value"][0] == pytest.approx(len(distinct) / 12)

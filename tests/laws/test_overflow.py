@@ -48,7 +48,7 @@ def _refused(error):
     return not isinstance(error, InputError) or error.code == "grade-outside-scale"
 
 
-def _means(variants, error_value, qrels, runs, **context):
+def _means(variants, error_value, collection, runs):
     """The mean of each variant; the value of its error for one that is refused.
 
     They are evaluated together, and in halves where one is refused.
@@ -56,7 +56,7 @@ def _means(variants, error_value, qrels, runs, **context):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            scores = rankgate.evaluate(qrels, runs, variants, **context).runs[0]
+            scores = rankgate.evaluate(collection, runs, variants).runs[0]
         except RankgateError as error:
             if len(variants) == 1:
                 return {str(variants[0]): error_value(error)}
@@ -64,7 +64,7 @@ def _means(variants, error_value, qrels, runs, **context):
             return scores.means
     half = len(variants) // 2
     halves = variants[:half], variants[half:]
-    first, second = (_means(part, error_value, qrels, runs, **context) for part in halves)
+    first, second = (_means(part, error_value, collection, runs) for part in halves)
     return first | second
 
 
@@ -102,9 +102,9 @@ def _zero_if_lacking(error):
     return 0.0
 
 
-def _assert_finite(variants, qrels, run, **context):
+def _assert_finite(variants, collection, run):
     """No variant of a metric of lists or sequences has an infinite mean."""
-    means = _means(variants, _zero_if_lacking, qrels, [run], **context)
+    means = _means(variants, _zero_if_lacking, collection, [run])
     assert not [name for name, mean in means.items() if math.isinf(mean)]
 
 
@@ -119,13 +119,16 @@ def test_great_grades_and_features_give_finite_values_of_lists(metric):
             "price": [number, number, 1.0, 0.0], "genre": ["x", "y", "x|y", "z"],
             "maker": ["1", "2", "1", "2"],
         })  # fmt: skip
-        _assert_finite(
-            _variants(metric @ 3),
+        collection = rankgate.Collection(
             {"u": {"a": number, "b": 3, "d": number}, "v": {"b": number, "c": 1}},
-            shown, items=items, features=["size", "price"], category="genre", group="maker",
-            train=pl.DataFrame(log | {"rating": [number, 1.0, number, 2.0]}), obvious=first,
-            earlier={"run1": first},
-        )  # fmt: skip
+            items=rankgate.Items(
+                items, features=["size", "price"], category="genre", group="maker"
+            ),
+            training=pl.DataFrame(log | {"rating": [number, 1.0, number, 2.0]}),
+            reference=first,
+        )
+        run = rankgate.read_run(shown, earlier=first)
+        _assert_finite(_variants(metric @ 3), collection, run)
 
 
 @pytest.mark.parametrize("metric", SEQUENCE_METRICS, ids=str)
@@ -149,9 +152,10 @@ def test_great_grades_lengths_and_calls_give_finite_values_of_sequences(metric, 
         agent.write_text("".join(json.dumps(row) + "\n" for row in rows))
         by_task = {"s": {"a": number, "b": 3.0, "c": 0.0, "d": number}, "t": {"c": number}}
         by_query = {"s-1": {"x": number, "z": number, "b": 1.0}, "s-2": {"a": number}}
-        context = {"items": pl.DataFrame(lengths), "length": "tokens"}
-        _assert_finite(variants, by_task, shown, sequences=ids, **context)
-        _assert_finite(variants, by_query, shown, **context)
+        items = rankgate.Items(pl.DataFrame(lengths), length="tokens")
+        of_tasks = rankgate.Collection(by_task, items=items, sequences=ids)
+        _assert_finite(variants, of_tasks, shown)
+        _assert_finite(variants, rankgate.Collection(by_query, items=items), shown)
         _assert_finite(variants, agent, agent)
 
 

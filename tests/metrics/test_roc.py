@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.metrics.judged import block
+from rankgate.measurement.scoring.chosen import chosen_convention
 from rankgate.metrics import AUC, GAUC, LRAP, CoverageError, RankingLoss
 
 LABELS = {"1": {"a": 1, "b": 0, "c": 0}, "2": {"a": 0, "b": 0, "c": 1}}
@@ -91,7 +92,9 @@ def test_the_mean_is_weighted_by_relevant_documents():
 def test_a_query_without_pairs_weighs_nothing_where_it_is_left_out():
     qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 0}}
     run = {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}
-    result = evaluate(qrels, run, [AUC, GAUC], overrides={"without_relevant": None}).runs[0]
+    result = evaluate(
+        qrels, run, [AUC, GAUC], chosen_convention("trec", {"without_relevant": None})
+    ).runs[0]
     assert result.means == {"AUC": 1.0, "GAUC": 1.0}
     assert evaluate(qrels, run, [AUC, GAUC]).runs[0].means == {"AUC": 0.5, "GAUC": 1.0}
     lone = evaluate({"2": {"a": 0}}, {"2": {"a": 1.0}}, [GAUC]).runs[0]

@@ -9,13 +9,16 @@ import polars as pl
 import pytest
 
 import rankgate
+from rankgate.data.collection import Collection
 from support.wording import raises
 
 USERS, ITEMS = 25, 20
 
 
 def by_history(qrels: Any, runs: Any, log: pl.DataFrame, metrics: list[str]) -> pl.DataFrame:
-    card = rankgate.scorecard(qrels, runs, metrics, train=log, slices=["history"], resamples=1)
+    card = rankgate.scorecard(
+        Collection(qrels, training=log), runs, metrics, slices=["history"], resamples=1
+    )
     assert set(card.slices["of"]) <= {"pairs"}
     assert ("· new (" in str(card)) == (card.slices["part"] == "new").any()
     return card.slices

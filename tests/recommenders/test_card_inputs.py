@@ -16,12 +16,21 @@ QRELS = {"u": {"a": 1}, "v": {"b": 1}}
 def result(tmp_path):
     """A card with some files next to it."""
 
-    def card(qrels=QRELS, run=RUN, metrics=("nDCG@10", "Coverage@10"), **given):
-        for name in ("train", "items", "users", "candidates"):
-            if name in given:
-                (tmp_path / f"{name}.csv").write_text(given[name])
-                given[name] = str(tmp_path / f"{name}.csv")
-        return rankgate.scorecard(qrels, {"one": run}, list(metrics), **given)
+    def card(
+        qrels=QRELS, run=RUN, metrics=("nDCG@10", "Coverage@10"), items=None, features=(),
+        category=None, slices=(), **tables,
+    ):  # fmt: skip
+        def written(name, text):
+            (tmp_path / f"{name}.csv").write_text(text)
+            return str(tmp_path / f"{name}.csv")
+
+        table = None if items is None else written("items", items)
+        collection = rankgate.Collection(
+            qrels,
+            items=rankgate.Items(table, features=features, category=category),
+            **{name: written(name, text) for name, text in tables.items()},
+        )
+        return rankgate.scorecard(collection, {"one": run}, list(metrics), slices=slices)
 
     return card
 
@@ -34,7 +43,7 @@ def test_users_are_counted_that_are_unknown_or_have_nothing(result):
 
 
 def test_leaks_and_new_items_are_counted(result):
-    assert_warned(result(train="user,item\nu,a\nv,a\n"))
+    assert_warned(result(training="user,item\nu,a\nv,a\n"))
 
 
 def test_lists_longer_than_the_catalogue_are_reported(result):

@@ -8,6 +8,7 @@ import pytest
 
 import rankgate
 from rankgate.core.present.write import rendered
+from rankgate.data.collection import Collection, Items
 from rankgate.recommenders.scorecard import Scorecard
 
 RUNS = {
@@ -20,7 +21,10 @@ QRELS = {"u": {"a": 1}, "v": {"c": 1}, "w": {"a": 1}, "x": {"d": 1}}
 @pytest.fixture(scope="module")
 def card() -> Scorecard:
     return rankgate.scorecard(
-        QRELS, RUNS, ["P@1", "Coverage@2", "Gini@2"], catalogue=list("abcde"), resamples=20
+        Collection(QRELS, items=Items(catalogue=list("abcde"))),
+        RUNS,
+        ["P@1", "Coverage@2", "Gini@2"],
+        resamples=20,
     )
 
 

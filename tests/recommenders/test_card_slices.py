@@ -10,6 +10,7 @@ from scipy import stats
 import rankgate
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write import rendered
+from rankgate.data.collection import Collection, Items
 from rankgate.measurement.evaluation.evaluate import evaluate
 from support.wording import assert_warned, raises
 
@@ -48,10 +49,7 @@ METRICS = ["R@5", "nDCG@5", "Coverage@5", "Gini@5", "Novelty@5", "ILD@5"]
 
 @pytest.fixture(scope="module")
 def card():
-    return rankgate.scorecard(
-        QRELS, RUNS, METRICS, train=TRAIN, items=THINGS, category="kind", users=PEOPLE,
-        slices=["activity", "age", "popularity", "kind"], resamples=100,
-    )  # fmt: skip
+    return rankgate.scorecard(Collection(QRELS, training=TRAIN, users=PEOPLE, items=Items(THINGS, category="kind")), RUNS, METRICS, slices=["activity", "age", "popularity", "kind"], resamples=100)  # fmt: skip
 
 
 def figure(card, slice_, part, system, metric):
@@ -75,10 +73,7 @@ def test_users_are_new_light_or_heavy_by_training(card):
 def test_a_part_of_the_users_has_the_figures_of_a_card_of_them_alone(card):
     old = [user for user, age in PEOPLE.iter_rows() if age == "old"]
     qrels = {user: QRELS[user] for user in old}
-    alone = rankgate.scorecard(
-        qrels, RUNS, METRICS, train=TRAIN, items=THINGS, category="kind", resamples=100,
-        judged_users_only=True,
-    )  # fmt: skip
+    alone = rankgate.scorecard(Collection(qrels, training=TRAIN, judged_users_only=True, items=Items(THINGS, category="kind")), RUNS, METRICS, resamples=100)  # fmt: skip
     for row in alone.figures.iter_rows(named=True):
         result = figure(card, "age", "old", row["system"], row["metric"])
         for name in ("value", "low", "high", "users"):
@@ -144,14 +139,14 @@ def test_gaps_are_welchs_and_corrected_over_the_slice(card):
 def test_what_is_no_slice_is_reported():
     both = PEOPLE.rename({"age": "kind"})
     many = THINGS.with_columns(pl.col("item").alias("name"))
-    for code, slices, given in (
+    for code, slices, tables in (
         ("missing-input", "activity", {}),
-        ("unknown-slice", "shape", {"items": THINGS}),
-        ("ambiguous-input", "kind", {"items": THINGS, "users": both}),
-        ("out-of-range", "name", {"items": many}),
+        ("unknown-slice", "shape", {"items": Items(THINGS)}),
+        ("ambiguous-input", "kind", {"items": Items(THINGS), "users": both}),
+        ("out-of-range", "name", {"items": Items(many)}),
     ):
         with raises(code, UsageError):
-            rankgate.scorecard(QRELS, RUNS, ["R@5"], slices=[slices], **given)
+            rankgate.scorecard(Collection(QRELS, **tables), RUNS, ["R@5"], slices=[slices])
 
 
 def test_every_form_shows_every_part(card):

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import rankgate
+from rankgate.data.collection import Collection
 from rankgate.data.logs.candidates import sample
 
 SIZE = 10_000
@@ -54,7 +55,7 @@ def test_a_sample_turns_the_order_round_and_is_marked():
         drawn = sample(rankgate.read_qrels(QRELS).table, log, 99, seed)
         table = drawn.table.with_columns(pl.lit(drawn.mark).alias("candidates"))
         asked = ["AP", "nDCG", "R@10"]
-        card = rankgate.scorecard(QRELS, RUNS, asked, candidates=table, resamples=1)
+        card = rankgate.scorecard(Collection(QRELS, candidates=table), RUNS, asked, resamples=1)
         assert card.metrics == tuple(f"{each} sampled(99)" for each in asked)
         for row in card.figures.iter_rows(named=True):
             found[row["system"]].append((row["metric"], row["value"]))

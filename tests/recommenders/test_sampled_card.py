@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import rankgate
+from rankgate.data.collection import Collection, Items
 from rankgate.measurement.metrics.sampled import corrected
 from support.wording import assert_warned
 
@@ -44,10 +45,10 @@ EXACT = {
 }
 
 
-def card(**given: Any) -> Any:
-    items = [f"i{item}" for item in range(ITEMS)]
-    given = {"candidates": CANDIDATES, "catalogue": items, "resamples": 1, **given}
-    return rankgate.scorecard(QRELS, RUNS, METRICS, **given)
+def card(**tables: Any) -> Any:
+    items = Items(catalogue=[f"i{item}" for item in range(ITEMS)])
+    tables = {"candidates": CANDIDATES, "items": items, **tables}
+    return rankgate.scorecard(Collection(QRELS, **tables), RUNS, METRICS, resamples=1)
 
 
 def test_corrected_figures_are_near_those_on_all_items() -> None:
@@ -72,7 +73,9 @@ def test_it_can_be_read_again_and_printed() -> None:
 
 def test_what_cannot_be_corrected_is_reported() -> None:
     short = {name: {u: items[:20] for u, items in run.items()} for name, run in RUNS.items()}
-    result = rankgate.scorecard(QRELS, short, METRICS, candidates=CANDIDATES, resamples=1)
+    result = rankgate.scorecard(
+        Collection(QRELS, candidates=CANDIDATES), short, METRICS, resamples=1
+    )
     assert not any("corrected" in metric for metric in result.metrics)
     assert_warned(result)
     whole = rankgate.scorecard(QRELS, RUNS, METRICS, resamples=1)

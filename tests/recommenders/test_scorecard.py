@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import rankgate
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.write import rendered as render
+from rankgate.data.collection import Collection, Items
 from rankgate.data.logs.candidates import sample
 from rankgate.interface.cli import rankgate as program
 from rankgate.measurement.metrics.lists import NONE
@@ -40,8 +41,7 @@ def value(result, system, metric):
 
 def test_figures_are_those_of_the_metrics():
     metrics = ["P@1", "Coverage@2", "Personalization@2", "Novelty@2", "ILD@2", "TailShare@1"]
-    result = rankgate.scorecard(QRELS, {"same": SAME, "good": GOOD}, metrics, train=TRAIN,
-                              items=ITEMS, category="kind")  # fmt: skip
+    result = rankgate.scorecard(Collection(QRELS, training=TRAIN, items=Items(ITEMS, category="kind")), {"same": SAME, "good": GOOD}, metrics)  # fmt: skip
     assert result.catalogue == 5
     assert value(result, "good", "P@1") == 1
     assert value(result, "same", "P@1") == 1 / 4
@@ -75,10 +75,9 @@ def test_without_metrics_those_are_reported_for_which_all_is_there():
     assert [m.partition("@")[0] for m in bare.metrics] == [
         "nDCG", "R", "RR", "Coverage", "Gini", "Personalization",
     ]  # fmt: skip
-    full = rankgate.scorecard(
-        QRELS, {"good": GOOD}, train=TRAIN, items=ITEMS, category="kind", group="maker",
-        obvious=SAME, earlier={"good": SAME},
-    )  # fmt: skip
+    items = Items(ITEMS, category="kind", group="maker")
+    collection = Collection(QRELS, training=TRAIN, reference=SAME, items=items)
+    full = rankgate.scorecard(collection, rankgate.read_run(GOOD, "good", earlier=SAME))
     assert {"Novelty@10", "Miscalibration@10", "Serendipity@10", "AWRF@10",
             "TemporalDiversity@10"} <= set(full.metrics)  # fmt: skip
     with raises("missing-input", UsageError):
@@ -118,7 +117,9 @@ def test_sampled_candidates_mark_every_figure(tmp_path):
     drawn = sample(qrels.table, log, 1, 4)
     place = tmp_path / "candidates.csv"
     drawn.table.with_columns(pl.lit(drawn.mark).alias("candidates")).write_csv(place)
-    result = rankgate.scorecard(QRELS, {"same": SAME}, ["P@1", "Coverage@1"], candidates=str(place))
+    result = rankgate.scorecard(
+        Collection(QRELS, candidates=str(place)), {"same": SAME}, ["P@1", "Coverage@1"]
+    )
     assert result.metrics == ("P@1 sampled(1)", "Coverage@1 sampled(1)")
     assert_warned(result)
     named = rankgate.read_qrels(QRELS, "test.sampled-1.qrels")  # as split calls its file
@@ -136,23 +137,25 @@ def test_sampled_candidates_mark_every_figure(tmp_path):
     mixed = tmp_path / "mixed.csv"
     mixed.write_text("user,item,candidates\nu,a,sampled(1)\nu,b,sampled(2)\n")
     with raises("mixed-kinds", InputError, line=3):
-        rankgate.scorecard(QRELS, {"same": SAME}, candidates=str(mixed))
+        rankgate.scorecard(Collection(QRELS, candidates=str(mixed)), {"same": SAME})
 
 
 def test_seen_items_are_reported_or_taken_out():
-    result = rankgate.scorecard(QRELS, {"same": SAME}, ["Coverage@2"], train=TRAIN)
+    result = rankgate.scorecard(Collection(QRELS, training=TRAIN), {"same": SAME}, ["Coverage@2"])
     assert_warned(result)
-    dropped = rankgate.scorecard(QRELS, {"same": SAME}, ["Coverage@2"], train=TRAIN, drop_seen=True)
+    dropped = rankgate.scorecard(
+        Collection(QRELS, training=TRAIN, drop_seen=True), {"same": SAME}, ["Coverage@2"]
+    )
     assert_warned(dropped)  # not of training, but of u, who had both and gets no item
     with raises("missing-input", UsageError):
-        rankgate.scorecard(QRELS, {"same": SAME}, drop_seen=True)
+        rankgate.scorecard(Collection(QRELS, drop_seen=True), {"same": SAME})
 
 
 def test_new_items_and_missing_earlier_lists_are_reported():
-    result = rankgate.scorecard(QRELS, {"good": GOOD}, ["Coverage@2"], train=TRAIN)
+    result = rankgate.scorecard(Collection(QRELS, training=TRAIN), {"good": GOOD}, ["Coverage@2"])
     assert_warned(result)
     with raises("missing-input", UsageError):
-        rankgate.scorecard(QRELS, {"good": GOOD}, earlier={"old": SAME})
+        rankgate.scorecard(QRELS, {"good": GOOD}, ["TemporalDiversity@2"])
 
 
 def test_a_system_that_draws_its_rankings_is_reported_by_all_of_them(tmp_path):
@@ -162,19 +165,15 @@ def test_a_system_that_draws_its_rankings_is_reported_by_all_of_them(tmp_path):
     fixed = rankgate.evaluate(qrels, {"s": one}, metrics).means.row(0)
     assert fixed == ("s", pytest.approx(2 * 0.25**2), pytest.approx(1 + 0.5**2), 1.0)
     wanted = ("s", pytest.approx(0, abs=1e-15), pytest.approx(2 * 0.75**2), 1.0)
-    assert (
-        rankgate.evaluate(qrels, {"s": one}, metrics, drawn={"s": [other]}).means.row(0) == wanted
-    )
-    card = rankgate.scorecard(qrels, {"s": one, "t": one}, metrics, drawn={"s": [other]})
+    drawn = rankgate.read_run(one, "s", repeats=[other])
+    assert rankgate.evaluate(qrels, {"s": drawn}, metrics).means.row(0) == wanted
+    card = rankgate.scorecard(qrels, {"s": drawn, "t": one}, metrics)
     assert [value(card, "s", each) for each in metrics] == list(wanted[1:])
     assert value(card, "t", "EEL@5") == fixed[1]
     frame = pl.DataFrame({"user": ["u", "u"], "item": ["b", "a"], "mine": [2.0, 1.0]})
-    result = rankgate.evaluate(qrels, {"s": one}, metrics, drawn={"s": [frame]},
-                             columns={"score": "mine"})  # fmt: skip
-    assert result.means.row(0) == wanted
-    for of in (rankgate.evaluate, rankgate.scorecard):
-        with raises("unknown-choice", UsageError):
-            of(qrels, {"s": one}, metrics, drawn={"z": [other]})
+    drawn = rankgate.read_run(one, "s", repeats=[frame])
+    collection = Collection(qrels, columns={"score": "mine"})
+    assert rankgate.evaluate(collection, drawn, metrics).means.row(0) == wanted
     for name, text in (("q", "u 0 a 1\nu 0 b 1\n"), ("s.run", "u Q0 a 1 2 s\nu Q0 b 2 1 s\n"),
                        ("s2.run", "u Q0 b 1 2 s\nu Q0 a 2 1 s\n")):  # fmt: skip
         (tmp_path / name).write_text(text)
@@ -187,10 +186,11 @@ def test_a_system_that_draws_its_rankings_is_reported_by_all_of_them(tmp_path):
 
 
 def test_tables_of_items_are_checked(tmp_path):
-    def card(text, **words):
+    def card(text, **columns):
         place = tmp_path / "items.csv"
         place.write_text(text)
-        return rankgate.scorecard(QRELS, {"good": GOOD}, items=str(place), **words)
+        collection = Collection(QRELS, items=Items(str(place), **columns))
+        return rankgate.scorecard(collection, {"good": GOOD})
 
     with raises("missing-column", InputError, line=1):
         card("name,size\na,1\n")
@@ -201,7 +201,7 @@ def test_tables_of_items_are_checked(tmp_path):
     with raises("missing-column", UsageError):
         card("item,size\na,1\n", features=["weight"])
     with raises("missing-input", UsageError):
-        rankgate.scorecard(QRELS, {"good": GOOD}, category="kind")
+        rankgate.scorecard(Collection(QRELS, items=Items(category="kind")), {"good": GOOD})
     result = card("item,size\na,1\nb,\n", features=["size"])
     assert "ILD@10" in result.metrics
 

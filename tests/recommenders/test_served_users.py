@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rankgate
+from rankgate.data.collection import Collection, Items
 from support.wording import assert_warned
 
 K = 3
@@ -60,10 +61,8 @@ def means(result: Any) -> dict[str, float]:
     return {name.partition("@")[0]: result.means[name][0] for name in METRICS}
 
 
-def card(**given: Any) -> dict[str, float]:
-    result = rankgate.scorecard(
-        RELEVANT, {"run1": LISTS}, METRICS, train=log(), resamples=5, **given
-    )
+def card(collection: Collection) -> dict[str, float]:
+    result = rankgate.scorecard(collection, {"run1": LISTS}, METRICS, resamples=5)
     rows = result.figures.select("metric", "value").rows()
     return {name.partition("@")[0]: value for name, value in rows}
 
@@ -72,20 +71,21 @@ def card(**given: Any) -> dict[str, float]:
 @pytest.mark.parametrize("catalogue", [ITEMS, 50])
 def test_users_and_catalogue_are_what_was_asked_for(*, only: bool, catalogue: int) -> None:
     users = list(LISTS)[:JUDGED] if only else list(LISTS)
-    items = [f"i{item:02}" for item in range(catalogue)]
+    items = Items(catalogue=[f"i{item:02}" for item in range(catalogue)])
     wanted = expected(users, catalogue)
-    given: dict[str, Any] = {"judged_users_only": only, "catalogue": items}
+    collection = Collection(RELEVANT, items=items, training=log(), judged_users_only=only)
     assert wanted != expected(list(LISTS)[: JUDGED if not only else USERS], catalogue)
-    evaluated = rankgate.evaluate(RELEVANT, LISTS, METRICS, train=log(), **given)
-    assert means(evaluated) == pytest.approx(wanted)
-    assert card(**given) == pytest.approx(wanted)
+    assert means(rankgate.evaluate(collection, LISTS, METRICS)) == pytest.approx(wanted)
+    assert card(collection) == pytest.approx(wanted)
 
 
 def test_a_matrix_serves_users_without_judgments() -> None:
     ranked = np.array([[int(item[1:]) for item in row] for row in LISTS.values()])
     judged = {user: {int(item[1:]) for item in RELEVANT[f"u{user:02}"]} for user in range(JUDGED)}
     metrics = [name for name in METRICS if "Novelty" not in name]
-    result = rankgate.evaluate(judged, rankgate.Lists(ranked), metrics, catalogue=ITEMS)
+    result = rankgate.evaluate(
+        Collection(judged, items=Items(catalogue=ITEMS)), rankgate.Lists(ranked), metrics
+    )
     wanted = expected(list(LISTS), ITEMS)
     found = {name.partition("@")[0]: result.means[name][0] for name in metrics}
     assert found == pytest.approx({name: wanted[name] for name in found})
@@ -93,7 +93,10 @@ def test_a_matrix_serves_users_without_judgments() -> None:
 
 
 def test_batches_add_up_to_the_same() -> None:
-    whole = rankgate.Accumulator(METRICS[:4], catalogue=[f"i{item:02}" for item in range(ITEMS)])
+    whole = rankgate.Accumulator(
+        METRICS[:4],
+        collection=Collection(items=Items(catalogue=[f"i{item:02}" for item in range(ITEMS)])),
+    )
     for some in (list(LISTS)[:10], list(LISTS)[10:]):
         judged = {user: RELEVANT[user] for user in some if user in RELEVANT}
         whole.update(judged, {user: LISTS[user] for user in some})
@@ -104,12 +107,14 @@ def test_batches_add_up_to_the_same() -> None:
 @pytest.mark.parametrize("metric", ["Serendipity@3", "PopREO@3", "IPSHits@3", "EEL@3"])
 def test_metrics_of_relevance_look_at_judged_users(metric: str) -> None:
     judged = {user: LISTS[user] for user in RELEVANT}
-    given: dict[str, Any] = {
-        "train": log(), "obvious": {user: ["i00"] for user in LISTS}, "catalogue": sorted(
-            {f"i{item:02}" for item in range(ITEMS)}),
-    }  # fmt: skip
+    collection = Collection(
+        RELEVANT,
+        items=Items(catalogue=[f"i{item:02}" for item in range(ITEMS)]),
+        training=log(),
+        reference={user: ["i00"] for user in LISTS},
+    )
     found = [
-        rankgate.evaluate(RELEVANT, run, [metric], **given).means[metric][0]
+        rankgate.evaluate(collection, run, [metric]).means[metric][0]
         for run in (LISTS, judged)
     ]
     assert found[0] == pytest.approx(found[1])
@@ -127,10 +132,14 @@ def test_a_guessed_catalogue_is_reported() -> None:
 
 def test_items_outside_a_stated_catalogue_are_reported() -> None:
     named = sorted({item for row in LISTS.values() for item in row})
-    result = rankgate.evaluate(RELEVANT, LISTS, ["Coverage@3"], catalogue=named[2:])
+    result = rankgate.evaluate(
+        Collection(RELEVANT, items=Items(catalogue=named[2:])), LISTS, ["Coverage@3"]
+    )
     assert result.runs[0].counts.catalogue == {"items": len(named), "stated": True, "outside": 2}
     assert "2 of them are not in the stated catalogue" in " ".join(str(result).split())
-    outcome = rankgate.scorecard(RELEVANT, LISTS, ["Coverage@3"], catalogue=named[2:])
+    outcome = rankgate.scorecard(
+        Collection(RELEVANT, items=Items(catalogue=named[2:])), LISTS, ["Coverage@3"]
+    )
     assert_warned(outcome)
 
 
@@ -141,10 +150,12 @@ def test_commands_agree_on_items_outside_of_the_catalogue():
     wanted = len(shown) / len({*stated, *shown})
     name = "Coverage@3"
     values = [
-        command(RELEVANT, LISTS, [name], catalogue=stated)
+        command(Collection(RELEVANT, items=Items(catalogue=stated)), LISTS, [name])
         for command in (rankgate.evaluate, rankgate.scorecard)
     ]
-    batches = rankgate.Accumulator([name], catalogue=stated, open_catalogue=True)
+    batches = rankgate.Accumulator(
+        [name], open_catalogue=True, collection=Collection(items=Items(catalogue=stated))
+    )
     batches = batches.with_items(batches.unknown_items(RELEVANT, LISTS))
     batches.update(RELEVANT, LISTS)
     assert {*shown} - {*stated} == {"i00", "i01"}
@@ -164,6 +175,8 @@ def test_every_similarity_takes_a_repeated_item_for_similar_to_itself():
 
 def test_a_stated_catalogue_needs_no_word() -> None:
     items = [f"i{item:02}" for item in range(ITEMS)]
-    text = str(rankgate.evaluate(RELEVANT, LISTS, ["Coverage@3"], catalogue=items))
+    text = str(
+        rankgate.evaluate(Collection(RELEVANT, items=Items(catalogue=items)), LISTS, ["Coverage@3"])
+    )
     assert "catalogue" not in text
     assert "catalogue" not in str(rankgate.evaluate(RELEVANT, LISTS, ["P@3"]))

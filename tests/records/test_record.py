@@ -209,7 +209,7 @@ def files(tmp_path, monkeypatch):
         ("eval qrels.txt new.run -m RR", {"new"}),
         ("compare qrels.txt old.run new.run -m RR", {"old", "new"}),
         ("scorecard qrels.txt old.run new.run -m RR --resamples 2", {"old", "new"}),
-        ("gate qrels.txt old.run new.run --no-record", set()),
+        ("gate qrels.txt old.run new.run --no-log", set()),
     ],
 )
 def test_commands_record_what_they_print(files, words, systems):

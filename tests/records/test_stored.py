@@ -20,7 +20,7 @@ def test_a_stored_history_is_read():
 
 def test_a_stored_baseline_is_read_and_decides(search_stages):
     qrels, new = search_stages / "qrels.txt", search_stages / "rerank.run"
-    verdict = rankgate.gate(qrels, BASELINE, new, record=False)
+    verdict = rankgate.gate(qrels, BASELINE, new, log=False)
     assert verdict.names[0] == "bm25"
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rankgate.core.errors import InputError
-from rankgate.measurement.evaluation.context import Context
+from rankgate.data.collection import Collection, Items
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.recommenders.scorecard import scorecard
 
@@ -17,7 +17,7 @@ ITEMS = pl.DataFrame(
 )
 QRELS = {"u": {"a": 1, "b": 1, "c": 1, "d": 0}, "v": {"d": 1}}
 RUN = {"u": {"b": 3.0, "e": 2.0, "a": 1.0}, "v": {"d": 1.0}}
-BESIDE = Context(items=ITEMS, category="genre")
+BESIDE = Items(ITEMS, category="genre")
 METRICS = ["StRecall@3", "alpha_DCG(norm='none')@3", "ERR_IA(norm='none')@3", "P@3"]
 
 
@@ -32,7 +32,11 @@ def expected():
 
 def test_the_scorecard_takes_categories_for_subtopics():
     result = scorecard(
-        QRELS, {"mine": RUN}, METRICS, "trec", items=ITEMS, category="genre", resamples=2
+        Collection(QRELS, items=BESIDE),
+        {"mine": RUN},
+        METRICS,
+        "trec",
+        resamples=2,
     )
     figures = dict(zip(result.figures["metric"], result.figures["value"], strict=True))
     for name, value in expected().items():
@@ -42,7 +46,7 @@ def test_the_scorecard_takes_categories_for_subtopics():
 
 
 def test_evaluate_does_so_too():
-    result = evaluate(QRELS, RUN, METRICS, context=BESIDE).runs[0]
+    result = evaluate(Collection(QRELS, items=BESIDE), RUN, METRICS).runs[0]
     for name, value in expected().items():
         assert result.per_query(name) == pytest.approx({"u": value, "v": 0.0}), name
 
@@ -50,7 +54,7 @@ def test_evaluate_does_so_too():
 def test_judgments_by_subtopic_go_before_categories():
     frame = pl.DataFrame({"query_id": ["u", "u"], "subtopic": ["1", "2"], "doc_id": ["b", "c"],
                           "grade": [1, 1]})  # fmt: skip
-    result = evaluate(frame, RUN, ["StRecall@3"], context=BESIDE).runs[0]
+    result = evaluate(Collection(frame, items=BESIDE), RUN, ["StRecall@3"]).runs[0]
     assert result.per_query("StRecall@3")["u"] == 1 / 2
 
 

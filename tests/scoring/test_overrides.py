@@ -50,7 +50,7 @@ def test_values_follow_the_settings():
     metrics = ["nDCG", "RR"]
     settings = ["nDCG.gain=exp", "RR.without_relevant=none"]
     plain = evaluate(QRELS, RUN, metrics).runs[0].means
-    other = evaluate(QRELS, RUN, metrics, overrides=settings).runs[0].means
+    other = evaluate(QRELS, RUN, metrics, overridden("trec", settings)).runs[0].means
     own = evaluate(QRELS, RUN, ["nDCG(gain='exp')"]).runs[0].means["nDCG(gain='exp')"]
     assert plain["RR"] == 1 / 2  # two queries, one without relevant documents
     assert other["RR"] == 1  # which is left out

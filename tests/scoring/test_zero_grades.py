@@ -13,7 +13,7 @@ RUN = {"u": {"bad": 2.0, "good": 1.0}, "v": {"good": 2.0, "bad": 1.0}}
 
 
 def zeros(qrels: object, run: object, metrics: list[str], convention: str, *words: str) -> int:
-    result = rankgate.evaluate(qrels, run, metrics, convention=convention, overrides=words)
+    result = rankgate.evaluate(qrels, run, metrics, rankgate.convention(convention, words))
     return result.runs[0].counts.zeros_relevant
 
 
@@ -37,9 +37,7 @@ def test_what_the_user_asks_for_is_not_reported() -> None:
 def test_the_remedy_gives_the_value_without_disliked_items() -> None:
     words = ("P.rel=1", "R.rel=1", "AP.rel=1", "nDCG.gain=binary")
     metrics = ["P@1", "R@1", "AP@2", "nDCG@2"]
-    mended = rankgate.evaluate(
-        DISLIKED, RUN, metrics, convention="recommenders", overrides=words
-    )  # fmt: skip
+    mended = rankgate.evaluate(DISLIKED, RUN, metrics, rankgate.convention("recommenders", words))
     liked = {user: {item for item, grade in row.items() if grade} for user, row in DISLIKED.items()}
     removed = rankgate.evaluate(liked, RUN, metrics, convention="recommenders")
     assert mended.means.row(0)[1:] == pytest.approx(removed.means.row(0)[1:])

@@ -9,6 +9,7 @@ from polars.testing import assert_frame_equal
 
 import rankgate
 from rankgate.core.errors import UsageError
+from rankgate.decisions.comparison.scores.systems import read_scores
 from rankgate.decisions.gating.policy import parsed
 from rankgate.spark import compare, evaluate
 from support.spark import spark  # noqa: F401 - a fixture
@@ -27,14 +28,11 @@ def test_figures_and_slices_are_those_of_one_machine(spark):  # noqa: F811
     new = old.with_columns(pl.col("score") + pl.Series(rng.random(len(old))) / 3)
     qrels = old.sample(500, seed=1).select("query_id", "doc_id", pl.lit(1).alias("grade"))
     tags = "ids:q(?P<first>[0-9]).*"
-    given = {"tags": tags, "slices": ["first"]}
     metrics = ["nDCG@5", "RR"]
-    here = rankgate.compare(qrels, old, new, metrics, **given)
+    tagged = rankgate.Collection(qrels, tags=tags)
+    here = rankgate.compare(tagged, old, new, metrics, slices=["first"])
     there = compare(
-        *(qrels, old, new, metrics),
-        **given,
-        partitions=3,
-        spark=spark,
+        *(qrels, old, new, metrics), tags=tags, slices=["first"], partitions=3, spark=spark
     )
     assert_frame_equal(here.metrics.drop("needed"), there.metrics.drop("needed"), rel_tol=1e-9)
     assert_frame_equal(here.only.slices, there.only.slices, rel_tol=1e-9)
@@ -48,7 +46,7 @@ def test_queries_that_one_run_has_are_as_on_one_machine(spark):  # noqa: F811
     qrels = every[::3].select("query_id", "doc_id", pl.lit(1).alias("grade"))
     old, new = (every.filter(~pl.col("query_id").is_in(out)) for out in (ids[:1], ids[2:8]))
     for unequal in ("zero", "drop"):
-        here = rankgate.compare(qrels, old, new, ["RR"], test="t", unequal=unequal)
+        here = rankgate.compare(qrels, old, new, ["RR"], test=rankgate.Test(unequal=unequal))
         there = compare(qrels, old, new, ["RR"], unequal=unequal, partitions=3, spark=spark)
         assert_frame_equal(here.metrics.drop("needed"), there.metrics.drop("needed"), rel_tol=1e-9)
     with raises("values-differ", UsageError) as caught:
@@ -72,7 +70,7 @@ def test_gate_takes_what_was_saved(spark, tmp_path):  # noqa: F811
     place = tmp_path / "comparison.json"
     place.write_text(json.dumps(both.to_dict()))
     rule = "[[rules]]\nkind = 'noninferiority'\nmetric = 'RR'\nmargin = 0.4\n"
-    verdict = rankgate.gate(scores=place, policy=parsed(rule, "policy"))
+    verdict = rankgate.gate(read_scores(place), policy=parsed(rule, "policy"))
     (ended,) = verdict.rules
     assert verdict.passed
     assert ended.outcome.delta == pytest.approx(both.metrics["delta"][0], rel=1e-12)

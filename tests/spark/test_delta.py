@@ -68,5 +68,6 @@ def test_a_split_and_a_scorecard_of_tables(delta, tmp_path):
     written(delta, tmp_path / "run", RUN)
     items = [f"d{j}" for j in range(8)]
     there = scorecard(QRELS, tmp_path / "run", ["Coverage@2"], catalogue=items, spark=delta)
-    card = rankgate.scorecard(QRELS, RUN, ["Coverage@2"], catalogue=items)
+    shop = rankgate.Collection(QRELS, items=rankgate.Items(catalogue=items))
+    card = rankgate.scorecard(shop, RUN, ["Coverage@2"])
     assert there["run", "Coverage@2"] == card.figures["value"][0]

@@ -155,12 +155,13 @@ def test_slices_are_those_of_one_machine(spark, data, form):  # noqa: F811
     ids = [f"q{i}" for i in range(3, 120)]  # some queries have no row
     table = pl.DataFrame({"query_id": ids, "kind": [("a", "b", None)[i % 3] for i in range(117)]})
     tags, tag = ("ids:q(?P<first>[0-4]).*", "first") if form == "ids" else (table, "kind")
-    given = {"tags": tags, "slices": [tag]}
     runs = {"one": run, "two": run.with_columns(-pl.col("score"))}
-    here = rankgate.evaluate(qrels, runs, ["nDCG@10", "RR"], **given)
+    tagged = rankgate.Collection(qrels, tags=tags)
+    here = rankgate.evaluate(tagged, runs, ["nDCG@10", "RR"], slices=[tag])
     there = evaluate(
-        qrels, runs, ["nDCG@10", "RR"], partitions=3, values=False, spark=spark, **given
-    )
+        *(qrels, runs, ["nDCG@10", "RR"]),
+        tags=tags, slices=[tag], partitions=3, values=False, spark=spark,
+    )  # fmt: skip
     keys = ["tag", "value", "run", "metric"]
     mine, theirs = here.slices.sort(keys), there.summary.slices.sort(keys)
     assert_frame_equal(mine, theirs, rel_tol=1e-12)
@@ -190,7 +191,7 @@ def test_a_run_without_a_judged_document_is_named_as_on_one_machine(spark, data)
     assert notice.text == rankgate.evaluate(low, {"good": run}, ["RR"]).notices[0].text
     for result in (
         compare(qrels, run, strange, ["RR"], spark=spark, unequal="zero"),
-        rankgate.compare(qrels, run, strange, ["RR"], unequal="zero"),
+        rankgate.compare(qrels, run, strange, ["RR"], test=rankgate.Test(unequal="zero")),
     ):
         assert any("no document of the run is judged" in text for text in result.warnings), result
     card = scorecard(qrels, runs, ["RR"], spark=spark)

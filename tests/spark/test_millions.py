@@ -77,10 +77,11 @@ def test_a_comparison_is_that_of_one_machine(spark, files):  # noqa: F811
 
 def test_a_scorecard_is_that_of_one_machine(spark, files):  # noqa: F811
     metrics = ["nDCG@10", "Coverage@10", "Gini@10"]
-    three = files / "qrels.parquet", {"old": files / "old.parquet", "new": files / "new.parquet"}
-    items = [str(each) for each in range(10_000)]
-    here = rankgate.scorecard(*three, metrics, catalogue=items).figures
-    there = scorecard(*three, metrics, catalogue=items, spark=spark).figures
+    qrels, runs = files / "qrels.parquet", {n: files / f"{n}.parquet" for n in ("old", "new")}
+    items = [str(item) for item in range(10_000)]
+    shop = rankgate.Collection(qrels, items=rankgate.Items(catalogue=items))
+    here = rankgate.scorecard(shop, runs, metrics).figures
+    there = scorecard(qrels, runs, metrics, catalogue=items, spark=spark).figures
     for one, two in zip(here.iter_rows(named=True), there.iter_rows(named=True), strict=True):
         assert (one["system"], one["metric"]) == (two["system"], two["metric"])
         assert one["value"] == pytest.approx(two["value"], rel=1e-12)

@@ -8,6 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankgate
+from rankgate import Collection, Items
 from rankgate.core.errors import InputError, UsageError
 from rankgate.spark import scorecard
 from support.spark import spark  # noqa: F401 - a fixture
@@ -19,6 +20,15 @@ pytestmark = [
 ]
 
 
+def local_scorecard(qrels, runs, metrics, *, slices=(), resamples=10, **tables):
+    """The card of one machine, from what the verb on Spark is given."""
+    columns = {name: tables.pop(name, None) for name in ("catalogue", "category")}
+    training = tables.pop("train", None)
+    items = Items(tables.pop("items", None), **columns)
+    collection = Collection(qrels, items=items, training=training, **tables)
+    return rankgate.scorecard(collection, runs, metrics, slices=slices, resamples=resamples)
+
+
 def test_values_are_those_of_one_machine(spark):  # noqa: F811
     rng = np.random.default_rng(3)
     rows = [(f"u{i}", f"i{j}") for i in range(60) for j in rng.permutation(30)[:8]]
@@ -28,7 +38,7 @@ def test_values_are_those_of_one_machine(spark):  # noqa: F811
     metrics = ["nDCG@3", "Coverage@3", "Gini@3"]
     items = [f"i{j}" for j in range(33)]
     given = {"catalogue": items}
-    here = rankgate.scorecard(qrels, {"old": old, "new": new}, metrics, resamples=10, **given)
+    here = local_scorecard(qrels, {"old": old, "new": new}, metrics, resamples=10, **given)
     runs = {"old": old, "new": new}
     there = scorecard(qrels, runs, metrics, partitions=4, resamples=40, spark=spark, **given)
     columns = ["system", "metric", "about", "value"]
@@ -47,7 +57,7 @@ def test_items_that_the_catalogue_lacks_are_added(spark):  # noqa: F811
         {"metrics": metrics, **some, "category": "colour", "slices": ["items.colour"]},
         {"metrics": metrics[:2]},  # nothing is stated
     ):
-        here = rankgate.scorecard(qrels, runs, resamples=10, **each)
+        here = local_scorecard(qrels, runs, resamples=10, **each)
         there = scorecard(qrels, runs, partitions=2, resamples=5, spark=spark, **each)
         assert_frame_equal(here.figures.select(known), there.figures.select(known), rel_tol=1e-12)
         _assert_equal_parts(here, there)
@@ -97,7 +107,7 @@ def test_slices_are_those_of_one_machine(spark):  # noqa: F811
     given["slices"] = ["activity", "history", "kind", "popularity", "items.colour"]
     metrics = ["nDCG@3", "Coverage@3", "Novelty@5", "PopREO@3", "AP"]
     given |= {"drop_seen": True}
-    here = rankgate.scorecard(qrels, runs, metrics, resamples=10, **given)
+    here = local_scorecard(qrels, runs, metrics, resamples=10, **given)
     there = scorecard(qrels, runs, metrics, partitions=12, resamples=20, spark=spark, **given)
     _assert_equal_parts(here, there)
     assert there.slices["p_value"].drop_nulls().is_between(0, 1).all()
@@ -108,7 +118,7 @@ def test_slices_are_those_of_one_machine(spark):  # noqa: F811
 def test_slices_of_pairs_without_accuracy(spark):  # noqa: F811
     qrels, runs, given = _data(np.random.default_rng(5))
     given["slices"] = ["popularity", "history"]
-    here = rankgate.scorecard(qrels, runs, ["Coverage@3"], resamples=10, **given)
+    here = local_scorecard(qrels, runs, ["Coverage@3"], resamples=10, **given)
     there = scorecard(qrels, runs, ["Coverage@3"], partitions=90, spark=spark, **given)
     _assert_equal_parts(here, there)
     assert set(there.slices["slice"]) == {"popularity"}
@@ -122,7 +132,7 @@ def test_metrics_of_subtopics(spark):  # noqa: F811
     qrels = pl.concat([qrels.with_columns(subtopics), again])
     given["slices"] = ["history", "colour", "activity"]
     metrics = ["alpha-nDCG@5", "Coverage@3"]
-    here = rankgate.scorecard(qrels, runs, metrics, resamples=10, **given)
+    here = local_scorecard(qrels, runs, metrics, resamples=10, **given)
     there = scorecard(qrels, runs, metrics, partitions=4, resamples=10, spark=spark, **given)
     known = ["system", "metric", "value", "users"]
     assert_frame_equal(here.figures.select(known), there.figures.select(known), rel_tol=1e-12)
@@ -136,7 +146,7 @@ def test_categories_of_items_are_subtopics(spark):  # noqa: F811
     given["items"] = given["items"].head(4)
     given |= {"slices": ["history", "items.colour"], "category": "colour"}
     metrics = ["alpha-nDCG@5", "ERR-IA@5", "nDCG@3"]
-    here = rankgate.scorecard(qrels, runs, metrics, resamples=10, **given)
+    here = local_scorecard(qrels, runs, metrics, resamples=10, **given)
     there = scorecard(qrels, runs, metrics, partitions=6, resamples=5, spark=spark, **given)
     known = ["system", "metric", "value", "users"]
     assert_frame_equal(here.figures.select(known), there.figures.select(known), rel_tol=1e-12)
@@ -146,7 +156,7 @@ def test_categories_of_items_are_subtopics(spark):  # noqa: F811
 def test_no_judged_item_has_a_category(spark):  # noqa: F811
     items = pl.DataFrame({"item_id": ["b"], "genre": ["x"]})
     given = {"items": items, "category": "genre"}
-    for own in (rankgate.scorecard, partial(scorecard, spark=spark, partitions=2)):
+    for own in (local_scorecard, partial(scorecard, spark=spark, partitions=2)):
         with raises("no-subtopics", InputError):
             own({"u": {"a": 1}}, {"u": {"b": 1.0}}, ["alpha-nDCG@5"], **given)
 

@@ -106,7 +106,7 @@ def shown(delta, n, correction, rng, times=3000):
 @pytest.mark.slow
 @pytest.mark.parametrize("correction", ["holm", "bh"])
 def test_the_queries_to_show_a_difference_show_it_after_the_correction(correction):
-    result = rankgate.compare(*systems(80, 7), METRICS, correction=correction)
+    result = rankgate.compare(*systems(80, 7), METRICS, test=Test(correction=correction))
     delta = np.stack(
         [result.queries.filter(metric=m).sort("query_id")["delta"].to_numpy() for m in METRICS], 1
     )
@@ -118,11 +118,11 @@ def test_the_queries_to_show_a_difference_show_it_after_the_correction(correctio
 
 def test_a_correction_takes_more_queries_and_detects_less():
     data = systems(60, 9)
-    plain = rankgate.compare(*data, METRICS, correction="none").metrics
+    plain = rankgate.compare(*data, METRICS, test=Test(correction="none")).metrics
     one = rankgate.compare(*data, METRICS[:1]).metrics
-    bonferroni = rankgate.compare(*data, METRICS, correction="bonferroni").metrics
+    bonferroni = rankgate.compare(*data, METRICS, test=Test(correction="bonferroni")).metrics
     maxt = rankgate.compare(
-        *data, METRICS, correction="maxt", test="randomization", resamples=1000
+        *data, METRICS, test=Test("randomization", correction="maxt", resamples=1000)
     ).metrics
     assert one["mde"][0] == plain["mde"][0] < bonferroni["mde"][0]
     assert (plain["needed"] < maxt["needed"]).all()
@@ -131,8 +131,10 @@ def test_a_correction_takes_more_queries_and_detects_less():
 
 def test_a_wanted_difference_takes_more_queries_after_a_correction():
     data = systems(60, 10)
-    plain = rankgate.compare(*data, METRICS, correction="none", wanted=0.05).only.plans
-    strict = rankgate.compare(*data, METRICS, correction="bonferroni", wanted=0.05).only.plans
+    plain = rankgate.compare(*data, METRICS, test=Test(correction="none", wanted=0.05)).only.plans
+    strict = rankgate.compare(
+        *data, METRICS, test=Test(correction="bonferroni", wanted=0.05)
+    ).only.plans
     assert (plain["queries"] * 1.2 < strict["queries"]).all()
 
 

@@ -95,7 +95,7 @@ def judged(store, project, days):
     graded = read_qrels(QRELS)
     pair = {"before": old, "after": new}
     both = compare(graded, old, new, METRICS)
-    verdict = gate(graded, old, new, record=False)
+    verdict = gate(graded, old, new, log=False)
     per_query = values_of(evaluate(graded, {n: read_run(r) for n, r in pair.items()}, METRICS))
     named = {"baseline": "before", "candidate": "after"}
     found = {}

@@ -11,6 +11,7 @@ from typing import Any, assert_type
 import polars as pl
 
 import rankgate
+from rankgate.decisions.comparison.inference import Test
 from rankgate.metrics import AP, RBP, RR, Metric, P, nDCG, parse
 
 JUDGMENTS = {"q1": {"a": 3, "b": 0}}
@@ -34,10 +35,12 @@ rankgate.evaluate(3, RUN)  # type: ignore[arg-type]
 rankgate.evalute(JUDGMENTS, RUN)  # type: ignore[attr-defined]
 rankgate.online.doctr("log.ndjson")  # type: ignore[attr-defined]
 
-comparison = rankgate.compare("qrels.txt", "old.run", ["a.run", "b.run"], correction="holm")
+comparison = rankgate.compare(
+    "qrels.txt", "old.run", ["a.run", "b.run"], test=Test(correction="holm")
+)
 assert_type(comparison, rankgate.Comparisons)
 assert_type(comparison.kind, str)
-rankgate.compare("qrels.txt", "a.run", "b.run", interval="guess")  # type: ignore[arg-type]
+rankgate.compare("qrels.txt", "a.run", "b.run", test=Test(interval="guess"))  # type: ignore[arg-type]
 
 verdict = rankgate.gate(JUDGMENTS, RUN, RUN, policy="rankgate.toml")
 assert_type(verdict, rankgate.Verdict)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.data.sample import Sample
 from rankgate.decisions.comparison.design import Design
 from rankgate.decisions.gating.bounds import within_range
 from rankgate.decisions.gating.evidence import Terms
 from rankgate.decisions.gating.intervals import statuses
-from rankgate.measurement.evaluation.sample import Sample
 from rankgate.measurement.stats.clusters import Units
 from rankgate.measurement.stats.interval import student_quantile
 from tables import marked, percent, table

@@ -66,6 +66,8 @@ class ScoredRun(ByContent):
         zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
         cautions: as of `Counts`.
         concurrency: queries that were asked at the same time, where latencies were measured.
+        earlier: as of `Run`.
+        repeats: as of `Run`.
     """
 
     name: str
@@ -84,6 +86,8 @@ class ScoredRun(ByContent):
     zeros_relevant: int = 0
     cautions: Mapping[str, str] = field(default_factory=dict)
     concurrency: str = ""
+    earlier: Any = field(default=None, compare=False, repr=False)
+    repeats: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for table, schema in (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
@@ -86,15 +87,40 @@ def read_qrels(
     return frames.qrels_of(table, name or "qrels")
 
 
-def read_run(table: RunLike | InputFile, name: str | None = None, from_: str | None = None) -> Run:
+def read_run(
+    table: RunLike | InputFile,
+    name: str | None = None,
+    from_: str | None = None,
+    *,
+    earlier: RunLike | None = None,
+    repeats: Sequence[RunLike] = (),
+    noise: Sequence[RunLike] = (),
+) -> Run:
     """A run from a path (``-`` is standard input), a frame, a dict of dicts, or as it is.
 
-    Rows are read and checked when they are first needed. Arguments as of ``read_qrels``.
+    Rows are read and checked when they are first needed.
+
+    Args:
+        table: as of ``read_qrels``.
+        name: as there.
+        from_: as there.
+        earlier: a run of the same system at an earlier time, for metrics of stability.
+        repeats: other rankings of a system that draws them, for expected exposure (EEL, EED, EER).
+        noise: other answers of the same system to the same queries, which show its noise.
 
     Raises:
         InputError: what is wrong, with file and line.
         UsageError: no such format.
     """
+    run = _opened_run(table, name, from_)
+    further: dict[str, Any] = {
+        "earlier": earlier, "repeats": tuple(repeats), "noise": tuple(noise),
+    }  # fmt: skip
+    further = {key: value for key, value in further.items() if value is not None and value != ()}
+    return replace(run, **further) if further else run
+
+
+def _opened_run(table: RunLike | InputFile, name: str | None, from_: str | None) -> Run:
     refuse_forked()
     if isinstance(table, Run):
         return table

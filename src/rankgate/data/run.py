@@ -88,6 +88,9 @@ class Run:
         readings: the rows by the column of ids, where several columns could hold the ids of
             documents; judgments say which does (`JudgmentIndex.ranked`).
         cautions: by code what the reader should know of how the rows were read.
+        earlier: a run of the same system at an earlier time, for metrics of stability.
+        repeats: other rankings of a system that draws them, for expected exposure.
+        noise: other answers of the same system to the same queries, which show its noise.
     """
 
     name: str
@@ -100,6 +103,9 @@ class Run:
     by_row: bool = False
     readings: Mapping[str, Pieces] = field(default_factory=dict)
     cautions: Mapping[str, str] = field(default_factory=dict)
+    earlier: Any = None
+    repeats: tuple[Any, ...] = ()
+    noise: tuple[Any, ...] = ()
 
     @classmethod
     def of_columns(cls, name: str, readings: Mapping[str, Pieces], **fields: Any) -> Run:

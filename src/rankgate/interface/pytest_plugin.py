@@ -8,7 +8,7 @@ The fixture ``rankgate_gate`` decides, and ends the test as the verdict says::
 The marker of the same name says what does not change from call to call, and can leave the call
 with nothing to say::
 
-    @pytest.mark.rankgate_gate(qrels="qrels.txt", baseline="main", policy="rankgate.toml")
+    @pytest.mark.rankgate_gate(collection="qrels.txt", baseline="main", policy="rankgate.toml")
     def test_the_ranking_may_ship(rankgate_gate, engine):
         rankgate_gate(candidate=engine.run(queries))
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _MARK = "rankgate_gate"
 _ENDS = ("fail", "skip", "pass")
-_PLACES = ("qrels", "baseline", "candidate", "policy", "tags")
+_PLACES = ("collection", "baseline", "candidate", "policy")
 _PROPERTY = "rankgate_verdict"
 
 
@@ -67,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line(
         "markers",
-        f"{_MARK}(qrels, baseline, candidate, policy, tags, noise, record, extra, inconclusive, "
+        f"{_MARK}(collection, baseline, candidate, policy, log, redraws, inconclusive, "
         "and the other arguments of rankgate.gate): the defaults of the fixture of this name",
     )
     config.pluginmanager.register(_Verdicts(), "rankgate-verdicts")
@@ -101,8 +101,8 @@ def rankgate_gate(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
 
     def decide(*args: Any, **said: Any) -> Verdict:
         if mark and mark.args:
-            _refuse(f"@pytest.mark.{_MARK} takes names: qrels=, baseline=, candidate=.")
-        result = known | dict(zip(_PLACES[:4], args, strict=False)) | said
+            _refuse(f"@pytest.mark.{_MARK} takes names: collection=, baseline=, candidate=.")
+        result = known | dict(zip(_PLACES, args, strict=False)) | said
         ends = result.pop("inconclusive", request.config.getini("rankgate_inconclusive"))
         if ends not in _ENDS:
             _refuse(f"rankgate_inconclusive is {', '.join(_ENDS)}, not {ends!r}.")

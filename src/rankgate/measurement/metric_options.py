@@ -90,15 +90,19 @@ override = click.option(
 
 
 def metrics_from(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--metrics-from``; the command gets the metrics as ``extra``."""
+    """``--metrics-from``: the metrics of a file can be named while the command runs."""
 
     @functools.wraps(function)
-    def known(*args: Any, metrics_from: str | None, **rest: Any) -> Any:
-        if metrics_from is None:
-            return function(*args, extra=(), **rest)
-        from rankgate.measurement.metrics.plugins import from_file
+    def with_metrics(*args: Any, metrics_from: str | None, **options: Any) -> Any:
+        if metrics_from is not None:
+            from rankgate.core.declare.plugins import using
+            from rankgate.measurement.metrics.names import known as refuse_taken_names
+            from rankgate.measurement.metrics.plugins import from_file
 
-        return function(*args, extra=from_file(metrics_from), **rest)
+            metrics = from_file(metrics_from)
+            refuse_taken_names(metrics)
+            click.get_current_context().with_resource(using(*metrics))
+        return function(*args, **options)
 
     named = click.option(
         "--metrics-from",
@@ -107,7 +111,7 @@ def metrics_from(function: Callable[..., Any]) -> Callable[..., Any]:
         help="Load metrics that FILE.py declares with @rankgate.metric. This runs the "
         "file: name only one that you trust.",
     )
-    return named(known)
+    return named(with_metrics)
 
 
 def convention(function: Callable[..., Any]) -> Callable[..., Any]:

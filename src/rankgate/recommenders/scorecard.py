@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
@@ -12,7 +12,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.codec import decoded
 from rankgate.core.present.result import Notice, Result
-from rankgate.measurement.evaluation.context import Context
+from rankgate.data.collection import Collection
 from rankgate.measurement.evaluation.evaluate import chosen_metrics
 from rankgate.measurement.metrics.lists import LIST_METRICS
 from rankgate.measurement.metrics.lists.declare import lists_apart
@@ -26,8 +26,7 @@ from rankgate.recommenders.scorecard_systems import Systems
 from rankgate.recommenders.scorecard_warnings import warnings_of
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike, TableLike
-    from rankgate.data.logs.interactions import LogLike
+    from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
 
@@ -142,63 +141,33 @@ class Scorecard(Result):
 
 
 def scorecard(
-    qrels: QrelsLike,
+    collection: Collection | QrelsLike,
     runs: RunsLike,
     metrics: Sequence[str | Metric] = (),
     convention: str | Convention = "trec",
     *,
-    train: LogLike | None = None,
-    items: TableLike | None = None,
-    users: TableLike | None = None,
-    features: Sequence[str] = (),
-    category: str | None = None,
-    group: str | None = None,
-    obvious: RunLike | None = None,
-    earlier: Mapping[str, Any] | None = None,
-    candidates: TableLike | None = None,
-    drop_seen: bool = False,
-    drawn: Mapping[str, Sequence[Any]] | None = None,
-    judged_users_only: bool = False,
-    catalogue: int | Iterable[object] | None = None,
     slices: Sequence[str] = (),
     level: float = 0.95,
     resamples: Count = 1000,
     seed: int = 0,
-    on_progress: Callable[[str], None] | None = None,
 ) -> Scorecard:
     """Put systems on one card: accuracy, coverage, novelty, diversity, fairness.
 
     Args:
-        qrels: judgments: a path, a frame, ``{user: {item: grade}}``.
+        collection: judgments, or a `Collection` of them with training, items and users.
         runs: as of `evaluate`; the first is what the others are compared with.
         metrics: of accuracy and of lists; a choice of both without them.
         convention: the tool whose rules accuracy and ties follow.
-        train: the training log of the systems.
-        items: a table of items.
-        users: a table of users: user_id and columns.
-        features: its columns of numbers.
-        category: its column of categories, several between bars.
-        group: its column of groups.
-        obvious: the run of a simple system to compare with, such as the most popular items.
-        earlier: for each system its run of an earlier time, by name.
-        candidates: the items that may be recommended, as rankgate split writes them.
-        drop_seen: whether items of training leave users' lists.
-        drawn: for a system that draws its rankings other runs of it, by name, for expected
-            exposure (EEL, EED, EER).
-        judged_users_only: whether metrics of lists look at users with judgments only, and not at
-            every user that a system serves.
-        catalogue: how many items there are, numbered from 0, or their ids.
         slices: distinguish new, light and heavy users (activity), items of head and tail
             (popularity), repeat and new pairs of both (history), or the values of a column of
             users or items.
         level: the confidence level of the intervals.
         resamples: the number of resamples of users, for metrics over all lists.
         seed: of the drawing.
-        on_progress: called with the name of each system before it is measured.
 
     Raises:
         InputError: data that cannot be read.
-        UsageError: an unknown metric, or one that needs what was not given.
+        UsageError: an unknown metric, or one that needs what the collection lacks.
 
     >>> same = {"u": {"a": 2.0}, "v": {"a": 2.0}}
     >>> runs = {"same": same, "own": {"u": {"a": 2.0}, "v": {"b": 2.0}}}
@@ -208,19 +177,15 @@ def scorecard(
     >>> result.dominated
     (('same', 'own'),)
     """
-    context = Context(
-        train, items, tuple(features), category, group, obvious, earlier, candidates, drop_seen,
-        users, drawn, judged_users_only, catalogue,
-    )  # fmt: skip
     if not 0 < level < 1 or resamples < 1:
         raise UsageError(
             "level lies between 0 and 1, and resamples are 1 or more.", code="out-of-range"
         )
     rules = chosen_convention(convention)
     chosen = _chosen(metrics, rules)
-    systems = Systems.of(qrels, runs, rules, context, chosen)
+    systems = Systems.of(Collection.of(collection), runs, rules, chosen)
     chosen = _possible(chosen, systems, asked=bool(metrics))
-    cards = systems.cards(chosen, on_progress=on_progress)
+    cards = systems.cards(chosen)
     measured = systems.marked(chosen)
     shown, added, why = corrected_cards(systems, cards, chosen)
     found, differences, taken = figures(
@@ -270,7 +235,12 @@ def _chosen(metrics: Sequence[str | Metric], how: Convention) -> dict[str, Metri
 def _possible(chosen: dict[str, Metric], systems: Systems, *, asked: bool) -> dict[str, Metric]:
     """The metrics for which all is there; one that was asked for must be among them."""
     if asked:
-        systems.builder.refuse_lacking(systems.lists[0])
+        for listed in systems.lists:
+            systems.builder.refuse_lacking(listed)
     _, lists = lists_apart(chosen)
-    lacking = {label for label, metric in lists.items() if metric.lacks(systems.lists[0])}
+    lacking = {
+        label
+        for label, metric in lists.items()
+        if any(metric.lacks(listed) for listed in systems.lists)
+    }
     return {label: metric for label, metric in chosen.items() if label not in lacking}

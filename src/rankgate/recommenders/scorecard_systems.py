@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data import read_qrels
+from rankgate.core.progress import step
 from rankgate.data.logs.candidates import mark_in
 from rankgate.measurement.evaluation.lists.builder import ListBuilder
 from rankgate.measurement.evaluation.lists.parts import relevant_among
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data import Qrels, Run
-    from rankgate.data.inputs import QrelsLike, RunsLike
-    from rankgate.measurement.evaluation.context import Context
+    from rankgate.data.collection import Collection
+    from rankgate.data.inputs import RunsLike
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.metrics.lists.listed import Listed
     from rankgate.measurement.scoring import Convention
@@ -76,29 +76,27 @@ class Systems:
     @classmethod
     def of(
         cls,
-        qrels: QrelsLike,
+        collection: Collection,
         runs: RunsLike,
         how: Convention,
-        context: Context,
         metrics: Mapping[str, Metric],
     ) -> Systems:
         """Read everything.
 
         Raises:
             InputError: data that cannot be read.
-            UsageError: no run, a column that is not there, a system without its earlier lists.
+            UsageError: no run, a column that is not there.
         """
         rankings, of_lists = lists_apart(metrics)
-        builder = ListBuilder.of(of_lists, how, context, history=True)
-        topics = read_qrels(qrels, subtopics=True)
+        builder = ListBuilder.of(of_lists, how, collection, history=True)
+        topics = collection.qrels(subtopics=True)
         index = JudgmentIndex.of(topics.by_document())
         items = builder.tables.items
-        if items and context.category and not topics.by_subtopic:
-            topics = by_category(index.qrels, items.ids, items.words(context.category))
-        systems = named_runs(runs)
+        if items and collection.items.category and not topics.by_subtopic:
+            topics = by_category(index.qrels, items.ids, items.words(collection.items.category))
+        systems = named_runs(collection.run_source(runs))
         if not systems:
             raise UsageError("no run to measure; give at least one.", code="missing-input")
-        context.refuse_strange([run.name for run in systems])
         tops = [builder.top(index, run) for run in systems]
         ranked = [builder.ranked(run) for run in systems]
         catalogue = builder.joint_catalogue(index, tops)
@@ -108,7 +106,7 @@ class Systems:
             topics,
             tuple(ranked),
             tuple(
-                builder.listed(catalogue, index, run.name, top)
+                builder.listed(catalogue, index, run, top)
                 for run, top in zip(systems, tops, strict=True)
             ),
             catalogue,
@@ -142,13 +140,11 @@ class Systems:
     def cards(
         self,
         metrics: Mapping[str, Metric],
-        on_progress: Callable[[str], None] | None = None,
     ) -> list[Card]:
         """The values of every system."""
         items = []
         for run, listed in zip(self.runs, self.lists, strict=True):
-            if on_progress:
-                on_progress(run.name)
+            step(run.name)
             items.append(self._card(run, listed, metrics, self.index))
         return items
 

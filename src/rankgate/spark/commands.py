@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from rankgate.data.collection import Collection
+
 
 def run_on_spark(verb: str, master: str | None, given: Mapping[str, Any]) -> None:
     """Run a command's verb on Spark, and print its result.
@@ -65,14 +67,17 @@ def _is_given(value: object) -> bool:
 
 
 def _eval(spark: SparkSession, given: Mapping[str, Any]) -> None:
-    chosen = ("metrics", "convention", "columns", "tags", "slices")
-    _refuse_others(given, ("qrels", "runs", *chosen, "extra", "form", "output"))
+    chosen = ("metrics", "convention", "slices")
+    collection: Collection = given["collection"]
+    _refuse_others(given, ("collection", "runs", *chosen, "form", "output"))
+    _refuse_others(collection.stated(), ("judgments", "columns", "tags"))
     from rankgate.spark.evaluation import evaluate
 
     result = evaluate(
-        given["qrels"],
+        collection.judgments,
         list(given["runs"]),
-        extra=given.get("extra") or (),
+        columns=collection.columns,
+        tags=collection.tags,
         values=False,
         spark=spark,
         **{name: given[name] for name in chosen},
@@ -81,28 +86,33 @@ def _eval(spark: SparkSession, given: Mapping[str, Any]) -> None:
 
 
 def _scorecard(spark: SparkSession, given: Mapping[str, Any]) -> None:
-    context = given["context"]
-    named = ("train", "items", "features", "category", "group", "drop_seen")
-    inputs = {name: getattr(context, name) for name in named}
-    others = {name: each for name, each in vars(context).items() if name not in named}
-    chosen = ("qrels", "runs", "metrics", "convention", "level", "resamples", "seed")
-    known = (*chosen, "users", "slices", "form", "output")
-    _refuse_others({**given, "context": None, **others}, known)
+    collection: Collection = given["collection"]
+    chosen = ("runs", "metrics", "convention", "level", "resamples", "seed", "slices")
+    _refuse_others(given, ("collection", *chosen, "form", "output"))
+    stated = ("judgments", "columns", "training", "items", "users", "drop_seen")
+    _refuse_others(collection.stated(), stated)
+    _refuse_others(collection.items.stated(), ("table", "features", "category", "group"))
     from rankgate.recommenders.scorecard import ACCURACY
     from rankgate.spark.scorecards import scorecard
 
     card = scorecard(
-        given["qrels"],
+        collection.judgments,
         list(given["runs"]),
         given["metrics"] or ACCURACY,
         given["convention"],
         level=given["level"],
         resamples=min(given["resamples"], 200),
         seed=given["seed"],
-        users=given["users"],
+        users=collection.users,
         slices=given["slices"],
+        columns=collection.columns,
+        train=collection.training,
+        items=collection.items.table,
+        features=collection.items.features,
+        category=collection.items.category,
+        group=collection.items.group,
+        drop_seen=collection.drop_seen,
         spark=spark,
-        **inputs,
     )
     print_result(card, given["form"], given["output"])
 

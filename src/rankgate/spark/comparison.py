@@ -19,7 +19,7 @@ from rankgate.decisions.comparison.comparison import (
 )
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.paired import Figures
-from rankgate.decisions.comparison.pairs import Rules, metric_rows
+from rankgate.decisions.comparison.pairs import metric_rows
 from rankgate.decisions.comparison.sample_sizes import detectables
 from rankgate.decisions.comparison.values import refuse_unequal
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from rankgate.data.inputs import ColumnsLike, TagsLike
-    from rankgate.decisions.comparison.inference import Correction
+    from rankgate.decisions.comparison.inference import Correction, Unequal
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
     from rankgate.measurement.scoring.overrides import Overrides
@@ -60,7 +60,7 @@ def compare(
     partitions: int | None = None,
     tags: TagsLike | None = None,
     slices: Sequence[str] = (),
-    unequal: str = "refuse",
+    unequal: Unequal = "refuse",
     level: float = Test.level,
     correction: Correction = Test.correction,
     band: float = Test.band,
@@ -99,8 +99,7 @@ def compare(
             one of two runs has, unless ``unequal`` says what they are.
         MissingExtraError: PySpark is not installed.
     """
-    test = Test(level=level, correction=correction, band=band, power=power)
-    Rules(test, unequal)
+    test = Test(level=level, correction=correction, band=band, power=power, unequal=unequal)
     refuse_without_tags(tags, slices)
     others = candidates if isinstance(candidates, list | tuple) else [candidates]
     runs = [baseline, *others]

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.present.frames import frame
+from rankgate.data.collection import Collection, Items
 from rankgate.data.logs.items import read_described
 from rankgate.measurement.evaluation.accumulate import Accumulator
-from rankgate.measurement.evaluation.context import Context
 from rankgate.measurement.evaluation.dominance import dominators
 from rankgate.measurement.evaluation.lists.catalogue import catalogue_facts
 from rankgate.measurement.evaluation.lists.inputs import named
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.inputs import ColumnsLike, TableLike
     from rankgate.data.logs.interactions import LogLike
+    from rankgate.data.logs.items import Described
     from rankgate.measurement.scoring import Convention
     from rankgate.spark.prepared import Prepared
 
@@ -61,7 +62,7 @@ def scorecard(
     *,
     catalogue: int | Iterable[object] | None = None,
     train: LogLike | None = None,
-    items: TableLike | None = None,
+    items: TableLike | Described | None = None,
     features: Sequence[str] = (),
     category: str | None = None,
     group: str | None = None,
@@ -115,16 +116,15 @@ def scorecard(
         MissingExtraError: PySpark is not installed.
     """
     table = None if items is None else read_described(items)
-    inputs = Context(
-        train=train, items=table, features=tuple(features), category=category, group=group,
-        drop_seen=drop_seen,
-    )  # fmt: skip
-    tables = SliceTables.of(slices, users, table, trained=train is not None)
     stated = named(catalogue)
+    known_items = Items(table, features=features, category=category, group=group)
+    collection = Collection(
+        items=replace(known_items, catalogue=stated), training=train, drop_seen=drop_seen
+    )
+    tables = SliceTables.of(slices, users, table, trained=train is not None)
     empty = Accumulator(
-        list(metrics), convention, catalogue=stated, context=inputs, item_parts=tables.by_items,
-        open_catalogue=True,
-    )  # fmt: skip
+        list(metrics), convention, collection, item_parts=tables.by_items, open_catalogue=True
+    )
     plain = [each for each in metrics if not _of_lists(each)]
     work = prepare(
         qrels, runs, plain or ["RR"], convention, (), (), columns, names, from_, partitions, spark,
@@ -132,7 +132,7 @@ def scorecard(
     )  # fmt: skip
     accuracy = None
     if plain:
-        accuracy = Accumulator(plain, convention, context=Context(items=table, category=category))
+        accuracy = Accumulator(plain, convention, Collection(items=Items(table, category=category)))
 
     def task_of(every: Accumulator) -> Accumulating:
         parts = tables.slices(work, every, accuracy, drop_seen=drop_seen)

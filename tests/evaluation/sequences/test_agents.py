@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 import rankgate
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.data import contents_of
+from rankgate.data.collection import Collection
 from rankgate.data.formats.registry import named
 from rankgate.data.streams.source import InputFile
+from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement.evaluation.evaluation import Evaluation
 from rankgate.measurement.metrics.sequences import agents
 from rankgate.measurement.metrics.sequences.contexts import redundancy
@@ -90,7 +92,9 @@ def test_judgments_of_their_own_and_a_question_that_was_not_asked(trajectories, 
     other = tmp_path / "other.jsonl"
     better = TASK | {"calls": [{"documents": ["e", "f"]}]}
     other.write_bytes(data([better, REFUSED | {"query_id": "q4"}]))
-    result = rankgate.compare(qrels, trajectories, str(other), ["EvidenceR"], unequal="zero")
+    result = rankgate.compare(
+        qrels, trajectories, str(other), ["EvidenceR"], test=Test(unequal="zero")
+    )
     assert dict(result.only.queries.select("query_id", "delta").iter_rows()) == {
         "q1": 1 / 2, "q4": 0
     }  # fmt: skip
@@ -193,10 +197,11 @@ def test_depth_of_conversations(shared):
     place = shared / "cast2021"
     name = "org_manual_ance"
     result = rankgate.evaluate(
-        place / "trec-cast-qrels-docs.2021.qrel.gz",
+        Collection(
+            place / "trec-cast-qrels-docs.2021.qrel.gz", tags=r"ids:(?P<talk>\d+)_(?P<turn>\d+)"
+        ),
         place / f"runs/{name}.run.gz",
         ["nDCG@3"],
-        tags=r"ids:(?P<talk>\d+)_(?P<turn>\d+)",
         slices=["turn"],
     )
     lines = gzip.decompress((place / f"expected/{name}.trec_eval.gz").read_bytes()).decode()
@@ -217,5 +222,8 @@ def test_slices_need_tags():
         rankgate.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["RR"], slices=["turn"])
     with raises("unknown-tag", UsageError):
         rankgate.evaluate(
-            {"q": {"a": 1}}, {"q": {"a": 1.0}}, ["RR"], slices=["x"], tags="ids:(?P<turn>.)"
+            Collection({"q": {"a": 1}}, tags="ids:(?P<turn>.)"),
+            {"q": {"a": 1.0}},
+            ["RR"],
+            slices=["x"],
         )

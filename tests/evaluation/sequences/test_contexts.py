@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate.core.errors import DuplicateError, InputError, UsageError
+from rankgate.data.collection import Collection, Items
 from rankgate.measurement.metrics.sequences.contexts import (
     context_precision,
     context_recall,
@@ -41,7 +42,7 @@ def values(result, metric):
 
 def test_a_budget_ends_the_context_at_the_first_passage_that_does_not_fit():
     metrics = [f"Context{x}(tokens={b})" for x in "PR" for b in (200, 800, 1200)]
-    found = rankgate.evaluate(QRELS, RUN, metrics, items=ITEMS, length="tokens")
+    found = rankgate.evaluate(Collection(QRELS, items=Items(ITEMS, length="tokens")), RUN, metrics)
     assert [values(found, each) for each in metrics] == [
         {"1": 0, "2": 0},
         {"1": 1 / 2, "2": 0},
@@ -96,7 +97,9 @@ def test_passages_ranked_twice_have_the_rule_before_they_become_documents():
     )
     for rule, reciprocal in (("first", 1), ("last", 1 / 2)):
         how = rankgate.convention("trec", {"duplicates": rule})
-        result = rankgate.evaluate({"1": {"a": 1}}, run, "RR", how, items=ITEMS, document="doc")
+        result = rankgate.evaluate(
+            Collection({"1": {"a": 1}}, items=Items(ITEMS, document="doc")), run, "RR", how
+        )
         assert result.runs[0].means["RR"] == reciprocal
 
 
@@ -113,34 +116,35 @@ def test_a_budget_without_lengths_is_one_error():
         with raises("missing-lengths", UsageError):
             rankgate.evaluate(QRELS, RUN, [metric])
     with raises("missing-lengths", InputError):
-        rankgate.evaluate(
-            QRELS, RUN, ["ContextP(tokens=9)"], items=ITEMS.head(2), length="tokens"
-        )  # fmt: skip
+        rankgate.evaluate(Collection(QRELS, items=Items(ITEMS.head(2), length="tokens")), RUN, ["ContextP(tokens=9)"])  # fmt: skip
     with raises("missing-input", UsageError):
-        rankgate.evaluate(QRELS, RUN, ["ContextP(tokens=9)"], length="tokens")
+        rankgate.evaluate(
+            Collection(QRELS, items=Items(length="tokens")), RUN, ["ContextP(tokens=9)"]
+        )
     with raises("missing-column", UsageError):
-        rankgate.evaluate(QRELS, RUN, ["ContextP(tokens=9)"], items=ITEMS, length="words")
+        rankgate.evaluate(
+            Collection(QRELS, items=Items(ITEMS, length="words")), RUN, ["ContextP(tokens=9)"]
+        )
     for bad in ([-1.0, 1, 1, 1, 1], ["x", "1", "1", "1", "1"]):
         with raises("not-a-number", InputError):
-            rankgate.evaluate(
-                QRELS, RUN, ["ContextP(tokens=9)"], length="tokens",
-                items=ITEMS.with_columns(pl.Series("tokens", bad)),
-            )  # fmt: skip
+            rankgate.evaluate(Collection(QRELS, items=Items(ITEMS.with_columns(pl.Series("tokens", bad)), length="tokens")), RUN, ["ContextP(tokens=9)"])  # fmt: skip
 
 
 def test_redundancy_by_documents_needs_the_documents():
     with raises("missing-input", UsageError):
         rankgate.evaluate(QRELS, RUN, "Redundancy(by='documents')")
     with raises("missing-input", UsageError):
-        rankgate.evaluate(QRELS, RUN, "Redundancy(by='documents')", items=ITEMS, length="tokens")
+        rankgate.evaluate(
+            Collection(QRELS, items=Items(ITEMS, length="tokens")),
+            RUN,
+            "Redundancy(by='documents')",
+        )
 
 
 def test_rankings_of_passages_become_rankings_of_documents():
     qrels = {"1": {"a": 1, "c": 1}, "2": {"d": 2}}
     metrics = ["P@2", "RR", "ContextR(tokens=800)", "Redundancy(by='documents')"]
-    found = rankgate.evaluate(
-        qrels, RUN, metrics, items=ITEMS, length="tokens", document="doc"
-    )  # fmt: skip
+    found = rankgate.evaluate(Collection(qrels, items=Items(ITEMS, length="tokens", document="doc")), RUN, metrics)  # fmt: skip
     assert values(found, "P@2") == {"1": 1, "2": 1 / 2}  # a, c; x, d
     assert values(found, "RR") == {"1": 1, "2": 1 / 2}
     assert values(found, "ContextR(tokens=800)") == {"1": 1 / 2, "2": 0}  # a1 and a2 are one
@@ -148,7 +152,7 @@ def test_rankings_of_passages_become_rankings_of_documents():
 
 
 def test_judgments_of_passages_stay_so():
-    found = rankgate.evaluate(QRELS, RUN, ["P@2"], items=ITEMS, document="doc")
+    found = rankgate.evaluate(Collection(QRELS, items=Items(ITEMS, document="doc")), RUN, ["P@2"])
     assert values(found, "P@2") == {"1": 1 / 2, "2": 1 / 2}
 
 
@@ -158,7 +162,9 @@ def test_compare_and_gate_take_them(tmp_path):
     new = {q: {"a": 2.0, "c": 1.0} for q in qrels}
     items = pl.DataFrame({"doc_id": ["a", "b", "c"], "tokens": [10, 10, 10]})
     metric = "ContextR(tokens=10)"
-    found = rankgate.compare(qrels, old, new, [metric], items=items, length="tokens")
+    found = rankgate.compare(
+        Collection(qrels, items=Items(items, length="tokens")), old, new, [metric]
+    )
     assert found.only.metrics["delta"].to_list() == [1.0]
     policy = tmp_path / "rankgate.toml"
     policy.write_text(
@@ -166,8 +172,8 @@ def test_compare_and_gate_take_them(tmp_path):
         '[[rules]]\nid = "r"\nkind = "noninferiority"\n'
         f'metric = "{metric}"\nmargin = 0.1\n'
     )
-    assert rankgate.gate(qrels, old, new, policy, items=items).verdict == "pass"
-    assert rankgate.gate(qrels, new, old, policy, items=items).verdict == "fail"
+    assert rankgate.gate(Collection(qrels, items=Items(items)), old, new, policy).verdict == "pass"
+    assert rankgate.gate(Collection(qrels, items=Items(items)), new, old, policy).verdict == "fail"
 
 
 def test_utility_is_that_of_its_authors_code():

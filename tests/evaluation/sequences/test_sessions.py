@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate.core.errors import InputError, UsageError
+from rankgate.data.collection import Collection
 from rankgate.measurement.metrics.graded.rbp import RBP
 from rankgate.measurement.metrics.judged import block
 from rankgate.measurement.metrics.sequences import agents, sessions
@@ -55,7 +56,7 @@ def test_by_hand():
         "Best(of='RR')": 1,
         "Variance(of='RR')": 1 / 8,
     }
-    result = rankgate.evaluate(QRELS, RUN, list(expected), sequences=IDS)
+    result = rankgate.evaluate(Collection(QRELS, sequences=IDS), RUN, list(expected))
     assert {name: of(result, name)["s1"] for name in expected} == pytest.approx(expected)
 
 
@@ -70,7 +71,7 @@ def test_expected_session_ndcg_by_its_four_paths():
         for path, chance in paths:
             dcg = sum(gain[doc] / math.log2(i + 2) for i, doc in enumerate(path))
             expected += chance * dcg / ideal[len(path) - 1]
-    result = rankgate.evaluate(QRELS, RUN, ["esNDCG(down=0.5)"], sequences=IDS)
+    result = rankgate.evaluate(Collection(QRELS, sequences=IDS), RUN, ["esNDCG(down=0.5)"])
     assert of(result, "esNDCG(down=0.5)")["s1"] == pytest.approx(expected)
 
 
@@ -139,7 +140,7 @@ def test_bounds(grades, p, b):
 def test_tables_of_sessions(tmp_path):
     table = tmp_path / "s.csv"
     table.write_text("query_id,session,position\ns1-2,s1,1\ns1-1,s1,2\ns2-1,s2,1\ns2-2,s2,2\n")
-    result = rankgate.evaluate(QRELS, RUN, ["FirstUseful"], sequences=table)
+    result = rankgate.evaluate(Collection(QRELS, sequences=table), RUN, ["FirstUseful"])
     assert of(result, "FirstUseful") == {"s1": 1, "s2": 2}
     for text, code in (
         ("query_id,x\ns1-1,1\n", "missing-column"),
@@ -148,19 +149,20 @@ def test_tables_of_sessions(tmp_path):
     ):
         table.write_text(text)
         with raises(code, InputError):
-            rankgate.evaluate({"z": {"a": 1}} if "other" in text else QRELS, RUN, ["RR"],
-                              sequences=table)  # fmt: skip
+            rankgate.evaluate(Collection({"z": {"a": 1}} if "other" in text else QRELS, sequences=table), RUN, ["RR"])  # fmt: skip
 
 
 def test_queries_may_have_judgments_of_their_own():
     qrels = {"s1-1": {"b": 1}, "s1-2": {"b": 1}, "s2": {"c": 1}}
-    result = rankgate.evaluate(qrels, RUN, ["RR", "EvidenceR"], sequences=IDS)
+    result = rankgate.evaluate(Collection(qrels, sequences=IDS), RUN, ["RR", "EvidenceR"])
     assert of(result, "RR") == {"s1": 1 / 2, "s2": 1 / 4}
     assert of(result, "EvidenceR") == {"s1": 1, "s2": 1}
 
 
 def test_a_topic_that_a_run_lacks_counts_as_missing():
-    result = rankgate.evaluate({**QRELS, "s3": {"q": 1}}, RUN, ["RR", "sRBP"], sequences=IDS)
+    result = rankgate.evaluate(
+        Collection({**QRELS, "s3": {"q": 1}}, sequences=IDS), RUN, ["RR", "sRBP"]
+    )
     assert of(result, "sRBP")["s3"] == of(result, "RR")["s3"] == 0
     assert result.runs[0].counts.missing == 1
 
@@ -171,7 +173,7 @@ def test_comparisons_are_of_topics(tmp_path):
     new = {f"{t}-{i}": {"a": 2.0 * i, "b": 3.0} for t in qrels for i in (1, 2)}
     ids = "ids:(?P<topic>.+)-[0-9]+"
     metrics = ["RR", "Worst(of='RR')", "Best(of='RR')"]
-    found = rankgate.compare(qrels, old, new, metrics, sequences=ids).only.metrics
+    found = rankgate.compare(Collection(qrels, sequences=ids), old, new, metrics).only.metrics
     assert found["n"].to_list() == [20, 20, 20]
     assert found["delta"].to_list() == [0.25, 0, 0.5]
     new |= {f"t{i}-2": old["t0-1"] for i in (3, 8)}
@@ -186,13 +188,13 @@ def test_comparisons_are_of_topics(tmp_path):
 
 def test_what_cannot_be_combined():
     with raises("conflicting-options", UsageError):
-        rankgate.evaluate(QRELS, RUN, ["RR"], sequences=IDS, bounds=True)
+        rankgate.evaluate(Collection(QRELS, sequences=IDS), RUN, ["RR"], bounds=True)
     with raises("conflicting-options", UsageError):
-        rankgate.evaluate(QRELS, RUN, ["RR", "Coverage@5"], sequences=IDS)
+        rankgate.evaluate(Collection(QRELS, sequences=IDS), RUN, ["RR", "Coverage@5"])
     with raises("unknown-metric", UsageError):
-        rankgate.evaluate(QRELS, RUN, ["Worst(of='nothing')"], sequences=IDS)
+        rankgate.evaluate(Collection(QRELS, sequences=IDS), RUN, ["Worst(of='nothing')"])
     with raises("incomplete-metric", UsageError):
-        rankgate.evaluate(QRELS, RUN, ["Worst(of='Success')"], sequences=IDS)
+        rankgate.evaluate(Collection(QRELS, sequences=IDS), RUN, ["Worst(of='Success')"])
 
 
 def test_verbs_of_single_rankings_say_where_metrics_of_tasks_are(run, tmp_path):
@@ -271,4 +273,6 @@ def test_matrices_and_companions_of_runs(tmp_path):
         "".join(f'{{"query_id": "{q}", "sequence": "{q[:2]}", "position": {q[-1]}}}\n' for q in RUN)
     )
     found = rankgate.evaluate(QRELS, place, ["sRBP"])
-    assert of(found, "sRBP") == of(rankgate.evaluate(QRELS, RUN, ["sRBP"], sequences=IDS), "sRBP")
+    assert of(found, "sRBP") == of(
+        rankgate.evaluate(Collection(QRELS, sequences=IDS), RUN, ["sRBP"]), "sRBP"
+    )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankgate.core.console.sections import SectionOption
 from rankgate.core.declare import Registry, fields_of
 from rankgate.core.declare.signature import documented, parameter
 
@@ -32,8 +33,12 @@ def option(
     metavar: str | None = None,
     multiple: bool = False,
     aliases: Mapping[str, str] = MappingProxyType({}),
+    section: str = "Options",
 ) -> Callable[[Command], Command]:
-    """Return the option that a parameter declares; an alias stands for one of its choices."""
+    """Return the option that a parameter declares, in a section of the help.
+
+    An alias stands for one of its choices.
+    """
     name = declared.name
     help_ = declared.help.replace("`", "")
     long = _flag(name)
@@ -49,6 +54,8 @@ def option(
         metavar=metavar,
         multiple=multiple,
         help=f"{help_[:1].upper()}{help_[1:]}{_REPEATED * multiple}",
+        cls=SectionOption,
+        section=section,
     )
 
 
@@ -126,13 +133,16 @@ def _declared(verb: Command, each: inspect.Parameter, help_: str) -> Parameter:
     return parameter(each.name, hint, each.default, help_=help_)
 
 
-def collected(name: str, kind: type[Any], *fields: str) -> Callable[[Command], Command]:
+def collected(
+    name: str, kind: type[Any], *fields: str, section: str = "Options"
+) -> Callable[[Command], Command]:
     """Return a decorator with the options that a dataclass declares; the command gets one value.
 
     Args:
         name: the argument of the command that gets the value.
         kind: the dataclass.
         fields: which of its fields are options, by default all.
+        section: the heading of the help under which they stand.
     """
     declared = fields_of(kind)
     chosen = {field: declared[field] for field in fields or declared}
@@ -145,7 +155,7 @@ def collected(name: str, kind: type[Any], *fields: str) -> Callable[[Command], C
 
         command: Command = collect
         for each in reversed(chosen.values()):
-            command = option(each)(command)
+            command = option(each, section=section)(command)
         return command
 
     return decorate

@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from rankgate.core.console.places import inputs, refuse_clashes
+from rankgate.core.console.sections import OUTPUT, SectionOption
 from rankgate.core.target import suffix_of
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ def output(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="FILE",
         type=click.Path(),
         help="Write to FILE instead of standard output; a failed write leaves no partial file.",
+        cls=SectionOption,
+        section=OUTPUT,
     )
     return named(checked)
 
@@ -114,6 +117,8 @@ def form(*forms: str) -> Decorator:
             default=forms[0],
             show_default=True,
             help=f"The output format{by_suffix if others & {'output', 'target'} else ''}.",
+            cls=SectionOption,
+            section=OUTPUT,
         )
 
         @functools.wraps(function)

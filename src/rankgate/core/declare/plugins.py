@@ -165,8 +165,11 @@ _FILES: ContextVar[tuple[Loaded, ...]] = ContextVar("rankgate plug-in files", de
 
 
 @contextmanager
-def using(*paths: str | Path) -> Iterator[None]:
-    """Add the extensions of Python files to those of installed packages; the files are run.
+def using(*extensions: str | Path | object) -> Iterator[None]:
+    """Add extensions to those of installed packages, so that every verb finds them by name.
+
+    Args:
+        extensions: Python files, which are run, or objects such as a metric of one's own.
 
     Raises:
         UsageError: A file cannot be read, fails, or is for another version.
@@ -175,7 +178,13 @@ def using(*paths: str | Path) -> Iterator[None]:
     ...     files_in_use()
     ()
     """
-    token = _FILES.set((*_FILES.get(), *(_of_file(str(path)) for path in paths)))
+    more = (
+        _of_file(str(one))
+        if isinstance(one, str | Path)
+        else Loaded(Origin("this program"), (one,))
+        for one in extensions
+    )
+    token = _FILES.set((*_FILES.get(), *more))
     try:
         yield
     finally:

@@ -58,6 +58,25 @@ def tags_of(tags: TagsLike, query_ids: pl.Series, wanted: Sequence[str] = ()) ->
     return frame.insert_column(0, query_ids.alias("query_id"))
 
 
+def matching_tags(tags: TagsLike, query_ids: pl.Series, wanted: Sequence[str] = ()) -> pl.DataFrame:
+    """As `tags_of`, of a table that has some of the queries.
+
+    Raises:
+        InputError: it has none of them; as of `tags_from`.
+        UsageError: as of `tags_of`.
+    """
+    table = tags_of(tags, query_ids, wanted)
+    ids = table["query_id"].cast(pl.String)
+    if len(ids) and len(query_ids) and not ids.is_in(query_ids.implode()).any():
+        problem = (
+            f"none of its {ids.n_unique():,} queries ({ids[0]}, …) is among the "
+            f"{query_ids.n_unique():,} judged ones ({query_ids[0]}, …); give the tags of these."
+        )
+        label = str(tags) if isinstance(tags, str | Path) else "tags"
+        raise InputError(problem, source=label, code="ids-do-not-match")
+    return table
+
+
 def tags_from(path: str | Path, wanted: Sequence[str] = ()) -> pl.DataFrame:
     """``query_id`` and a column of strings for each tag.
 

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rankgate.data.sample import Sample
     from rankgate.decisions.comparison.inference import Test
     from rankgate.decisions.comparison.paired import Figures
     from rankgate.decisions.comparison.values import PairedValues
     from rankgate.measurement.evaluation.model_saw import ModelSaw
-    from rankgate.measurement.evaluation.sample import Sample
     from rankgate.measurement.stats.represented import Represented
 
     Floats = NDArray[np.float64]

@@ -8,29 +8,26 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data.clusters import clusters_of
+from rankgate.data.sample import Sample, refuse_without
 from rankgate.decisions.comparison.compared import queries_of
 from rankgate.decisions.comparison.design import Design
 from rankgate.decisions.comparison.values import values_of
-from rankgate.measurement.evaluation.predicted import Predicted, with_model
-from rankgate.measurement.evaluation.sample import Sample, refuse_without
+from rankgate.measurement.evaluation.predicted import ModelJudgments, with_model
 
 if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
     from rankgate.data.comparison import ScoredRun
-    from rankgate.data.inputs import ColumnsLike, QrelsLike, TableLike
     from rankgate.measurement.evaluation.scored_system import Scorer
 
 
-def design_inputs(
-    sample: Sample | TableLike | None, predicted: QrelsLike | None, saw: QrelsLike,
-    columns: ColumnsLike | None,
-) -> tuple[Sample | None, Predicted | None]:  # fmt: skip
+def design_inputs(collection: Collection) -> tuple[Sample | None, ModelJudgments | None]:
     """Read how queries were drawn, a model's judgments, and what the model saw.
 
     Raises:
-        InputError, UsageError: as `Sample.of` and `Predicted.of`; a model without a sample.
+        InputError, UsageError: as `Sample.of` and `ModelJudgments.of`; a model without a sample.
     """
-    queries = None if sample is None else Sample.of(sample)
-    judge = Predicted.of(predicted, saw, columns)
+    queries = None if collection.sample is None else Sample.of(collection.sample)
+    judge = ModelJudgments.of(collection)
     refuse_without(judge, queries)
     return queries, judge
 
@@ -44,7 +41,7 @@ def of_people(sample: Sample | None, systems: Sequence[ScoredRun]) -> list[Desig
 
 
 def of_both(
-    scorer: Scorer, predicted: Predicted | None, sample: Sample | None,
+    scorer: Scorer, predicted: ModelJudgments | None, sample: Sample | None,
     systems: Sequence[ScoredRun], runs: Sequence[Any], unequal: str,
 ) -> tuple[Sequence[ScoredRun], list[Design]]:  # fmt: skip
     """The same with a model's judgments, if there are some; systems as people's sample has them.

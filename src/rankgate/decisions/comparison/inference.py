@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from rankgate.core.declare import Range, fields_of
 from rankgate.core.errors import UsageError
@@ -13,6 +13,7 @@ Method = Literal["t", "randomization", "wilcoxon", "sign", "bootstrap"]
 Interval = Literal["t", "bca", "percentile", "basic", "studentised", "simultaneous"]
 Correction = Literal["holm", "bonferroni", "hochberg", "bh", "by", "maxt", "none"]
 Zeros = Literal["wilcox", "pratt"]
+Unequal = Literal["refuse", "zero", "drop"]
 SignedRanks = Literal["corrected", "uncorrected", "exact"]
 Share = Annotated[float, Range(0, 1, exclusive=True)]
 
@@ -48,6 +49,8 @@ class Test:
             one-sided tests), and show how probably the candidate is worse, equivalent or better.
         relative: Show differences as shares of the baseline's mean, with Fieller's interval;
             --margin is such a share too.
+        unequal: Queries that only one of two systems ran: stop with an error (refuse), treat them
+            as missing (zero), or leave them out of both (drop).
 
     Raises:
         UsageError: A value that an option cannot have.
@@ -68,6 +71,7 @@ class Test:
     signed_ranks: SignedRanks = "corrected"
     margin: Annotated[float, Range(0, exclusive=True)] | None = None
     relative: bool = False
+    unequal: Unequal = "refuse"
 
     def __post_init__(self) -> None:
         for attribute, option in fields_of(Test).items():
@@ -92,21 +96,13 @@ class Test:
             )
 
     @classmethod
-    def of(cls, test: Method | Test, **options: Any) -> Test:
-        """Return a test as it is, or make one of a method and options.
+    def of(cls, test: Method | Test) -> Test:
+        """Return a test as it is, or make one of a method.
 
         Raises:
-            UsageError: Options besides a test that has its own.
+            UsageError: An unknown method.
         """
-        if not isinstance(test, Test):
-            return cls(test, **options)
-        given = [name for name, value in options.items() if value != getattr(cls, name)]
-        if given:
-            raise UsageError(
-                f"{', '.join(given)}: part of the test that is given; use Test({given[0]}=...).",
-                code="conflicting-options",
-            )
-        return test
+        return test if isinstance(test, Test) else cls(test)
 
     @property
     def drawn(self) -> int:

@@ -77,10 +77,10 @@ class ComparedLists:
         unjudged = len(catalogue.queries) - len(index.query_ids)
         _refuse_unsaved(unjudged, runs)
         lists = tuple(
-            builder.listed(catalogue, index, run.name, top)
-            for run, top in zip(runs, tops, strict=True)
+            builder.listed(catalogue, index, run, top) for run, top in zip(runs, tops, strict=True)
         )
-        builder.refuse_lacking(lists[0])
+        for listed in lists:
+            builder.refuse_lacking(listed)
         items = [f"{unjudged_users_notice(unjudged)}."] if unjudged else []
         if builder.uses_catalogue:
             facts = builder.facts(catalogue, index, tops)

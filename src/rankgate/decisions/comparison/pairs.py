@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.frames import frame
+from rankgate.core.progress import step
 from rankgate.data.clusters import clusters_of
 from rankgate.data.comparison import ScoredRun
 from rankgate.data.logs.candidates import warned
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
     from rankgate.decisions.comparison.design import Design
     from rankgate.decisions.comparison.paired import Figures
 
-UNEQUAL = ("refuse", "zero", "drop")
-"""What queries are that only one of the systems ran: a reason to stop; as the convention has a
-missing query (0 in most); or left out of both."""
-
 
 @dataclass(frozen=True)
 class Rules:
@@ -45,7 +42,6 @@ class Rules:
 
     Attributes:
         test: how differences are tested and corrected, over metrics and candidates together.
-        unequal: one of `UNEQUAL`.
         slices: the tags whose values each get figures of their own.
         sizes: whether the numbers of queries that a difference takes are simulated, for two
             systems or where the test asks what a difference takes (`wanted`): for many systems
@@ -53,15 +49,8 @@ class Rules:
     """
 
     test: Test = field(default_factory=Test)
-    unequal: str = "refuse"
     slices: tuple[str, ...] = ()
     sizes: bool = True
-
-    def __post_init__(self) -> None:
-        if self.unequal not in UNEQUAL:
-            raise UsageError(
-                f"unequal={self.unequal!r}: say {', '.join(UNEQUAL)}.", code="unknown-choice"
-            )
 
 
 def compared(
@@ -69,7 +58,6 @@ def compared(
     candidates: ScoredRun | Sequence[ScoredRun],
     rules: Rules | None = None,
     designs: Sequence[Design] = (),
-    on_progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[Comparison, ...]:
     """What lies between a baseline and each candidate; p-values are corrected over all of them.
 
@@ -78,7 +66,6 @@ def compared(
         candidates: others, scored by the same judgments.
         rules: how they are compared.
         designs: what the queries of each pair represent; none if every query counts alike.
-        on_progress: called with each candidate before it is compared.
 
     Raises:
         UsageError: systems of different judgments, conventions, metrics or depths; queries that
@@ -90,7 +77,7 @@ def compared(
         refuse_unweighted(chosen.test)
     pairs = []
     for i, system in enumerate(systems):
-        on_progress(f"comparing {system.name}")
+        step(f"comparing {system.name}")
         pairs.append(_Pair.of(baseline, system, chosen, designs[i] if designs else None))
     p_value = _corrected(pairs, chosen)
     pairs, plans = _planned(pairs, chosen)
@@ -149,7 +136,7 @@ class _Pair:
         design: Design | None = None,
     ) -> _Pair:
         refuse(baseline, candidate)
-        values = values_of(baseline, candidate, rules.unequal)
+        values = values_of(baseline, candidate, rules.test.unequal)
         if design is None:
             units = values.in_units(clusters_of((baseline.tagged, candidate.tagged)))
             return cls(baseline, candidate, values, units, figures(units, rules.test))

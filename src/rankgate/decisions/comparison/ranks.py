@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
+from rankgate.core.progress import step
 from rankgate.decisions.comparison import compared as parts
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.scoring.run_names import systems_apart
@@ -92,7 +93,6 @@ def ranks(
     *,
     depth: int = 20,
     labels: Mapping[float, str] | None = None,
-    on_progress: Callable[[str], None] | None = None,
 ) -> GradesByRank:
     """Look at the first documents of each run, rank by rank.
 
@@ -102,17 +102,15 @@ def ranks(
         how: the convention; it orders ties.
         depth: the last rank.
         labels: the names of grades, besides those that the judgments bring.
-        on_progress: called with the name of each step.
 
     Raises:
         InputError: data that cannot be read, with file and line.
     """
-    say = on_progress or (lambda _: None)
     scorer = Scorer.of(qrels, _ANY, how, depth=depth)
     scored_runs: list[ScoredRun] = []
     places: list[Any] = []
     for name, run in parts.named(runs):
-        say(f"reading {name or 'a run'}")
+        step(f"reading {name or 'a run'}")
         scored_runs.append(scorer.scored(run, name))
         places.append(run)
     scored_runs = systems_apart(scored_runs, places)

@@ -15,9 +15,9 @@ from rankgate.measurement.stats.represented import chance_of_sample, effective_s
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rankgate.data.sample import Sample
     from rankgate.decisions.comparison.design import Design
     from rankgate.decisions.comparison.values import PairedValues
-    from rankgate.measurement.evaluation.sample import Sample
 
 
 def refuse_unfit(people: PairedValues, design: Design) -> None:

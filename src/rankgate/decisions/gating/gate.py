@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
-from rankgate.data import read_run
-from rankgate.data.column_map import mapped
+from rankgate.core.progress import progress, step
+from rankgate.data.collection import Collection
 from rankgate.data.formats.tags import IDS
-from rankgate.decisions.comparison.compared import latency_of, of_slice, states_of
+from rankgate.decisions.comparison.compared import latency_of, named, of_slice, states_of
 from rankgate.decisions.comparison.designed import design_inputs, of_both
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.list_metrics import ComparedLists, with_wholes
 from rankgate.decisions.comparison.pairs import Rules, compared
+from rankgate.decisions.comparison.scores.systems import ReportedScores
 from rankgate.decisions.gating.admissions import admissions
 from rankgate.decisions.gating.against_saved import chosen, drift_of, noise_of, stale_verdict
 from rankgate.decisions.gating.decide import decide
@@ -33,11 +34,10 @@ from rankgate.decisions.gating.policy import default, found, read
 from rankgate.decisions.gating.redrawing import REDRAWS
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.saved import baselines
+from rankgate.decisions.gating.saved.baselines import Saved
 from rankgate.decisions.gating.saved.looks import place
 from rankgate.decisions.gating.unfinished import refuse_unfinished, refuse_unfinished_files
-from rankgate.measurement.evaluation.context import EVERY, Context
 from rankgate.measurement.evaluation.evaluate import rankings_among
-from rankgate.measurement.evaluation.model_saw import UNKNOWN
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.evaluation.training import Train
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
@@ -50,111 +50,41 @@ from rankgate.recommenders.scorecard_slices import ACTIVITY, active
 if TYPE_CHECKING:
     from rankgate.data import Run
     from rankgate.data.comparison import ScoredRun
-    from rankgate.data.inputs import (
-        ColumnsLike,
-        QrelsLike,
-        RunLike,
-        ScoresLike,
-        TableLike,
-        TagsLike,
-    )
-    from rankgate.data.logs.interactions import LogLike
+    from rankgate.data.inputs import QrelsLike, RunLike, TagsLike
     from rankgate.data.logs.user_items import Meetings
     from rankgate.decisions.comparison.inference import Interval
     from rankgate.decisions.gating.policy import Policy
-    from rankgate.decisions.gating.saved.baselines import Saved
     from rankgate.decisions.gating.verdict import Verdict
-    from rankgate.measurement.evaluation.sample import Sample
     from rankgate.measurement.metrics.declare import Metric
 
 
 def gate(
-    qrels: QrelsLike | None = None,
-    baseline: RunLike | None = None,
+    collection: Collection | QrelsLike | ReportedScores,
+    baseline: RunLike | Saved | None = None,
     candidate: RunLike | None = None,
     policy: str | Path | Policy | None = None,
     *,
-    tags: TagsLike | None = None,
-    noise: Sequence[Any] = (),
-    train: LogLike | None = None,
-    items: TableLike | None = None,
-    features: Sequence[str] = (),
-    category: str | None = None,
-    group: str | None = None,
-    obvious: RunLike | None = None,
-    earlier: RunLike | None = None,
-    drop_seen: bool = False,
-    judged_users_only: bool = False,
-    catalogue: int | Iterable[object] | None = None,
-    length: str | None = None,
-    document: str | None = None,
-    sequences: TagsLike | None = None,
-    record: bool = True,
+    log: bool = True,
     redraws: Annotated[int, Range(0)] = REDRAWS,
-    extra: Sequence[Metric] = (),
     folder: str | Path = ".",
     today: str | None = None,
-    scores: Sequence[ScoresLike] | ScoresLike = (),
-    direction: Mapping[str, str] | None = None,
-    columns: ColumnsLike | None = None,
-    sample: Sample | TableLike | None = None,
-    predicted: QrelsLike | None = None,
-    predicted_saw: QrelsLike = UNKNOWN,
-    names: Sequence[str] = (),
-    context: Context | None = None,
-    on_progress: Callable[[str], None] | None = None,
 ) -> Verdict:
     """Decide whether a candidate may replace a baseline.
 
     Args:
-        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``; none
-            where ``scores`` are given.
-        baseline: a run: a path, a frame, ``{query: {doc: score}}``; or the name of a saved
-            baseline, or its file.
-        candidate: a run.
+        collection: judgments, or a `Collection` of them with what is known of queries, items and
+            users; or what `read_scores` gives, the values of another tool. What it does not state
+            is that of the policy.
+        baseline: a run: a path, a frame, ``{query: {doc: score}}``, ``{name: run}``; or the name of
+            a saved baseline, or its file; of reported scores the name of a system.
+        candidate: a run; of reported scores the name of a system.
         policy: the rules, in TOML. Without it: ``rankgate.toml``, or
             ``[tool.rankgate]`` of ``pyproject.toml``; else nDCG@10 may lose no more than 0.02.
-        tags: CSV, JSONL or a frame with ``query_id`` and columns of tags, for rules on slices; or
-            as `compare` takes them.
-        noise: further runs of the baseline's system, from which the noise floor is measured.
-        train: the log that systems learned from; it and what follows are for metrics of lists,
-            and what is not given is the policy's.
-        items: a table of items.
-        features: its columns of numbers.
-        category: its column of categories, several between bars.
-        group: its column of groups.
-        obvious: the run of a simple system to compare with, such as the most popular items.
-        earlier: what users were shown at an earlier time.
-        drop_seen: whether items of training leave users' rankings.
-        judged_users_only: whether metrics of lists look at users with judgments only, and not at
-            every user that a system serves.
-        catalogue: how many items there are, numbered from 0, or their ids.
-        length: the column of items with the lengths of passages, for budgets of tokens.
-        document: the column of items with the document that each passage is a part of.
-        sequences: which rankings belong together, as `evaluate` takes them; what is compared is
-            tasks then.
-        record: record this evaluation in the log next to the saved baseline.
+        log: add this evaluation to the log next to the saved baseline.
         redraws: the number of resampled sets of queries on which the rules are evaluated again, to
             show how often the verdict would be another one; 0 leaves it out.
-        extra: user-defined metrics that the policy names.
         folder: where the project is, its policy, and its saved baselines below it.
         today: the day, for exceptions that expire; as 2026-01-31.
-        scores: values of each query that another tool computed, instead of judgments and runs, as
-            of ``compare``; the baseline and the candidate are then names of systems.
-        direction: which values are better, higher or lower, of a metric in ``scores`` that
-            rankgate does not know, by its name.
-        columns: the columns of CSV and TSV files and frames that have no usual name, as in
-            query=search_term,doc=sku,grade=final_rating; or a mapping from our columns to theirs.
-        sample: how the judged queries were drawn: random (each had the same chance), or a table
-            with query_id and query_inclusion (its chance), query_stratum or weight (how much it
-            counts), such as a pool's; rules are then about the queries drawn from.
-        predicted: a model's judgments of all queries; those of people, of a sample of the
-            queries, correct its bias.
-        predicted_saw: people's judgments that this model saw, as examples or in training: a file,
-            none, or unknown; their queries are left out, as the model is not corrected by them.
-        names: of the baseline and the candidate, instead of their own.
-        context: the inputs from `train` to `sequences` in one value, instead of them.
-        on_progress: called with the current step.
 
     Raises:
         InputError: data or a policy that cannot be read, with file and line.
@@ -165,106 +95,86 @@ def gate(
     >>> gate(qrels, run, run).verdict
     'pass'
     """
-    shown = None if earlier is None else {EVERY: earlier}
-    context = context or Context(
-        train,
-        items,
-        tuple(features),
-        category,
-        group,
-        obvious,
-        shown,
-        drop_seen=drop_seen,
-        judged_users_only=judged_users_only,
-        catalogue=catalogue,
-        length=length,
-        document=document,
-        sequences=sequences,
-    )
-    say = on_progress or (lambda _: None)
-    rules, kept = _policy(policy, Path(folder)), Path(folder) / baselines.FOLDER
-    drawn, model = design_inputs(sample, predicted, predicted_saw, columns)
+    rules, baselines_folder = _policy(policy, Path(folder)), Path(folder) / baselines.FOLDER
     today = today or datetime.now(UTC).strftime("%Y-%m-%d")
-    if not isinstance(scores, list | tuple) or scores:
-        _refuse_inputs(context, noise, predicted)
+    if isinstance(collection, ReportedScores):
+        if collection.tags is None:
+            collection = replace(collection, tags=_tags(rules))
         return gate_scores(
-            scores, (baseline, candidate), rules, interval=_interval(rules), direction=direction,
-            tags=_tags(tags, rules), extra=extra, today=today, redraws=redraws, names=names,
-            sample=drawn,
+            collection, (baseline, candidate), rules, interval=_interval(rules), today=today,
+            redraws=redraws,
         )  # fmt: skip
-    if qrels is None or baseline is None or candidate is None or direction:
+    if baseline is None or candidate is None:
         raise UsageError(
-            "judgments, a baseline and a candidate are needed, or scores; a direction is for "
-            "scores.",
-            code="missing-input",
+            "judgments, a baseline and a candidate are needed, or scores.", code="missing-input"
         )
+    collection = _completed(Collection.of(collection), rules)
+    sample, model = design_inputs(collection)
     refuse_baseline_again(baseline, [candidate])
-    qrels, candidate = mapped(qrels, columns, "qrels"), mapped(candidate, columns, "run")
-    refuse_unfinished_files(baseline, candidate, *noise)
-    saved = baselines.pinned(str(baseline), kept) if isinstance(baseline, str | Path) else None
-    if saved is None:
-        baseline = mapped(baseline, columns, "run")
-    rankings = rankings_among(rules.metrics, chosen_convention(rules["convention"]), extra)
+    refuse_unfinished_files(baseline, candidate)
+    if isinstance(baseline, str | Path):
+        baseline = baselines.pinned(baseline, baselines_folder) or baseline
+    saved = baseline if isinstance(baseline, Saved) else None
+    rankings = rankings_among(rules.metrics, chosen_convention(rules["convention"]))
     metrics = rankings or (saved.baseline.system.metrics if saved else DEFAULT_METRICS)
-    say("scoring the candidate")
-    given = context.filled(rules.lists, rules.folder)
-    if saved is not None and given.drop_seen:
+    step("scoring the candidate")
+    if saved is not None and collection.drop_seen:
         raise UsageError(
             "a saved baseline cannot leave out seen items any more; give its run, or save it again "
             "from lists without them.",
             code="conflicting-options",
         )
     of_lists = [name for name in rules.metrics if name not in rankings]
-    if drawn is not None:
-        refuse_undesigned(rules, of_lists, saved if predicted is not None else None)
+    if sample is not None:
+        refuse_undesigned(rules, of_lists, saved if model is not None else None)
     scorer = Scorer.of(
-        qrels,
+        collection,
         [*metrics, *of_lists],
         rules["convention"],
-        extra=extra,
         depth=rules.depth,
-        tags=_tags(tags, rules),
         slices=rules.slices,
-        context=given,
+        every_kind=True,
     )
     every = (*scorer.metrics, *(scorer.builder.metrics.items() if scorer.builder else ()))
     refuse_impossible(rules.rules, every)
-    run = read_run(candidate)
-    old = () if saved else (read_run(baseline),)
+    run = rules.with_earlier(_run(collection, candidate))
+    old = () if isinstance(baseline, Saved) else (rules.with_earlier(_run(collection, baseline)),)
+    noise = [*(run for opened in old for run in opened.noise), *(saved.noise_runs if saved else ())]
+    refuse_unfinished_files(*noise)
     refuse_unfinished(*old, run, partly=rules["unequal"] != "refuse")
     other = scorer.scored(run)
     if saved is not None and saved.baseline.system.qrels_sha256 != scorer.qrels.sha256:
         return stale_verdict(saved, other, rules)
-    say("scoring the baseline")
+    step("scoring the baseline")
     base = chosen(saved, metrics, rules) if saved else scorer.scored(*old)
-    base, other = systems_apart(
-        _related([base, other]), [None if saved else baseline, candidate], names
-    )
+    base, other = systems_apart(_related([base, other]), [None if saved else baseline, candidate])
     test = Test(
         interval=_interval(rules),
         level=1 - rules["alpha"],
         power=rules["power"],
         seed=rules["seed"],
+        unequal=rules["unequal"],
     )
-    again = [scorer.scored(run) for run in noise]
-    base, other = _with_activity([base, other], rules, given)
+    again = [scorer.scored(rules.with_earlier(_run(collection, noisy))) for noisy in noise]
+    base, other = _with_activity([base, other], rules, collection)
     lists = ComparedLists.of(scorer, [base, other, *again])
     (base, other), designs = of_both(
-        scorer, model, drawn, [base, other], [*old, run], rules["unequal"]
+        scorer, model, sample, [base, other], [*old, run], test.unequal
     )
-    (result,) = compared(
-        lists.scored(0, base),
-        lists.scored(1, other),
-        Rules(test, unequal=rules["unequal"], slices=(), sizes=False),
-        designs,
-    )
+    with progress(None):
+        (result,) = compared(
+            lists.scored(0, base),
+            lists.scored(1, other),
+            Rules(test, slices=(), sizes=False),
+            designs,
+        )
     wholes = lists.wholes(
         result, rules.lists["resamples"], slices=(rule.slice for rule in rules.rules)
     )
     looks = place(saved.looks, other) if saved else None
     inputs = Inputs(
         noise=noise_of(saved, [base, *again], rankings) | lists.noise(len(again)),
-        holes={} if drawn else values_under_drawn_grades(scorer, base, other, rules),
+        holes={} if sample else values_under_drawn_grades(scorer, base, other, rules),
         ranges=_ranges(every),
         drift=drift_of(base, other) if saved else None,
         admissions=admissions(rules),
@@ -274,9 +184,33 @@ def gate(
         design=designs[0] if designs else None,
     )
     result = with_wholes(result, wholes, lists.warnings)
-    redraws = 0 if drawn else redraws
+    redraws = 0 if sample else redraws
     verdict = decide(result, rules, inputs, looks=looks, today=today, redraws=redraws)
-    return _logged(verdict, saved, other, record=record) if saved else verdict
+    return _logged(verdict, saved, other, log=log) if saved else verdict
+
+
+def with_noise(
+    collection: Collection, baseline: RunLike, noise: Sequence[RunLike], folder: str | Path = "."
+) -> Run | Saved:
+    """A baseline, which may be saved, with further runs of its system that show its noise.
+
+    Raises:
+        InputError: a run or a saved baseline that cannot be read.
+        UsageError: neither a file nor the name of a saved baseline.
+    """
+    if isinstance(baseline, str | Path):
+        refuse_unfinished_files(baseline)
+        saved = baselines.pinned(baseline, Path(folder) / baselines.FOLDER)
+        if saved is not None:
+            return replace(saved, noise_runs=tuple(noise))
+    return replace(_run(collection, baseline), noise=tuple(noise))
+
+
+def _run(collection: Collection, run: RunLike) -> Run:
+    """A run under our names of columns, named as ``{name: run}`` names it."""
+    ((name, rankings),) = [*named(run)]
+    opened = collection.run(rankings, name)
+    return replace(opened, name=name) if name else opened
 
 
 def _related(systems: list[ScoredRun]) -> list[ScoredRun]:
@@ -290,24 +224,10 @@ def _related(systems: list[ScoredRun]) -> list[ScoredRun]:
     return systems
 
 
-def _refuse_inputs(context: Context, noise: Sequence[Any], predicted: object) -> None:
-    """Check that nothing asks for what scores alone cannot say.
-
-    Raises:
-        UsageError: inputs of metrics of lists, runs to measure noise, judgments of a model.
-    """
-    if context != Context() or noise or predicted is not None:
-        raise UsageError(
-            "metrics of lists, noise and predicted judgments take judgments and runs, not scores; "
-            "leave them out.",
-            code="conflicting-options",
-        )
-
-
-def _logged(verdict: Verdict, saved: Saved, candidate: ScoredRun, *, record: bool) -> Verdict:
+def _logged(verdict: Verdict, saved: Saved, candidate: ScoredRun, *, log: bool) -> Verdict:
     """The verdict, its look on disk; or with a note that it is not."""
     why = "as it was asked"
-    if record:
+    if log:
         try:
             baselines.record(saved, candidate, verdict.policy, verdict.verdict)
         except OSError as error:
@@ -326,18 +246,25 @@ def _policy(policy: str | Path | Policy | None, folder: Path) -> Policy:
     return read(place).offline() if place else default()
 
 
-def _tags(tags: TagsLike | None, rules: Policy) -> TagsLike | None:
-    if tags is not None or not rules["tags"]:
-        return tags
-    named: str = rules["tags"]
-    return named if named.startswith(IDS) else rules.folder / named
+def _completed(collection: Collection, rules: Policy) -> Collection:
+    """A collection with what the policy states of what it does not."""
+    result = rules.completed(collection)
+    return result if result.tags is not None else replace(result, tags=_tags(rules))
 
 
-def _with_activity(systems: Sequence[ScoredRun], rules: Policy, given: Context) -> list[ScoredRun]:
+def _tags(rules: Policy) -> TagsLike | None:
+    """The tags that a policy names."""
+    path: str = rules["tags"]
+    return path if not path or path.startswith(IDS) else rules.folder / path
+
+
+def _with_activity(
+    systems: Sequence[ScoredRun], rules: Policy, collection: Collection
+) -> list[ScoredRun]:
     """Tags that say who is new, light and heavy, where a rule asks for it and training is there."""
-    if ACTIVITY not in rules.slices or given.train is None:
+    if ACTIVITY not in rules.slices or collection.training is None:
         return list(systems)
-    train = Train(given.train).met
+    train = Train(collection.training).met
     return [system if ACTIVITY in system.tags else _active(system, train) for system in systems]
 
 
@@ -359,16 +286,16 @@ def _interval(rules: Policy) -> Interval:
 
 def _unjudged_lists(rules: Policy, scorer: Scorer, run: Run) -> pl.DataFrame | None:
     """The run's lists for queries that rules name and nobody judged."""
-    named = {str(rule["query"]) for rule in rules.rules if rule.get("query")}
-    left = sorted(named - set(scorer.index.query_ids))
+    queries = {str(rule["query"]) for rule in rules.rules if rule.get("query")}
+    left = sorted(queries - set(scorer.index.query_ids))
     return ranked_of(run, pl.Series(left), rules.depth, scorer.how) if left else None
 
 
 def _slices(rules: Policy, base: ScoredRun, other: ScoredRun) -> dict[str, Counted]:
     """States and latencies of the slices that rules count them of."""
-    named = {rule.slice for rule in rules.rules if "counts" in RULES[rule.kind].needs}
+    slices = {rule.slice for rule in rules.rules if "counts" in RULES[rule.kind].needs}
     values = {}
-    for slice_ in sorted(named - {None}, key=str):
+    for slice_ in sorted(slices - {None}, key=str):
         systems = of_slice(base, other, str(slice_))
         values[str(slice_)] = Counted(states_of(*systems), latency_of(*systems))
     return values

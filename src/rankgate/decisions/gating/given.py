@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.errors import UsageError
+from rankgate.core.progress import progress
 from rankgate.decisions.comparison.designed import of_people
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.pairs import Rules, compared
-from rankgate.decisions.comparison.scores.systems import given_scores
 from rankgate.decisions.gating.decide import decide
 from rankgate.decisions.gating.designed import refuse_undesigned
 from rankgate.decisions.gating.evidence import Inputs
 from rankgate.measurement.scoring.run_names import systems_apart
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import TagsLike
     from rankgate.decisions.comparison.inference import Interval
     from rankgate.decisions.comparison.scores.grouped import QueryGroups
+    from rankgate.decisions.comparison.scores.systems import ReportedScores
     from rankgate.decisions.gating.policy import Policy
     from rankgate.decisions.gating.verdict import Verdict
-    from rankgate.measurement.evaluation.sample import Sample
-    from rankgate.measurement.metrics.declare import Metric
 
 _HOLES = (
     "decided by given values: what unjudged documents could change is not known, and neither are "
@@ -32,33 +29,23 @@ _HOLES = (
 
 
 def gate_scores(
-    scores: Any,  # noqa: ANN401 - as of given_scores
+    scores: ReportedScores,
     systems: tuple[object | None, object | None],
     rules: Policy,
     *,
     interval: Interval,
-    direction: Mapping[str, str] | None = None,
-    tags: TagsLike | None = None,
-    extra: Sequence[Metric] = (),
     today: str = "",
     redraws: int = 0,
-    names: Sequence[str] = (),
-    sample: Sample | None = None,
 ) -> Verdict:
     """Decide by a policy; rules that look at lists stay inconclusive.
 
     Args:
-        scores: one table or several.
+        scores: values of another tool.
         systems: names of the baseline and the candidate; those of the tables where none are given.
         rules: the policy.
         interval: of the table of figures.
-        direction: by name, higher or lower, for metrics that rankgate does not know.
-        tags: ``query_id`` and columns of tags.
-        extra: user-defined metrics.
         today: the day, for exceptions that expire.
         redraws: as of ``gate``.
-        names: of the baseline and the candidate, instead of their own.
-        sample: how the queries were drawn.
 
     Raises:
         InputError: tables that cannot be read, with file and line.
@@ -68,15 +55,8 @@ def gate_scores(
     if not ruled:
         problem = "no rule of the policy looks at a metric; give judgments and runs."
         raise UsageError(problem, code="unsupported-rule")
-    found = given_scores(
-        scores,
-        ruled,
-        directions=direction,
-        unequal=rules["unequal"],
-        extra=extra,
-        tags=tags,
-        slices=rules.slices,
-    )
+    found = scores.systems(ruled, rules["unequal"], rules.slices)
+    sample = scores.read_sample()
     asked = [str(each) for each in systems if each is not None]
     both = found.named(asked)
     if len(both) != 2:
@@ -86,9 +66,10 @@ def gate_scores(
             code="missing-input",
         )
     test = Test(
-        interval=interval, level=1 - rules["alpha"], power=rules["power"], seed=rules["seed"]
-    )
-    base, other = systems_apart(both, [], names)
+        interval=interval, level=1 - rules["alpha"], power=rules["power"], seed=rules["seed"],
+        unequal=rules["unequal"],
+    )  # fmt: skip
+    base, other = systems_apart(both, [])
     if sample is not None:
         refuse_undesigned(rules, (), None)
     if found.groups is not None and (sample is not None or rules["interval"] == "guaranteed"):
@@ -98,7 +79,8 @@ def gate_scores(
             code="conflicting-options",
         )
     designs = of_people(sample, [base, other])
-    (result,) = compared(base, other, Rules(test, unequal=rules["unequal"], sizes=False), designs)
+    with progress(None):
+        (result,) = compared(base, other, Rules(test, sizes=False), designs)
     inputs = Inputs(
         ranges=found.ranges, values_only=True, groups=found.groups,
         design=designs[0] if designs else None,

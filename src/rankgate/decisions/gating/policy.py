@@ -6,16 +6,21 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.core.declare.toml import Toml
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
+from rankgate.data.collection import Collection, Items, collection_in
+from rankgate.data.formats.tags import IDS
 from rankgate.decisions.gating.launch import read_launch
 from rankgate.decisions.gating.rule import Rule
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.settings import COMMON, LISTS, SETTINGS
+
+if TYPE_CHECKING:
+    from rankgate.data.run import Run
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class Policy(Result):
         sha256: of what it says.
         folder: where the file lies, for files that it names.
         lists: what metrics of lists need besides judgments and runs, defaults filled in.
+        collection: what a call's collection does not state is that of this one.
         experiment: whose KPIs rules look at; empty without an experiment.
         ramp: the steps of a launch.
         budget: by stage the alpha that it may spend; empty without a budget.
@@ -50,6 +56,34 @@ class Policy(Result):
     budget: Mapping[str, float] = field(default_factory=dict)
     earlier: Mapping[str, Any] = field(default_factory=dict)
     stages: tuple[str, ...] = ()
+    collection: Collection = Collection()
+
+    def completed(self, collection: Collection) -> Collection:
+        """A collection, and what the policy states of what the collection does not."""
+        lists = self.lists
+        sequences = lists["sequences"]
+        if sequences and not sequences.startswith(IDS):
+            sequences = self.folder / sequences
+        stated = Collection(
+            training=self._file("train"),
+            items=Items(
+                self._file("items"),
+                features=tuple(lists["features"]),
+                **{name: lists[name] for name in ("category", "group", "length", "document")},
+            ),
+            reference=self._file("obvious"),
+            sequences=sequences,
+        )
+        return collection.filled(self.collection).filled(stated)
+
+    def with_earlier(self, run: Run) -> Run:
+        """A run with the earlier lists that the policy names, where it has none itself."""
+        earlier = self._file("earlier")
+        return run if run.earlier is not None or earlier is None else replace(run, earlier=earlier)
+
+    def _file(self, name: str) -> Path | None:
+        path = self.lists[name]
+        return self.folder / path if path else None
 
     def offline(self) -> Policy:
         """The same without rules on KPIs, which are of users.
@@ -197,8 +231,8 @@ def parsed(text: str, source: str) -> Policy:
 
 _CODE = "invalid-policy"
 _TABLES = (
-    *("gate", "lists", "rules", "experiment", "ramp", "budget", "earlier"),
-    *("defaults", "files"),  # of commands; `rankgate.interface.cli.configuration` reads them
+    *("gate", "lists", "collection", "rules", "experiment", "ramp", "budget", "earlier"),
+    *("defaults", "files", "test", "output"),  # of commands: `rankgate.interface.cli.configuration`
 )
 
 
@@ -210,6 +244,8 @@ def _policy(file: Toml) -> Policy:
     if launch.budget:
         settings["alpha"] = launch.budget["gate"] or settings["alpha"]
     lists = file.read_values(whole.get("lists", {}), LISTS, "lists")
+    if "rules" not in whole and "gate" not in whole:
+        return _default_rules(file)
     tables = whole.get("rules", [])
     if not isinstance(tables, list) or not tables:
         raise file.error("a policy needs [[rules]], one or more.")
@@ -225,13 +261,25 @@ def _policy(file: Toml) -> Policy:
     stages = {"offline": not all(decided), "online": any(decided)}
     launch.check_budget(file, **stages)
     listed = [sorted(lists.items())] if whole.get("lists") else []
+    listed += [sorted(whole["collection"].items(), key=str)] if whole.get("collection") else []
     text = repr((sorted(settings.items(), key=str), rules, *listed, *launch.hashed))
     digest = hashlib.sha256(text.encode()).hexdigest()
     return Policy(
         settings, tuple(rules), file.source, digest, lists=lists, experiment=launch.experiment,
         ramp=launch.ramp, budget=launch.budget, earlier=launch.earlier,
-        stages=launch.stages(**stages),
+        stages=launch.stages(**stages), collection=collection_in(file),
     )  # fmt: skip
+
+
+def _default_rules(file: Toml) -> Policy:
+    """The default policy with what a file without rules states besides them."""
+    usual = parsed(DEFAULT, file.source)
+    lists = file.read_values(file.values.get("lists", {}), LISTS, "lists")
+    launch = read_launch(file)
+    if launch.ramp or launch.experiment or launch.budget:
+        raise file.error("a policy needs [[rules]], one or more.")
+    source = f"the default policy, as {file.source} has no rules"
+    return replace(usual, source=source, lists=lists, collection=collection_in(file))
 
 
 def _rule(file: Toml, table: Any, place: str) -> Rule:  # noqa: ANN401 - any TOML value

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +14,9 @@ import polars as pl
 
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
-from rankgate.core.progress import progress
-from rankgate.data import read_qrels, read_run
+from rankgate.core.progress import progress, step
+from rankgate.data import read_run
+from rankgate.data.collection import Collection
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.gate_check import METRICS, RATES, VERDICTS, GateCheck
 from rankgate.decisions.gating.policy import Policy, default, found, read
@@ -28,22 +30,18 @@ if TYPE_CHECKING:
     from rankgate.decisions.gating.verdict import Verdict
     from rankgate.engines.snapshots.queries import QueriesLike
     from rankgate.engines.snapshots.take import EngineLike
-    from rankgate.measurement.evaluation.context import Context
 
 _LEVEL = 0.95
 
 
 def self_check(
-    qrels: QrelsLike,
+    collection: Collection | QrelsLike,
     runs: Sequence[RunLike] | EngineLike,
     policy: str | Path | Policy | None = None,
     *,
     queries: QueriesLike | None = None,
     snapshots: Annotated[int, Range(2, 100)] = 6,
-    tags: str | Path | pl.DataFrame | None = None,
-    context: Context | None = None,
     folder: str | Path = ".",
-    on_progress: Callable[[str], None] | None = None,
 ) -> GateCheck:
     """Gate each snapshot of a system against each other one: an A/A test of the gate.
 
@@ -51,38 +49,35 @@ def self_check(
     Wilson's, on as many pairs as there are without a snapshot in common.
 
     Args:
-        qrels: judgments.
+        collection: judgments, or a `Collection`, as `gate` takes them.
         runs: two or more runs of the same system; or an engine, as for `rankgate.snapshot`.
         policy: the rules, as `gate` takes them.
         queries: what an engine is asked.
         snapshots: how many snapshots of an engine are taken.
-        tags: as `gate` takes them.
-        context: as `gate` takes it.
         folder: where the project is, and its policy.
-        on_progress: called with the current step.
 
     Raises:
         InputError: data or a policy that cannot be read, with file and line.
         UsageError: fewer than two runs; an engine without queries; a snapshot that is not
             finished; what `gate` refuses.
     """
-    say = on_progress or (lambda _: None)
     if isinstance(policy, str | Path):
         rules = read(policy)
     else:
         place = found(Path(folder))
         rules = policy or (read(place) if place else default())
-    judgments = read_qrels(qrels)
-    systems = _systems(runs, queries, snapshots, say)
+    collection = Collection.of(collection)
+    judged = replace(collection, judgments=collection.qrels(subtopics=True), grades={})
+    systems = _systems(runs, queries, snapshots)
     verdicts: dict[tuple[int, int], Verdict] = {}
     for one, two in permutations(range(len(systems)), 2):
         names = (f"snapshot {one + 1}", f"snapshot {two + 1}")
-        say(" against ".join(reversed(names)))
+        step(" against ".join(reversed(names)))
+        baseline, candidate = (
+            replace(systems[at], name=name) for at, name in zip((one, two), names, strict=True)
+        )
         with progress(None):
-            verdicts[one, two] = gate(
-                judgments, systems[one], systems[two], rules,
-                tags=tags, context=context, record=False, folder=folder, names=names,
-            )  # fmt: skip
+            verdicts[one, two] = gate(judged, baseline, candidate, rules, log=False, folder=folder)
     every, changed = _changed(systems)
     return GateCheck(
         runs=tuple(run.name for run in systems),
@@ -100,7 +95,6 @@ def _systems(
     runs: Sequence[RunLike] | EngineLike,
     queries: QueriesLike | None,
     snapshots: int,
-    say: Callable[[str], None],
 ) -> list[Run]:
     """The runs, or those of fresh snapshots."""
     if isinstance(runs, list | tuple):
@@ -117,7 +111,7 @@ def _systems(
 
     taken = []
     for number in range(1, snapshots + 1):
-        say(f"snapshot {number}")
+        step(f"snapshot {number}")
         with progress(None):
             result = snapshot(runs, queries)  # type: ignore[arg-type]
         if not result.finished or result.run is None:

@@ -15,7 +15,6 @@ from rankgate.core.console.progress import Progress
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.pairs import UNEQUAL
 from rankgate.decisions.pipelines.live import is_pipeline
 from rankgate.decisions.pipelines.verb import CORRECTIONS, METRICS, stages
 from rankgate.measurement import metric_options
@@ -33,9 +32,7 @@ from rankgate.measurement import metric_options
 @options_of(stages, "target METRIC", "depth")
 @label
 @collected("test", Test, "method", "interval", "level", "resamples", "seed")
-@options_of(
-    stages, "correction", "unequal", choices={"correction": CORRECTIONS, "unequal": UNEQUAL}
-)
+@options_of(stages, "correction", "unequal", choices={"correction": CORRECTIONS})
 @options.parameters(
     "A setting of a pipeline's stage, as in hybrid.k=30 or rerank.depth=50; may be given several "
     "times."

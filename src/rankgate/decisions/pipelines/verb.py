@@ -11,9 +11,9 @@ import polars as pl
 
 from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
-from rankgate.core.progress import step
+from rankgate.core.progress import progress, step
 from rankgate.decisions.comparison import compared as parts
-from rankgate.decisions.comparison.inference import Interval, Method, Test
+from rankgate.decisions.comparison.inference import Interval, Method, Test, Unequal
 from rankgate.decisions.comparison.pairs import Rules, compared
 from rankgate.decisions.pipelines.latency import LATENCY, failure, latencies
 from rankgate.decisions.pipelines.live import Live
@@ -68,7 +68,7 @@ def stages(
     correction: str = Test.correction,
     resamples: int = Test.resamples,
     seed: int = Test.seed,
-    unequal: str = "refuse",
+    unequal: Unequal = "refuse",
     overrides: Overrides | Sequence[str] = (),
     extra: Sequence[Metric] = (),
     queries: QueriesLike | None = None,
@@ -147,7 +147,7 @@ def stages(
         raise UsageError(problem, code="missing-input")
     systems = systems_apart(systems, places)
     step("computing ceilings")
-    rules = Rules(how, unequal, sizes=False)
+    rules = Rules(replace(how, unequal=unequal), sizes=False)
     return _pipeline(scorer, aim, systems, labels or {}, (rules, correction), taken)
 
 
@@ -294,7 +294,8 @@ def _steps(
     inputs: Sequence[str],
 ) -> tuple[pl.DataFrame, list[str], str]:
     """Each stage against the one before, with what to be careful about, and what corrected p."""
-    found: list[Comparison] = [compared(before, after, rules)[0] for before, after in pairs]
+    with progress(None):
+        found: list[Comparison] = [compared(before, after, rules)[0] for before, after in pairs]
     if not found:
         return pl.DataFrame(), [], "none"
     table = pl.concat(

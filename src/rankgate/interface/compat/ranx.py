@@ -23,6 +23,7 @@ from rankgate.measurement.evaluation.evaluate import evaluate as scored
 from rankgate.measurement.fusion.catalogue import METHODS
 from rankgate.measurement.fusion.fuse import fuse as fused
 from rankgate.measurement.fusion.normalise import NORMALISATIONS
+from rankgate.measurement.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -347,7 +348,8 @@ def _values(
     """By metric the value of each query, in the order of ids."""
     tables = [_dictionary(qrels, in_order=False), _dictionary(run, in_order=True)]
     overrides = {"missing": "zero", "unknown": "ignore"} if comparable else {}
-    scores = scored(tables[0], tables[1], names, "ranx", overrides=overrides).runs[0]
+    rules = chosen_convention("ranx", overrides)
+    scores = scored(tables[0], tables[1], names, rules).runs[0]
     found = {}
     for name in names:
         values = scores.per_query(name)

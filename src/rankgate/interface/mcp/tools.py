@@ -118,7 +118,7 @@ class Tools:
         rules = self.folder.settings(policy) if policy else found and self.folder.settings(found)
         saved = not (root / baseline).exists() and Path(baseline).name == baseline
         old = baseline if saved else self.folder.file(baseline)
-        return self._answer(gate(qrels, old, new, rules, record=False, folder=root))
+        return self._answer(gate(qrels, old, new, rules, log=False, folder=root))
 
     def explain(
         self, qrels: str, run: str, query: str, metric: str, convention: str = "trec"
@@ -148,6 +148,8 @@ class Tools:
             value: the mean that another tool printed.
         """
         qrels, run = self._files(qrels, run)
+        if value is None:
+            return self._answer(reconcile(qrels, run, metric))
         return self._answer(reconcile(qrels, run, metric, value=value))
 
     def holes(

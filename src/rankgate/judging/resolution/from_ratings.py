@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.progress import step
+from rankgate.data.collection import Collection
+from rankgate.data.column_map import ColumnMap, Kind, mapped
 from rankgate.data.formats.registry import detected, opened
 from rankgate.data.ratings import Ratings
 from rankgate.data.read import contents_of
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RatingsLike, RunsLike
     from rankgate.data.qrels import Scale
     from rankgate.judging.transformers import Transformer
-    from rankgate.measurement.evaluation.context import Context
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
 
@@ -63,16 +64,20 @@ WAYS: dict[str, Callable[[str, Metric], ToolWay]] = {"searchtweak": _searchtweak
 
 
 def score_ratings(
-    ratings: RatingsLike,
+    collection: Collection,
     runs: RunsLike,
     metrics: Sequence[str | Metric],
     how: str | Convention,
     **options: Any,
 ) -> RatedEvaluation | None:
     """As `from_ratings`; None where the input holds judgments, or the tool has no such way."""
+    column_map = ColumnMap.of(collection.columns)
+    kind: Kind = "ratings" if column_map and column_map.rates else "qrels"
+    ratings = mapped(collection.judgments, collection.columns, kind)
     if not holds_ratings(ratings, how):
         return None
-    return from_ratings(ratings, runs, metrics, how, **options)
+    rated = replace(collection, judgments=ratings)
+    return from_ratings(rated, runs, metrics, how, **options)
 
 
 def holds_ratings(source: QrelsLike | RatingsLike, how: str | Convention) -> bool:
@@ -96,27 +101,24 @@ def holds_ratings(source: QrelsLike | RatingsLike, how: str | Convention) -> boo
 
 
 def from_ratings(
-    ratings: RatingsLike,
+    collection: Collection | RatingsLike,
     runs: RunsLike,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     how: str | Convention = "searchtweak",
     *,
     scale: str | None = None,
-    extra: Sequence[Metric] = (),
     bounds: bool = False,
-    context: Context | None = None,
 ) -> RatedEvaluation:
     """Score runs by single raters' grades, as the convention's tool does.
 
     Args:
-        ratings: of single raters: a path, a frame, ratings.
+        collection: ratings of single raters, a path or a frame, or a collection with them in
+            the place of judgments.
         runs: as ``evaluate`` takes them.
         metrics: names or metrics.
         how: a convention whose tool has a way, ``searchtweak`` or ``quepid``.
         scale: that raters graded on; without it, that of the ratings.
-        extra: metrics that can be named in addition to the built-in ones.
         bounds: as of ``evaluate``.
-        context: as of ``evaluate``.
 
     Raises:
         InputError: data that cannot be read; a grade that is not on the scale; no judgment.
@@ -129,25 +131,19 @@ def from_ratings(
             f"rankgate resolve. There are {', '.join(WAYS)}.",
             code="unsupported-rule",
         )
-    said = read_ratings(ratings)
+    if not isinstance(collection, Collection):
+        collection = Collection(collection)  # type: ignore[arg-type]
+    said = read_ratings(collection.judgments)  # type: ignore[arg-type]
     graded_on = scale_of(scale) if scale else said.scale
     groups: dict[ToolWay, list[str]] = {}
-    for label, metric in chosen_metrics(metrics, rules, extra):
+    for label, metric in chosen_metrics(metrics, rules):
         groups.setdefault(WAYS[rules.name](label, metric), []).append(label)
     parts = []
     for way, labels in groups.items():
         carried = _carried(way.scale, graded_on, said)
         result = resolve(said, way.rule, transformer=carried, scale=graded_on)
-        found = evaluate(
-            result.judgments(said.place.label),
-            runs,
-            labels,
-            rules,
-            extra=extra,
-            bounds=bounds,
-            context=context,
-            on_progress=step,
-        )
+        judged = replace(collection, judgments=result.judgments(said.place.label))
+        found = evaluate(judged, runs, labels, rules, bounds=bounds)
         parts.append(RatedPart(way.scale, result.made_by, found))
     return RatedEvaluation(tuple(parts))
 

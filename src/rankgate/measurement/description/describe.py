@@ -16,6 +16,7 @@ from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.progress import progress, step
 from rankgate.data import read
+from rankgate.data.collection import Collection, collection_file
 from rankgate.data.column_map import label_of, mapped
 from rankgate.data.contents import FileContents
 from rankgate.data.files.checks.opening import part_of
@@ -30,6 +31,7 @@ from rankgate.measurement.description.description import (
     JudgedDepth,
     SharedIds,
 )
+from rankgate.measurement.description.side_tables import side_tables
 from rankgate.measurement.evaluation.evaluate import evaluate
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def describe(
 
     Args:
         files: a path (``-`` is standard input, ``NAME:PATH`` names the format), judgments, a run,
-            contents; or a list of these.
+            contents, a collection, its TOML file or its folder; or a list of these.
         from_: the format of the files; found by looking into them if not given.
         columns: the columns of CSV and TSV files that have no usual name, as in
             query=search_term,doc=sku,grade=final_rating; grades of several raters side by side are
@@ -83,6 +85,10 @@ def describe(
 
 def _read(given: FileLike, from_: str | None, as_: Part | None) -> tuple[Description, FileContents]:
     """A description of one file, and what it holds."""
+    if isinstance(given, Collection) or (
+        isinstance(given, str | Path) and from_ is None and collection_file(given)
+    ):
+        return _collection(given)
     if not isinstance(given, str | Path | InputFile):
         contents = _in_memory(given, as_)
         return _described("in memory", ("memory", "it is in memory"), (0, ""), contents), contents
@@ -98,6 +104,16 @@ def _read(given: FileLike, from_: str | None, as_: Part | None) -> tuple[Descrip
         contents,
     )
     return result, contents
+
+
+def _collection(source: Collection | str | Path) -> tuple[Description, FileContents]:
+    """A description of a collection: its judgments, and the tables besides them."""
+    collection = Collection.of(source)
+    qrels = collection.qrels()
+    contents = FileContents(qrels=qrels)
+    label = "a collection" if isinstance(source, Collection) else str(source)
+    result = _described(label, ("collection", "it names judgments"), (0, ""), contents)
+    return replace(result, tables=side_tables(collection, qrels)), contents
 
 
 def _in_memory(given: Any, as_: Part | None) -> FileContents:

@@ -10,6 +10,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
 from rankgate.data.notes import Note  # noqa: TC001 - read by its type
 from rankgate.measurement.description.described import Judgments, RatingSummary, RunSummary  # noqa: TC001 - as above
+from rankgate.measurement.description.side_tables import SideTable  # noqa: TC001 - as above
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Description:
         judgments, runs, ratings: what it holds.
         queries, documents, values: how many rows of these it holds, None where it has no such.
         notes: what the reader did or found.
+        tables: of a collection, the tables besides its judgments.
     """
 
     file: str
@@ -38,6 +40,7 @@ class Description:
     documents: int | None
     values: int | None
     notes: tuple[Note, ...]
+    tables: tuple[SideTable, ...] = ()
 
 
 @dataclass(frozen=True)

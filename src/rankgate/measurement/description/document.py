@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Spread,
     )
     from rankgate.measurement.description.description import Description, Descriptions
+    from rankgate.measurement.description.side_tables import SideTable
 
 _GRADES = 12  # that are shown; a set with more of them has no scale of steps
 
@@ -69,10 +70,21 @@ def _facts(result: Description) -> list[tuple[str, str]]:
     ):
         if count is not None:
             found.append((label, _count(count)))
+    found += [(table.name, _side_table(table)) for table in result.tables]
     found += [("seen", _note(each)) for each in result.notes]
     if result.sha256:
         found += [("bytes", f"{result.bytes:,}"), ("sha256", result.sha256)]
     return found
+
+
+def _side_table(table: SideTable) -> str:
+    """The ids of a side table, and how many of the judged ones it has."""
+    lacking = table.judged - table.matched
+    missing = f"; {lacking:,} are missing" if lacking else ""
+    return (
+        f"{table.ids:,} ids in {printable(table.source)}, with {table.matched:,} of the "
+        f"{table.judged:,} judged {table.of}{missing}"
+    )
 
 
 def _judgments(result: Judgments) -> list[tuple[str, str]]:

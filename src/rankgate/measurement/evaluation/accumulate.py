@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import astuple, replace
 from functools import reduce
@@ -14,11 +14,11 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data import Run
+from rankgate.data.collection import Collection
 from rankgate.data.columns import renamed
 from rankgate.data.digest import digest
 from rankgate.data.scores import Counts
 from rankgate.measurement.evaluation.batch_totals import BatchTotals, part_from, plain, totals_of
-from rankgate.measurement.evaluation.context import Context
 from rankgate.measurement.evaluation.evaluate import is_of_lists, known_metrics
 from rankgate.measurement.evaluation.lists.builder import ListBuilder
 from rankgate.measurement.evaluation.lists.known_items import everyone, judged_items
@@ -46,8 +46,7 @@ from rankgate.measurement.scoring.mean import of_parts
 from rankgate.measurement.scoring.plan import Measurement, Plan
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import QrelsLike, RunLike, TableLike
-    from rankgate.data.logs.interactions import LogLike
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.data.logs.user_items import Meetings
     from rankgate.measurement.evaluation.lists.top import TopLists
     from rankgate.measurement.evaluation.rankings import Rankings
@@ -55,9 +54,11 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.lists.listed import Flags
     from rankgate.measurement.scoring import Convention
     from rankgate.measurement.scoring.catalogue import Catalogue
-    from rankgate.measurement.scoring.overrides import Overrides
 
 SCHEMA_VERSION = 4
+NOTHING = Collection()
+"""Nothing is known besides judgments and runs."""
+
 _NOBODY = pl.DataFrame(schema={"query_id": pl.String, "state": pl.String})
 
 
@@ -69,9 +70,10 @@ class Accumulator:
     and those of one pass to rounding. A user who comes in two batches counts as two; rows of
     matrices without names are users of their own batch.
 
-    >>> pooled = Accumulator(["RR", "Coverage@1"], catalogue=4)
+    >>> shop = Collection(items=Items(catalogue=4))
+    >>> pooled = Accumulator(["RR", "Coverage@1"], collection=shop)
     >>> pooled.update({"u": ["0"]}, {"u": ["1", "0"]})
-    >>> other = Accumulator(["RR", "Coverage@1"], catalogue=4)
+    >>> other = Accumulator(["RR", "Coverage@1"], collection=shop)
     >>> other.update({"v": ["3"]}, {"v": ["3", "2"]})
     >>> pooled.merge(other)
     >>> pooled.result()
@@ -84,23 +86,12 @@ class Accumulator:
         self,
         metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
         convention: str | Convention = "trec",
+        collection: Collection = NOTHING,
         *,
-        overrides: Overrides | Sequence[str] = (),
-        extra: Sequence[Metric] = (),
-        catalogue: int | Iterable[object] | None = None,
-        train: LogLike | None = None,
-        items: TableLike | None = None,
-        features: Sequence[str] = (),
-        category: str | None = None,
-        group: str | None = None,
-        obvious: RunLike | None = None,
-        drop_seen: bool = False,
-        columns: Mapping[str, str] | None = None,
-        context: Context | None = None,
         item_parts: bool = False,
         open_catalogue: bool = False,
     ) -> None:
-        """Say what is computed; arguments as of `evaluate`.
+        """Say what is computed; arguments as of `evaluate`, the collection without judgments.
 
         Metrics of lists need all items beforehand: from the catalogue, training or the table of
         items. So do parts of the items (`of_items`), which ``item_parts`` announces. With
@@ -110,16 +101,12 @@ class Accumulator:
             InputError: a table that cannot be read.
             UsageError: an unknown metric or convention; metrics of lists without their items.
         """
-        inputs = context or Context(
-            train=train, items=items, features=tuple(features), category=category, group=group,
-            baseline=obvious, drop_seen=drop_seen,
-        )  # fmt: skip
-        self._how = chosen_convention(convention, overrides)
-        self._metrics = known_metrics(metrics, self._how, (*extra, *FACET_METRICS))
+        self._how = chosen_convention(convention)
+        self._metrics = known_metrics(metrics, self._how, FACET_METRICS)
         refuse_tasks(self._metrics)
-        self._columns = columns
+        self._collection = collection
         whole = {label: each for label, each in self._metrics if is_of_lists(each)}
-        self._builder = ListBuilder.of(whole, self._how, inputs, catalogue, columns)
+        self._builder = ListBuilder.of(whole, self._how, collection)
         self._plan = Plan.of(self._metrics, [self._how])
         self._catalogue = self._builder.base() if whole or item_parts else None
         known = self._catalogue is None or open_catalogue or len(self._catalogue.items)
@@ -129,8 +116,8 @@ class Accumulator:
             raise UsageError(words, code="missing-input")
         read = self._builder.tables
         self._categories = None
-        if self._subtopics and read.items is not None and inputs.category:
-            of = read.items.words(inputs.category)
+        if self._subtopics and read.items is not None and collection.items.category:
+            of = read.items.words(collection.items.category)
             self._categories = categories_of(read.items.ids, of)
         self._builder.tables = replace(read, items=None, users=None)  # the catalogue has it
         self._kept: Flags | None = None
@@ -324,10 +311,12 @@ class Accumulator:
 
     def _read(self, qrels: QrelsLike, run: RunLike) -> tuple[JudgmentIndex, Rankings]:
         """A batch as it is measured."""
-        judged = JudgmentIndex.read(renamed(qrels, self._columns), subtopics=self._subtopics)
+        judged = JudgmentIndex.read(
+            renamed(qrels, self._collection.frame_columns), subtopics=self._subtopics
+        )
         if self._subtopics and len(judged.query_ids):
             judged = self._with_subtopics(judged, judged)
-        found = rankings_of(renamed(run, self._columns), "run")
+        found = rankings_of(renamed(run, self._collection.frame_columns), "run")
         if isinstance(found, Run) and found.queries is None:
             found = replace(found, queries=_NOBODY)  # a batch may have no rankings left
         return judged, judged.ranked(found)
@@ -359,7 +348,7 @@ class Accumulator:
             raise InputError(problem, source=place, code="unknown-item")
         catalogue = self._builder.of_batch(base, judged, everyone(judged, [top]))
         top = top.of_users(catalogue.queries)
-        listed = self._builder.listed(catalogue, judged, run.name, top)
+        listed = self._builder.listed(catalogue, judged, run, top)
         self._builder.refuse_lacking(listed)
         return ListBlock(listed, catalogue.queries)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
-from rankgate.data.column_map import ColumnMap, mapped
-from rankgate.measurement.evaluation.context import Context
+from rankgate.core.progress import step
+from rankgate.data.collection import Collection
 from rankgate.measurement.evaluation.evaluation import Evaluation
 from rankgate.measurement.evaluation.rankings import by_ids, measured_run, named_rankings
 from rankgate.measurement.evaluation.sequences.asked import in_tasks, refuse_with_tasks
@@ -24,101 +24,42 @@ from rankgate.measurement.scoring.sources import RunSource
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels
-    from rankgate.data.inputs import ColumnsLike, QrelsLike, RunLike, RunsLike, TableLike, TagsLike
-    from rankgate.data.logs.interactions import LogLike
+    from rankgate.data.inputs import QrelsLike, RunsLike, TableLike
+    from rankgate.data.logs.items import Described
+    from rankgate.data.sample import Sample
     from rankgate.measurement.evaluation.lists.builder import ListBuilder
-    from rankgate.measurement.evaluation.sample import Sample
     from rankgate.measurement.scoring import Convention
-    from rankgate.measurement.scoring.overrides import Overrides
 
 
 def evaluate(
-    qrels: QrelsLike,
+    collection: Collection | QrelsLike,
     runs: RunsLike,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     convention: str | Convention = "trec",
     *,
-    overrides: Overrides | Sequence[str] = (),
     bounds: bool = False,
-    sample: Sample | TableLike | None = None,
-    extra: Sequence[Metric] = (),
-    columns: ColumnsLike | None = None,
-    catalogue: int | Iterable[object] | None = None,
-    train: LogLike | None = None,
-    items: TableLike | None = None,
-    features: Sequence[str] = (),
-    category: str | None = None,
-    group: str | None = None,
-    obvious: RunLike | None = None,
-    earlier: Mapping[str, Any] | None = None,
-    drop_seen: bool = False,
-    drawn: Mapping[str, Sequence[Any]] | None = None,
-    judged_users_only: bool = False,
-    length: str | None = None,
-    document: str | None = None,
-    sequences: TagsLike | None = None,
-    tags: TagsLike | None = None,
     slices: Sequence[str] = (),
-    names: Sequence[str] = (),
-    context: Context | None = None,
-    on_progress: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Score one run or several against judgments, by rankings and by what lists are like.
 
     Args:
-        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``,
-            ``{query: {doc, …}}``; a matrix of grades (NumPy, SciPy, torch, jax, DLPack) with a
-            row a query, or ``rankgate.Lists`` of items by number.
-        runs: a run, as one of these, ``{query: [doc, …]}`` the best first; a list of runs;
-            ``{name: run}``.
+        collection: judgments, or a `Collection` of them with what is known of queries, items and
+            users; a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``, a matrix of
+            grades with a row a query, or the TOML file of a collection.
+        runs: a run: a path, a frame, ``{query: {doc: score}}``, a matrix of scores, or
+            ``{query: [doc, …]}`` the best first; a list of runs; ``{name: run}``.
         metrics: names such as ``"nDCG@10"`` or ``"Coverage@10"``, or metrics such as
             ``nDCG(gain="exp") @ 10``.
         convention: whose rules the numbers follow: a name, a TOML file, or what
             ``rankgate.convention`` gives.
-        overrides: axes that are chosen otherwise: ``{"ties": "doc_id_asc", "nDCG.gain": "exp"}``,
-            or as words, ``["nDCG.gain=exp"]``.
         bounds: also the least and greatest value that any grades of the unjudged documents give
             (``low``, ``high``), and the values if they were all irrelevant, and all best.
-        sample: how the judged queries were drawn: random (each had the same chance), or a table
-            with query_id and query_inclusion (its chance), query_stratum or weight (how much it
-            counts), such as a pool's; means are then those of the queries drawn from, with their
-            95% intervals.
-        extra: additional metrics that can be named.
-        columns: the columns of CSV and TSV files and frames that have no usual name, as in
-            query=search_term,doc=sku,grade=final_rating; or a mapping from our columns to theirs.
-        catalogue: how many items there are, numbered from 0, or their ids; those of training,
-            items, judgments, matrices and lists are of the catalogue anyway.
-        train: what systems learned from: a log, or a matrix in which 0 is nothing.
-        items: a table of items.
-        features: its columns of numbers.
-        category: its column of categories, several between bars.
-        group: its column of groups.
-        obvious: the run of a simple system to compare with, such as the most popular items.
-        earlier: for each run that of an earlier time, by name.
-        drop_seen: whether items of training leave users' rankings.
-        drawn: for a system that draws its rankings other runs of it, by name, for expected
-            exposure (EEL, EED, EER).
-        judged_users_only: whether metrics of lists look at users with judgments only, and not at
-            every user that a system serves.
-        length: the column of items with the lengths of passages, for budgets of tokens.
-        document: the column of items with the document that each passage is a part of; where
-            judgments are of documents, rankings of passages become rankings of documents.
-        sequences: which rankings belong together (the queries of a session, variations of a
-            topic), so that values are of tasks: a table with query_id, sequence (or session,
-            conversation, topic) and perhaps position, or ids:PATTERN, a regular expression with
-            these names as groups. Runs of agents know their sequences.
-        tags: a table with query_id and columns of tags (head or tail, intent); a file of features,
-            whose tag feature_7 is the quarter of the queries by the mean of feature 7; or
-            ids:PATTERN, a regular expression whose named groups are tags of the ids that fit.
         slices: show results for each value of these tags, too.
-        names: of the runs, in their order; without them those of their files or ``run1``.
-        context: the inputs from `train` to `sequences` in one value, instead of them.
-        on_progress: called with the name of each run before it is scored.
 
     Raises:
         InputError: data that cannot be read, with file and line.
         UsageError: an unknown metric, convention, axis or choice; a metric of lists that needs
-            what was not given.
+            what the collection lacks.
 
     >>> result = evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, ["RR", "P@1"])
     >>> result.means.row(0)
@@ -127,45 +68,28 @@ def evaluate(
     >>> result.bounds.row(0)
     ('run1', 'RR', 0.5, 0.5, 1.0)
     """
-    inputs = context or Context(
-        train=train,
-        items=items,
-        features=tuple(features),
-        category=category,
-        group=group,
-        baseline=obvious,
-        earlier=earlier,
-        drop_seen=drop_seen,
-        drawn=drawn,
-        judged_users_only=judged_users_only,
-        length=length,
-        document=document,
-        sequences=sequences,
-    )
-    rules = chosen_convention(convention, overrides)
-    every = known_metrics(metrics, rules, with_subtopic_metrics(metrics, extra))
+    collection, rules = Collection.of(collection), chosen_convention(convention)
+    every = known_metrics(metrics, rules, subtopic_metrics(metrics))
     together = [(label, each) for label, each in every if is_of_lists(each)]
     chosen = [(label, each) for label, each in every if not is_of_lists(each)]
     subtopics = any(each.view == SUBTOPICS for _, each in chosen)
-    readable = named_rankings(mapped(runs, columns, "run"), names)
+    readable = named_rankings(collection.run_source(runs))
     if not readable:
         raise UsageError("no run to score; give at least one.", code="missing-input")
-    judgments = JudgmentIndex.read(mapped(qrels, columns, "qrels"), subtopics=subtopics)
+    judgments = JudgmentIndex.read(collection.judgments_source, subtopics=subtopics)
     if subtopics:
-        judgments = with_subtopics(judgments, inputs)
+        judgments = with_subtopics(judgments, collection)
     plan = Plan.of(every, [rules])
-    framed = ColumnMap.of(columns)
-    lists = _lists(together, rules, inputs, catalogue, framed.of_frames if framed else None)
+    lists = _lists(together, rules, collection)
     leaving = lists.leaving if lists else None
     scored, readable = [], [judgments.ranked(run) for run in readable]
     for run in readable:
-        if on_progress:
-            on_progress(run.name)
-        if in_tasks(chosen, inputs, run):
+        step(run.name)
+        if in_tasks(chosen, collection, run):
             refuse_with_tasks(together, bounds=bounds)
             from rankgate.measurement.evaluation.sequences.scored import score_tasks
 
-            scored.append(score_tasks(judgments, by_ids(run), chosen, rules, inputs).scores)
+            scored.append(score_tasks(judgments, by_ids(run), chosen, rules, collection).scores)
             continue
         total, source = measured_run(judgments, run, plan, leaving)
         known = getattr(run, "queries", None)
@@ -181,9 +105,11 @@ def evaluate(
         scored = lists.with_lists(plan, judgments, readable, scored)
     labels = tuple(label for label, _ in every)
     lower = tuple(label for label, each in every if not each.higher_is_better)
-    design = None if sample is None else _sample(sample)
-    means = slice_means(scored, tags, slices, design)
-    result = Evaluation(judgments.name, rules.to_dict(), labels, tuple(scored), lower, means)
+    design = None if collection.sample is None else _sample(collection.sample)
+    means = slice_means(scored, collection.tags, slices, design)
+    result = Evaluation(
+        collection.name or judgments.name, rules.to_dict(), labels, tuple(scored), lower, means
+    )
     if design is None:
         return result
     if bounds:
@@ -199,7 +125,7 @@ def evaluate(
 
 
 def _sample(given: Sample | TableLike) -> Sample:
-    from rankgate.measurement.evaluation.sample import Sample  # few evaluations have one
+    from rankgate.data.sample import Sample  # few evaluations have one
 
     return Sample.of(given)
 
@@ -207,29 +133,30 @@ def _sample(given: Sample | TableLike) -> Sample:
 def _lists(
     together: Sequence[tuple[str, Metric]],
     how: Convention,
-    context: Context,
-    catalogue: int | Iterable[object] | None,
-    columns: Mapping[str, str] | None,
+    collection: Collection,
 ) -> ListBuilder | None:
     """What metrics of lists are computed with; None where nothing asks for it."""
-    if not together and not context.drop_seen:
+    if not together and not collection.drop_seen:
         return None
     from rankgate.measurement.evaluation.lists.builder import ListBuilder
 
-    return ListBuilder.of(dict(together), how, context, catalogue, columns)
+    return ListBuilder.of(dict(together), how, collection)
 
 
-def with_subtopics(judgments: JudgmentIndex, context: Context | None = None) -> JudgmentIndex:
+def with_subtopics(judgments: JudgmentIndex, collection: Collection | None = None) -> JudgmentIndex:
     """The same judgments with the subtopics of each: as judged, or the categories of items."""
     from rankgate.measurement.scoring.alignment.subtopics import with_subtopics as laid_out
 
     topics = judgments.by_subtopic
-    if not topics.by_subtopic and context is not None and context.items is not None:
-        topics = _by_category(judgments, context.items, context.category) or topics
+    items = None if collection is None else collection.items
+    if not topics.by_subtopic and items is not None and items.table is not None:
+        topics = _by_category(judgments, items.table, items.category) or topics
     return laid_out(judgments, topics)
 
 
-def _by_category(judgments: JudgmentIndex, items: TableLike, column: str | None) -> Qrels | None:
+def _by_category(
+    judgments: JudgmentIndex, items: TableLike | Described, column: str | None
+) -> Qrels | None:
     """Judgments by the categories of items; None where no column says them."""
     if not column:
         return None
@@ -264,15 +191,13 @@ def known_metrics(
         return chosen_metrics(metrics, how, (*extra, *LIST_METRICS, *SEQUENCE_METRICS))
 
 
-def with_subtopic_metrics(
-    metrics: str | Metric | Sequence[str | Metric], extra: Sequence[Metric]
-) -> Sequence[Metric]:
-    """Additional metrics by which names are read: those of subtopics too, where they can matter."""
+def subtopic_metrics(metrics: str | Metric | Sequence[str | Metric]) -> Sequence[Metric]:
+    """Metrics of subtopics, where the names can be theirs."""
     if all(isinstance(name, str) and is_built_in(name) for name in _listed(metrics)):
-        return extra
+        return ()
     from rankgate.measurement.metrics.subtopics import FACET_METRICS
 
-    return (*extra, *FACET_METRICS)
+    return FACET_METRICS
 
 
 def rankings_among(

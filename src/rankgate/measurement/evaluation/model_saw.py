@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankgate.data import Qrels
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import ColumnsLike, QrelsLike
-    from rankgate.measurement.evaluation.sample import Sample
+    from rankgate.data.sample import Sample
 
 NONE, UNKNOWN = "none", "unknown"
 

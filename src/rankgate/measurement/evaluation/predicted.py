@@ -13,22 +13,22 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels, read_run
 from rankgate.data.column_map import mapped
-from rankgate.measurement.evaluation.model_saw import UNKNOWN, ModelSaw
+from rankgate.measurement.evaluation.model_saw import ModelSaw
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels
+    from rankgate.data.collection import Collection
     from rankgate.data.comparison import ScoredRun
-    from rankgate.data.inputs import ColumnsLike, QrelsLike
-    from rankgate.measurement.evaluation.sample import Sample
+    from rankgate.data.sample import Sample
     from rankgate.measurement.evaluation.scored_system import Scorer
 
 _PAIR = ("query_id", "doc_id")
 
 
 @dataclass(frozen=True)
-class Predicted:
-    """A model's judgments, and what the model saw.
+class ModelJudgments:
+    """A model's judgments, read, and what the model saw.
 
     Attributes:
         judgments: of all queries; those that the model saw judgments of are left out.
@@ -39,26 +39,18 @@ class Predicted:
     saw: ModelSaw
 
     @classmethod
-    def of(
-        cls, predicted: QrelsLike | None, saw: QrelsLike = UNKNOWN,
-        columns: ColumnsLike | None = None,
-    ) -> Predicted | None:  # fmt: skip
-        """From what ``compare`` takes; None without a model.
+    def of(cls, collection: Collection) -> ModelJudgments | None:
+        """The predicted judgments of a collection, read; None where it has none.
 
         Raises:
             InputError: judgments that cannot be read.
-            UsageError: the model saw all queries; it is said what it saw, without its judgments.
+            UsageError: the model saw all queries.
         """
-        seen = ModelSaw.of(saw, columns)
+        predicted = collection.predicted
         if predicted is None:
-            if seen != ModelSaw():
-                raise UsageError(
-                    "--predicted-saw says what the model of --predicted saw; give its judgments "
-                    "too, or leave it out.",
-                    code="missing-input",
-                )
             return None
-        judgments = read_qrels(mapped(predicted, columns, "qrels"))
+        seen = ModelSaw.of(predicted.saw, collection.columns)
+        judgments = read_qrels(mapped(predicted.judgments, collection.columns, "qrels"))
         unseen = seen.without_seen(judgments)
         every, left = (table.table["query_id"].n_unique() for table in (judgments, unseen))
         return cls(unseen, replace(seen, left_out=every - left))
@@ -83,7 +75,7 @@ class Modelled:
 
 
 def with_model(
-    scorer: Scorer, predicted: Predicted, sample: Sample, systems: Sequence[ScoredRun],
+    scorer: Scorer, predicted: ModelJudgments, sample: Sample, systems: Sequence[ScoredRun],
     runs: Sequence[Any],
 ) -> Modelled:  # fmt: skip
     """Score runs by judgments that a model made, too.

@@ -11,11 +11,12 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data import read_qrels, read_run
+from rankgate.data import read_run
 from rankgate.data.clusters import with_clusters
+from rankgate.data.collection import Collection
 from rankgate.data.comparison import LISTS, QUERIES, ScoredRun
 from rankgate.data.formats.run_meta import ASKED
-from rankgate.data.formats.tags import tags_of
+from rankgate.data.formats.tags import matching_tags
 from rankgate.measurement.evaluation.evaluate import chosen_metrics, is_of_lists, known_metrics
 from rankgate.measurement.evaluation.sequences.asked import in_tasks, refuse_with_tasks
 from rankgate.measurement.metrics.declare import NO_MEANS
@@ -27,8 +28,7 @@ from rankgate.measurement.scoring.score import score
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run, Scores
-    from rankgate.data.inputs import QrelsLike, RunLike, TagsLike
-    from rankgate.measurement.evaluation.context import Context
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.measurement.evaluation.lists.builder import ListBuilder
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
@@ -52,7 +52,8 @@ class Scorer:
         builder: how lists are read, where metrics of lists are asked for or items leave.
         asked: whether metrics of rankings were asked for; else the usual ones are scored, and
             are left out where metrics of lists have values of users.
-        context: what metrics need besides judgments and runs.
+        collection: what metrics need besides judgments and runs.
+        every_kind: whether metrics of lists and of tasks are scored too.
     """
 
     qrels: Qrels
@@ -63,23 +64,23 @@ class Scorer:
     tags: pl.DataFrame | None = None
     builder: ListBuilder | None = None
     asked: bool = True
-    context: Context | None = None
+    collection: Collection = Collection()
+    every_kind: bool = False
 
     @classmethod
     def of(
         cls,
-        qrels: QrelsLike,
+        collection: Collection | QrelsLike,
         metrics: str | Metric | Sequence[str | Metric],
         how: str | Convention = "trec",
         *,
         overrides: Overrides | Sequence[str] = (),
         extra: Sequence[Metric] = (),
         depth: int = DEPTH,
-        tags: TagsLike | None = None,
         slices: Sequence[str] = (),
-        context: Context | None = None,
+        every_kind: bool = False,
     ) -> Scorer:
-        """From what ``evaluate`` takes; metrics of lists only where there is a context.
+        """From what ``evaluate`` takes; metrics of lists and of tasks only with ``every_kind``.
 
         Where metrics of lists are asked for and none of rankings, the usual ones are scored too.
         ``slices`` are the tags that are needed, where a file has more.
@@ -88,9 +89,9 @@ class Scorer:
             InputError: judgments that cannot be read.
             UsageError: an unknown metric or convention.
         """
-        rules = chosen_convention(how, overrides)
+        collection, rules = Collection.of(collection), chosen_convention(how, overrides)
         builder, asked = None, True
-        if context is None:
+        if not every_kind:
             chosen = tuple(chosen_metrics(metrics, rules, extra))
         else:
             every = known_metrics(metrics, rules, extra)
@@ -98,14 +99,19 @@ class Scorer:
             chosen = tuple(pair for pair in every if pair[0] not in lists)
             asked = bool(chosen)
             chosen = chosen or tuple(chosen_metrics(DEFAULT_METRICS, rules, extra))
-            builder = _builder(lists, rules, context)
+            builder = _builder(lists, rules, collection)
         if builder is not None and builder.metrics:
             depth = max(depth, builder.depth or 1)
         _refuse_no_means(chosen)
-        judgments = read_qrels(qrels)
+        judgments = collection.qrels()
         index = JudgmentIndex.of(judgments)
-        known = None if tags is None else with_clusters(tags_of(tags, index.query_ids, slices))
-        return cls(judgments, index, chosen, rules, depth, known, builder, asked, context)
+        tags = collection.tags
+        tagged = (
+            None if tags is None else with_clusters(matching_tags(tags, index.query_ids, slices))
+        )
+        return cls(
+            judgments, index, chosen, rules, depth, tagged, builder, asked, collection, every_kind
+        )
 
     def scored(self, run: RunLike, name: str | None = None) -> ScoredRun:
         """Score a run.
@@ -113,9 +119,10 @@ class Scorer:
         Raises:
             InputError: a run that cannot be read, or has no judged query.
         """
-        given = self.index.ranked(read_run(run, name)).in_memory()
+        opened = read_run(self.collection.run_source(run), name)
+        given = self.index.ranked(opened).in_memory()
         ranked = given if self.builder is None else self.builder.ranked(given)
-        if self.context is not None and in_tasks(self.metrics, self.context, given):
+        if self.every_kind and in_tasks(self.metrics, self.collection, given):
             scores, lists, ranked = self._of_tasks(given)
         else:
             scores = score(self.index, ranked, list(self.metrics), self.how)
@@ -137,6 +144,8 @@ class Scorer:
             zeros_relevant=scores.counts.zeros_relevant,
             cautions=scores.counts.cautions,
             concurrency=_concurrency(ranked),
+            earlier=opened.earlier,
+            repeats=opened.repeats,
         )
 
     def _of_tasks(self, run: Run) -> tuple[Scores, pl.DataFrame, Run]:
@@ -144,8 +153,7 @@ class Scorer:
         from rankgate.measurement.evaluation.sequences.scored import score_tasks  # few need it
 
         refuse_with_tasks(self.metrics)
-        assert self.context is not None
-        found = score_tasks(self.index, run, self.metrics, self.how, self.context)
+        found = score_tasks(self.index, run, self.metrics, self.how, self.collection)
         lists = found.lists.filter(pl.col("rank") <= self.depth)
         return found.scores, lists, replace(run, queries=None)
 
@@ -156,7 +164,7 @@ class Scorer:
         from rankgate.measurement.scoring.lists import firsts  # few need it
 
         judged = self.index.query_ids
-        every = not self.builder.context.judged_users_only
+        every = not self.builder.collection.judged_users_only
         names, codes, users = firsts(run, self.how, self.depth, judged, everyone=every)
         codes = codes[len(judged) :]
         owner, place = np.nonzero(codes >= 0)
@@ -167,13 +175,15 @@ class Scorer:
         return _tagged(found.with_columns(pl.col("doc_ids").fill_null([])), self.tags)
 
 
-def _builder(lists: Mapping[str, Metric], how: Convention, context: Context) -> ListBuilder | None:
+def _builder(
+    lists: Mapping[str, Metric], how: Convention, collection: Collection
+) -> ListBuilder | None:
     """How lists are read; None where nothing asks for it."""
-    if not lists and not context.drop_seen:
+    if not lists and not collection.drop_seen:
         return None
     from rankgate.measurement.evaluation.lists.builder import ListBuilder  # few ask for them
 
-    return ListBuilder.of(lists, how, context)
+    return ListBuilder.of(lists, how, collection)
 
 
 def _refuse_no_means(metrics: Sequence[tuple[str, Metric]]) -> None:

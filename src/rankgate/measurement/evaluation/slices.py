@@ -11,8 +11,8 @@ from rankgate.core.errors import UsageError
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import TagsLike
+    from rankgate.data.sample import Sample
     from rankgate.data.scores import Scores
-    from rankgate.measurement.evaluation.sample import Sample
 
 SCHEMA: dict[str, Any] = {
     "tag": pl.String,
@@ -41,12 +41,13 @@ def slice_means(
     """
     if not slices:
         return None
-    from rankgate.data.formats.tags import tags_of  # few evaluations have slices
 
     if tags is None:
         problem = "slices need tags; give them with --tags FILE or ids:PATTERN."
         raise UsageError(problem, code="missing-input")
-    table = tags_of(tags, runs[0].query_ids.alias("query_id"), slices)
+    from rankgate.data.formats.tags import matching_tags  # few evaluations have slices
+
+    table = matching_tags(tags, runs[0].query_ids.alias("query_id"), slices)
     known = [name for name in table.columns if name != "query_id"]
     parts = [pl.DataFrame(schema=SCHEMA)]
     for tag in slices:

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.frames import frame
-from rankgate.measurement.evaluation.sample import Sample, refuse_without
+from rankgate.data.sample import Sample, refuse_without
 from rankgate.measurement.metrics.declare import NO_MEANS
 from rankgate.measurement.metrics.views import LISTS
 from rankgate.measurement.stats.interval import t_interval

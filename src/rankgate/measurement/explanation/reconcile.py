@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.present.numbers import known
 from rankgate.core.present.result import run_notices
-from rankgate.data import read_qrels, read_run
+from rankgate.data.collection import Collection
 from rankgate.data.scores import Scores
 from rankgate.measurement.evaluation.evaluate import is_of_lists, known_metrics
 from rankgate.measurement.evaluation.sequences.asked import refuse_tasks
@@ -24,7 +24,6 @@ from rankgate.measurement.scoring.sources import RunSource
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike
-    from rankgate.measurement.evaluation.context import Context
     from rankgate.measurement.explanation.cached_lists import CachedLists
     from rankgate.measurement.metrics.declare import Metric
 
@@ -33,24 +32,21 @@ CLOSE = 1e-12
 
 
 def reconcile(
-    qrels: QrelsLike,
+    collection: Collection | QrelsLike,
     run: RunLike,
     metric: str | Metric,
     conventions: Sequence[str | Convention] | None = None,
-    *,
-    context: Context | None = None,
 ) -> Reconciliation:
     """Score one metric under all conventions and explain the differences.
 
     The run is read once (once more for each way to treat duplicates, if there are any).
 
     Args:
-        qrels: judgments, as ``evaluate`` takes them.
+        collection: judgments, or a `Collection`, as ``evaluate`` takes them.
         run: one run, as ``evaluate`` takes it.
         metric: one metric or its name.
         conventions: conventions or their names; None is all that have a name, of a metric on
             lists those of the tools that have it, besides our own.
-        context: what a metric on lists needs: training, items, a simple system.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -59,7 +55,7 @@ def reconcile(
     label, one = one_metric(metric)
     names = usual(one) if conventions is None else list(conventions)
     hows = {how.name: how for how in map(convention, names)}
-    content, name = hold(qrels, run, one, context)
+    content, name = hold(Collection.of(collection), run, one)
     found = dict(zip(hows, content.score([(label, one)], list(hows.values())), strict=True))
     refusals = {name: str(each) for name, each in found.items() if isinstance(each, RankgateError)}
     scores = {name: each for name, each in found.items() if isinstance(each, Scores)}
@@ -73,23 +69,20 @@ def reconcile(
 
 
 def bridge(
-    qrels: QrelsLike,
+    collection: Collection | QrelsLike,
     run: RunLike,
     metric: str | Metric,
     begin: str | Convention,
     end: str | Convention,
-    *,
-    context: Context | None = None,
 ) -> Bridge:
     """Go from one convention to another, one axis at a time, what moves the mean most first.
 
     Args:
-        qrels: judgments, as ``evaluate`` takes them.
+        collection: judgments, or a `Collection`, as ``evaluate`` takes them.
         run: one run, as ``evaluate`` takes it.
         metric: one metric or its name.
         begin: a convention or its name.
         end: another.
-        context: as of `reconcile`.
 
     Raises:
         InputError: data that cannot be read, or that one of the two cannot take.
@@ -97,7 +90,7 @@ def bridge(
     """
     label, one = one_metric(metric)
     first, last = convention(begin), convention(end)
-    content, name = hold(qrels, run, one, context)
+    content, name = hold(Collection.of(collection), run, one)
     steps = path_steps(content, one, first, last)
     ends = content.score([(label, one)], [first, last])
     scores = [each for each in ends if isinstance(each, Scores)]
@@ -139,23 +132,19 @@ def usual(metric: Metric) -> list[str | Convention]:
 
 
 def hold(
-    qrels: QrelsLike,
-    run: RunLike,
-    metric: Metric,
-    context: Context | None = None,
+    collection: Collection, run: RunLike, metric: Metric
 ) -> tuple[CachedSource | CachedLists, str]:
     """A run ready to be scored again and again, and the name of the judgments."""
-    judgments = read_qrels(qrels)
+    judgments = collection.qrels()
     index = JudgmentIndex.of(judgments)
-    rankings = index.ranked(read_run(run))
-    if not (is_of_lists(metric) or (context and context.drop_seen)):
+    rankings = index.ranked(collection.run(run))
+    if not (is_of_lists(metric) or collection.drop_seen):
         return CachedSource(RunSource(rankings, index)), judgments.name
     # what metrics on lists need is loaded where one is asked for
-    from rankgate.measurement.evaluation.context import Context as Given
     from rankgate.measurement.evaluation.lists.builder import ListBuilder
     from rankgate.measurement.explanation.cached_lists import CachedLists as Lists
 
-    builder = ListBuilder.of({}, CONVENTIONS["trec"], context or Given())
+    builder = ListBuilder.of({}, CONVENTIONS["trec"], collection)
     if not is_of_lists(metric):
         return CachedSource(RunSource(builder.ranked(rankings), index)), judgments.name
     return Lists(rankings, index, builder), judgments.name

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.errors import UsageError
 from rankgate.core.present.numbers import known
 from rankgate.core.present.result import run_notices
+from rankgate.data.collection import Collection
 from rankgate.data.scores import Scores
 from rankgate.measurement.explanation.finding import Finding, Fit
 from rankgate.measurement.explanation.reconcile import CLOSE, hold, one_metric, usual
@@ -18,7 +19,6 @@ from rankgate.measurement.scoring.input_cautions import first_cautions
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike
-    from rankgate.measurement.evaluation.context import Context
     from rankgate.measurement.metrics.declare import Metric
 
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100, 1000)
@@ -29,24 +29,21 @@ _NUMBER = re.compile(r"[+-]?(\d+)(?:\.(\d*))?|[+-]?\.(\d+)")
 
 
 def reported(
-    qrels: QrelsLike,
+    collection: Collection | QrelsLike,
     run: RunLike,
     metric: str | Metric,
     value: str | float,
     conventions: Sequence[str | Convention] | None = None,
-    *,
-    context: Context | None = None,
 ) -> Finding:
     """Find the conventions and cutoffs under which a metric has a reported value on these data.
 
     Args:
-        qrels: judgments, as ``evaluate`` takes them.
+        collection: judgments, or a `Collection`, as ``evaluate`` takes them.
         run: one run, as ``evaluate`` takes it.
         metric: one metric or its name; it is tried at its usual cutoffs too.
         value: the value as it was written, whose last digit says how exact it is; more than 1
             for a metric that ends there is a percentage.
         conventions: conventions or their names; None is as of `reconcile`.
-        context: as of `reconcile`.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -59,7 +56,7 @@ def reported(
     metrics = [(str(each), each) for each in _family(one)]
     names = usual(one) if conventions is None else list(conventions)
     hows = list(map(convention, names))
-    content, name = hold(qrels, run, one, context)
+    content, name = hold(Collection.of(collection), run, one)
     scored = zip(hows, content.score(metrics, hows), strict=True)
     taken = [(how.name, each) for how, each in scored if isinstance(each, Scores)]
     fits = _by_number([(label, _means(label, taken)) for label, _ in metrics])

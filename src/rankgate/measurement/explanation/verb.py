@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from rankgate.core.errors import UsageError
@@ -11,7 +11,7 @@ from rankgate.measurement.explanation.reconcile import reconcile as reconciled
 from rankgate.measurement.explanation.reported import reported
 
 if TYPE_CHECKING:
-    from rankgate.measurement.evaluation.context import Context
+    from rankgate.data.collection import Collection
     from rankgate.measurement.explanation.bridge import Bridge
     from rankgate.measurement.explanation.finding import Finding
     from rankgate.measurement.explanation.reconciliation import Reconciliation
@@ -24,41 +24,38 @@ if TYPE_CHECKING:
 
 @overload
 def reconcile(
-    qrels: Given,
+    collection: Collection | Given,
     run: Given,
     metric: str | Metric,
     *,
     from_: str | Convention,
     to: str | Convention,
-    **context: Given,
 ) -> Bridge: ...
 
 
 @overload
 def reconcile(
-    qrels: Given,
+    collection: Collection | Given,
     run: Given,
     metric: str | Metric,
     *,
     value: str | float,
     conventions: Sequence[str | Convention] = ...,
-    **context: Given,
 ) -> Finding: ...
 
 
 @overload
 def reconcile(
-    qrels: Given,
+    collection: Collection | Given,
     run: Given,
     metric: str | Metric,
     *,
     conventions: Sequence[str | Convention] = ...,
-    **context: Given,
 ) -> Reconciliation: ...
 
 
 def reconcile(
-    qrels: Given,
+    collection: Collection | Given,
     run: Given,
     metric: str | Metric,
     *,
@@ -66,7 +63,6 @@ def reconcile(
     to: str | Convention | None = None,
     value: str | float | None = None,
     conventions: Sequence[str | Convention] = (),
-    **context: Given,
 ) -> Reconciliation | Bridge | Finding:
     """Explain why one metric on the same data has several numbers.
 
@@ -75,7 +71,7 @@ def reconcile(
     time. With ``value`` the conventions and cutoffs are searched that give this number.
 
     Args:
-        qrels: judgments, as ``evaluate`` takes them.
+        collection: judgments, or a `Collection` of them with what metrics of lists need.
         run: one run, as ``evaluate`` takes it.
         metric: one metric or its name.
         from_: the convention to start from: a name, a TOML file, or a convention.
@@ -83,8 +79,6 @@ def reconcile(
         value: a number as it was reported; as a word, ``"0.430"``, its last digit counts too.
         conventions: those to look through; none is all that have a name, of a metric on lists
             those of the tools that have it, besides our own.
-        context: what metrics on lists need: train, items, features, category, group, obvious, as
-            of ``evaluate``.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -103,43 +97,14 @@ def reconcile(
     """
     if (from_ is None) != (to is None):
         raise UsageError("from_ and to go together; name both conventions.", code="missing-input")
-    chosen, given = list(conventions) or None, _context_of(context)
+    several = list(conventions) or None
     if from_ is not None and to is not None:
-        if value is not None or chosen:
+        if value is not None or several:
             raise UsageError(
                 "from_ and to name the conventions; leave out value and conventions.",
                 code="conflicting-options",
             )
-        return bridge(qrels, run, metric, from_, to, context=given)
+        return bridge(collection, run, metric, from_, to)
     if value is not None:
-        return reported(qrels, run, metric, value, chosen, context=given)
-    return reconciled(qrels, run, metric, chosen, context=given)
-
-
-def _context_of(given: Mapping[str, Given]) -> Context | None:
-    if not given:
-        return None
-    from rankgate.measurement.evaluation.context import Context as Told
-
-    for name in given:
-        if name not in _BESIDE:
-            raise UsageError(
-                f"reconcile takes no '{name}'; it takes {', '.join(_BESIDE)}.",
-                code="unknown-choice",
-            )
-    return Told(**{_BESIDE[name]: value for name, value in given.items()})
-
-
-_BESIDE = {
-    "train": "train",
-    "items": "items",
-    "features": "features",
-    "category": "category",
-    "group": "group",
-    "obvious": "baseline",
-    "earlier": "earlier",
-    "drop_seen": "drop_seen",
-    "judged_users_only": "judged_users_only",
-    "catalogue": "catalogue",
-}
-"""What may be given for metrics on lists, and what the service calls it."""
+        return reported(collection, run, metric, value, several)
+    return reconciled(collection, run, metric, several)

@@ -227,7 +227,7 @@ def _scores(searches: PackedSearches, qrels: QrelsLike, metrics: Sequence[str]) 
     shown = run.select(query_id="list", doc_id="doc_id", score="score").filter(
         pl.col("query_id").is_in(known)
     )
-    found = evaluate(grades, [shown], metrics, names=["shown"])
+    found = evaluate(grades, {"shown": shown}, metrics)
     refuse_no_shared_document("the log", found.runs[0].counts.cautions)
     table = np.full((len(lists), len(metrics)), np.nan)
     for place, name in enumerate(found.metrics):

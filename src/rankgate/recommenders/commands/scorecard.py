@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,20 +10,19 @@ from rankgate.core.console import options
 from rankgate.core.console.backends import on_backend
 from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
-from rankgate.core.console.pairs import several
-from rankgate.core.console.places import inputs, refuse_clashes
 from rankgate.core.console.progress import Progress
 from rankgate.core.console.recording import recordable
+from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.present.write import FORMS
 from rankgate.measurement import metric_options
-from rankgate.measurement.evaluation.commands.list_options import context
+from rankgate.measurement.collection_options import of_collection
 from rankgate.recommenders.scorecard import ACCURACY, LISTS, scorecard
 
 if TYPE_CHECKING:
-    from rankgate.measurement.evaluation.context import Context
+    from rankgate.data.collection import Collection
 
 
-@click.command("scorecard")
+@click.command("scorecard", cls=SectionedCommand)
 @options.qrels
 @options.runs
 @metric_options.metrics_option(
@@ -32,25 +30,16 @@ if TYPE_CHECKING:
     f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those whose inputs are given."
 )
 @metric_options.convention
-@context
-@click.option(
-    "--drawn",
-    multiple=True,
-    metavar="NAME=RUN",
-    help="Another run of a randomised system, for EEL, EED and EER; may be given several times.",
-)
-@options_of(scorecard, "candidates", "users", "slices BY --slice")
-@options_of(scorecard, "level", "resamples")
+@options_of(scorecard, "slices BY --slice", "level", "resamples")
 @options.seed
 @recordable
 @options.form(*FORMS)
 @options.output
+@of_collection("runs")
 @on_backend("scorecard")
 def command(
-    qrels: str,
+    collection: Collection,
     runs: tuple[str, ...],
-    context: Context,
-    drawn: tuple[str, ...],
     form: str,
     output: str | None,
     **chosen: Any,
@@ -65,20 +54,6 @@ def command(
     rankgate scorecard test.qrels.csv a.run b.run -m nDCG@10 -m Gini@10 -m Coverage@10
     rankgate scorecard test.qrels.csv a.run b.run --train train.csv --slice activity
     """
-    again = several(drawn, "--drawn")
-    refuse_clashes((*inputs(), *chain.from_iterable(again.values())), output)
-    shared = (
-        *("train", "items", "features", "category", "group", "earlier", "drop_seen"),
-        "judged_users_only",
-    )
-    with Progress(len(runs)) as progress:
-        card = scorecard(
-            qrels,
-            list(runs),
-            obvious=context.baseline,
-            drawn=again or None,
-            on_progress=progress,
-            **{name: getattr(context, name) for name in shared},
-            **chosen,
-        )
+    with Progress(len(runs)):
+        card = scorecard(collection, list(runs), **chosen)
     print_result(card, form, output)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.console.pairs import pairs
 from rankgate.core.errors import RankgateError
+from rankgate.data.collection import Collection
 from rankgate.data.qrels import Qrels
 from rankgate.workspace.records.record import record
 
@@ -62,7 +63,7 @@ def _inputs(given: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, dict[s
     places = [given.get("qrels"), *words]
     if given.get("columns") or given.get("scores") or "-" in places:
         return None, {}
-    from rankgate.data.read import read_qrels, read_run
+    from rankgate.data.read import read_run
 
     qrels: Any = None
     runs: dict[str, Any] = {}
@@ -79,7 +80,7 @@ def _inputs(given: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, dict[s
                     runs[name].table  # noqa: B018 - read before the store is closed
             return qrels, runs
         if given.get("qrels"):
-            qrels = read_qrels(given["qrels"])
+            qrels = Collection.of(given["qrels"]).qrels()
         runs = {name: read_run(word) for name, word in zip(names, words, strict=False)}
         for each in runs.values():
             each.table  # noqa: B018 - errors come now

@@ -42,9 +42,7 @@ def gather(
     gated: bool = False,
     policy: str | None = None,
     test: Test | None = None,
-    unequal: str = "refuse",
     depth: int = DEPTH,
-    extra: Sequence[Metric] = (),
 ) -> tuple[list[ReportPart], tuple[str, ...]]:
     """The results that say what a change does: verdict, comparison, blind spots, holes.
 
@@ -57,9 +55,7 @@ def gather(
         gated: with a verdict on the first candidate.
         policy: the file with what is demanded; it asks for a verdict too.
         test: of the comparison.
-        unequal: what queries are that only one system ran: refuse, zero or drop.
         depth: the depth to which lists are compared.
-        extra: metrics that can be named in addition to the built-in ones.
 
     Raises:
         InputError: data or a policy that cannot be read, with file and line.
@@ -73,17 +69,16 @@ def gather(
     qrels, baseline = read_qrels(qrels), read_run(baseline)
     runs = [read_run(run, name) for name, run in named]
     step("comparing")
-    scoring: dict[str, Any] = {"extra": extra, "depth": depth}
+    scoring: dict[str, Any] = {"depth": depth}
     with progress(None):
         compared = compare(
-            qrels, baseline, runs, asked, convention, test=test or Test(), unequal=unequal,
-            **scoring,
-        )  # fmt: skip
+            qrels, baseline, runs, asked, convention, test=test or Test(), depth=depth
+        )
     verdict = None
     if demanded is not None:
         step("deciding")
         with progress(None):
-            verdict = gate(qrels, baseline, runs[0], demanded, record=False, extra=extra)
+            verdict = gate(qrels, baseline, runs[0], demanded, log=False)
     # the comparison is its own part: a verdict's page without it
     parts: list[Result] = [replace(verdict, comparison=None)] if verdict is not None else []
     parts.append(compared)

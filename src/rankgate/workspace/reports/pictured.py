@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.progress import step
 from rankgate.decisions.blind_spots.verb import blindspots
 from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.comparison.inference import Test, Unequal
 from rankgate.decisions.comparison.ranks import GradesByRank, ranks
 from rankgate.decisions.pipelines.verb import DEPTH, METRICS, stages
 from rankgate.decisions.unjudged.calibration import Calibration, calibration
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from rankgate.decisions.pipelines.stages import Pipeline
     from rankgate.judging.admission.admission import JudgeAdmission
     from rankgate.judging.agreement.agreement import RaterAgreement
-    from rankgate.measurement.evaluation.context import Context
     from rankgate.measurement.evaluation.evaluation import Evaluation
     from rankgate.measurement.explanation.explanation import Explanation
     from rankgate.measurement.explanation.reconciliation import Reconciliation
@@ -57,7 +56,7 @@ class ChartRequest:
     """What a picture is asked of.
 
     Attributes:
-        qrels: judgments; for agreement, ratings.
+        qrels: judgments or a collection; for agreement, ratings.
         runs: runs, in the order that the kind has for them; of admission, the judge's grades.
         metrics: names; empty is what the kind takes by default.
         convention: whose rules the numbers follow.
@@ -67,7 +66,6 @@ class ChartRequest:
         unequal: what queries are that only one system ran: refuse, zero or drop.
         extra: additional metrics that can be named.
         labels: the names of grades, besides those that the judgments bring.
-        context: what metrics of lists need: training, items, a simple system.
     """
 
     qrels: Any
@@ -77,10 +75,9 @@ class ChartRequest:
     cutoffs: tuple[int, ...] = CUTOFFS
     query: str | None = None
     depth: int | None = None
-    unequal: str = "refuse"
+    unequal: Unequal = "refuse"
     extra: Sequence[Metric] = ()
     labels: Mapping[float, str] = field(default_factory=dict)
-    context: Context | None = None
 
     @property
     def one(self) -> str:
@@ -165,10 +162,7 @@ def _comparisons(asked: ChartRequest) -> Comparisons:
         list(asked.runs[1:]),
         asked.metrics or _ONE,
         asked.convention,
-        unequal=asked.unequal,
-        extra=asked.extra,
-        context=asked.context,
-        on_progress=step,
+        test=Test(unequal=asked.unequal),
     )
 
 
@@ -184,9 +178,6 @@ def _evaluation(asked: ChartRequest, metrics: Sequence[str] = ()) -> Evaluation:
         list(asked.runs),
         metrics or asked.metrics or _ONE,
         asked.convention,
-        extra=asked.extra,
-        context=asked.context,
-        on_progress=step,
     )
 
 
@@ -200,7 +191,7 @@ def _recall(asked: ChartRequest) -> Evaluation:
 
 
 def _reconciliation(asked: ChartRequest) -> Reconciliation:
-    return reconcile(asked.qrels, asked.only, asked.one, context=asked.context)
+    return reconcile(asked.qrels, asked.only, asked.one)
 
 
 def _blindness(asked: ChartRequest) -> BlindSpots:
@@ -231,7 +222,6 @@ def _ranks(asked: ChartRequest) -> GradesByRank:
         asked.convention,
         depth=asked.depth or RANKS,
         labels=asked.labels,
-        on_progress=step,
     )
 
 

@@ -14,6 +14,7 @@ from rankgate.workspace.reports.pictured import CUTOFFS, ChartRequest, result_fo
 if TYPE_CHECKING:
     from rankgate.core.present.charts.picture import Picture
     from rankgate.data.inputs import QrelsLike, RunsLike
+    from rankgate.decisions.comparison.inference import Unequal
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
 
@@ -29,7 +30,7 @@ def plot(
     cutoffs: Sequence[int] = CUTOFFS,
     depth: Cutoff | None = None,
     labels: Mapping[float, str] | None = None,
-    unequal: str = "refuse",
+    unequal: Unequal = "refuse",
     extra: Sequence[Metric] = (),
 ) -> Picture:
     """Draw a kind of picture, as ``rankgate plot`` does.

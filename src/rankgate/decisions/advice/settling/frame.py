@@ -10,9 +10,9 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.sample import documents_drawn
 from rankgate.decisions.advice.settling.settlement import SAMPLE
 from rankgate.measurement.evaluation.drawn_documents import effects
-from rankgate.measurement.evaluation.sample import documents_drawn
 from rankgate.measurement.stats.inclusion import inclusion, permanent_numbers
 from rankgate.measurement.stats.two_stage import Spending
 

@@ -14,6 +14,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, run_notices
 from rankgate.core.progress import step
 from rankgate.data import read_run
+from rankgate.data.collection import Collection, Predicted
 from rankgate.decisions.advice.settling.frame import Frame, drawn_before, last_batch
 from rankgate.decisions.advice.settling.plan import LEAST, Plan, action
 from rankgate.decisions.advice.settling.prices import Prices
@@ -23,7 +24,7 @@ from rankgate.decisions.advice.settling.unpredicted import Unpredicted, placehol
 from rankgate.decisions.advice.settling.verdict import Estimate, before_people, estimated
 from rankgate.decisions.comparison.inference import Share  # noqa: TC001 - options are made of it
 from rankgate.measurement.evaluation.model_saw import UNKNOWN
-from rankgate.measurement.evaluation.predicted import Predicted
+from rankgate.measurement.evaluation.predicted import ModelJudgments
 from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
 from rankgate.measurement.stats.two_stage import Spending, worth_of_predictions
 
@@ -110,7 +111,14 @@ def settle(
             "people's judgments correct those of a model; give both.", code="missing-input"
         )
     runs = [read_run(baseline), read_run(candidate)]
-    judge = Predicted.of(predicted, predicted_saw)
+    if predicted is None and predicted_saw != UNKNOWN:
+        raise UsageError(
+            "--predicted-saw says what the model of --predicted saw; give its judgments too, or "
+            "leave it out.",
+            code="missing-input",
+        )
+    model_input = None if predicted is None else Predicted(predicted, predicted_saw)
+    judge = ModelJudgments.of(Collection(predicted=model_input))
     if judge is not None and judge.saw.left_out:
         raise UsageError(
             f"the model saw people's judgments of {judge.saw.left_out:,} of these queries "

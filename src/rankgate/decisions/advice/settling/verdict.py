@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.data.sample import Sample
 from rankgate.decisions.comparison.designed import of_both
 from rankgate.decisions.comparison.values import values_of
-from rankgate.measurement.evaluation.sample import Sample
 from rankgate.measurement.stats.interval import guarded_interval
 from rankgate.measurement.stats.two_stage import TwoStage
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankgate.data import Run
     from rankgate.data.comparison import ScoredRun
     from rankgate.decisions.advice.settling.frame import Frame
-    from rankgate.measurement.evaluation.predicted import Predicted
+    from rankgate.measurement.evaluation.predicted import ModelJudgments
     from rankgate.measurement.evaluation.scored_system import Scorer
 
     Floats = NDArray[np.float64]
@@ -71,7 +71,7 @@ def before_people(systems: Sequence[ScoredRun], frame: Frame) -> Estimate:
 
 
 def estimated(
-    people: Scorer, model: Predicted, runs: Sequence[Run], drawn: pl.DataFrame, frame: Frame
+    people: Scorer, model: ModelJudgments, runs: Sequence[Run], drawn: pl.DataFrame, frame: Frame
 ) -> Estimate:
     """What people's judgments of the drawn documents say.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,7 @@ from rankgate.core.console.output import print_result
 from rankgate.core.console.places import deliver
 from rankgate.core.console.progress import Progress
 from rankgate.core.console.recording import recordable
+from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.console.terminal import styled, width
 from rankgate.core.errors import UsageError
 from rankgate.core.present.forms.documents import text
@@ -20,22 +21,23 @@ from rankgate.decisions.comparison.commands import options as comparing
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.documents.comparison import WORST, query_document
 from rankgate.measurement import metric_options
-from rankgate.measurement.evaluation.commands.list_options import context, tasks
+from rankgate.measurement.collection_options import of_collection
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
+    from rankgate.decisions.comparison.scores.systems import ReportedScores
 
 
-@click.command("compare")
+@click.command("compare", cls=SectionedCommand)
 @click.argument("qrels", type=click.Path(), required=False)
 @click.argument("baseline", type=click.Path(), required=False)
 @click.argument("candidates", type=click.Path(), nargs=-1, metavar="[CANDIDATE...]")
-@options_of(compare, "scores SCORES --scores", "direction METRIC=WORD --direction")
+@comparing.scores
 @metric_options.metrics
 @metric_options.metrics_from
 @metric_options.convention
-@options_of(compare, "columns NAME=COLUMN,...")
-@options_of(compare, "sample random|FILE", "predicted QRELS", "predicted_saw QRELS|none|unknown")
 @comparing.test
-@comparing.unequal
-@options_of(compare, "tags FILE", "slices TAG --slice")
+@options_of(compare, "slices TAG --slice")
 @comparing.depth
 @click.option(
     "--query", "query_id", metavar="ID", help="Show both ranked lists of one query side by side."
@@ -52,17 +54,17 @@ from rankgate.measurement.evaluation.commands.list_options import context, tasks
     is_flag=True,
     help="With --format json: add both ranked lists of every query.",
 )
-@context
-@tasks
 @recordable
 @options.form(*FORMS)
 @options.output
+@comparing.named_systems("baseline", "candidates")
+@of_collection("baseline", "candidates")
+@comparing.reported
 def command(
-    qrels: str | None,
+    collection: Collection | ReportedScores,
     baseline: str | None,
     candidates: tuple[str, ...],
     *,
-    tags: str | None,
     query_id: str | None,
     worst: int,
     lists: bool,
@@ -87,24 +89,13 @@ def command(
             "--lists is for --format json; one query's lists are shown by --query.",
             code="conflicting-options",
         )
-    if chosen["scores"]:  # then the words are names of systems
-        words = [each for each in (qrels, baseline, *candidates) if each is not None]
-        qrels, baseline = None, words[0] if words else None
-        candidates = tuple(words[1:])
     if query_id is not None and (len(candidates) > 1 or form != "text"):
         raise UsageError(
             "--query shows one candidate as text; leave out the others and --format.",
             code="conflicting-options",
         )
-    with Progress(2 * len(candidates) + 2) as progress:  # each is scored, then compared
-        result = compare(
-            qrels,
-            baseline,
-            list(candidates),
-            tags=tags,
-            on_progress=progress,
-            **chosen,
-        )
+    with Progress(2 * len(candidates) + 2):  # each is scored, then compared
+        result = compare(collection, baseline, list(candidates), **chosen)
     if query_id is not None:
         shown = text(query_document(result.only, query_id), width(output))
         deliver(styled(shown, form, output), output)

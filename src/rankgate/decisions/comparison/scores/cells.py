@@ -66,7 +66,7 @@ class ScoreFile:
     groups: Mapping[str, GroupedRun] = field(default_factory=dict)
 
 
-def read_scores(path: Any, names: MetricNames) -> ScoreFile:  # noqa: ANN401 - a path, a frame or a dict
+def score_cells(path: Any, names: MetricNames) -> ScoreFile:  # noqa: ANN401 - a path, a frame or a dict
     """The cells of a file, a frame or nested dicts, whichever tool wrote them.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,22 +14,20 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.clusters import with_clusters
 from rankgate.data.comparison import GIVEN, LISTS, QUERIES, SCORES, ScoredRun
-from rankgate.data.formats.tags import tags_of
-from rankgate.decisions.comparison.pairs import UNEQUAL
-from rankgate.decisions.comparison.scores.cells import Cell, ScoreFile, read_scores
+from rankgate.data.formats.tags import matching_tags
+from rankgate.data.sample import Sample
+from rankgate.decisions.comparison.scores.cells import Cell, ScoreFile, score_cells
 from rankgate.decisions.comparison.scores.grouped import QueryGroups, query_groups
 from rankgate.decisions.comparison.scores.metric_names import MetricNames, NamedMetric
-from rankgate.measurement.evaluation.context import Context
 from rankgate.measurement.evaluation.scored_system import DEPTH
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
 from rankgate.measurement.scoring.chosen import chosen_convention
 from rankgate.measurement.scoring.run_names import refuse_baseline_again
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import TagsLike
+    from rankgate.data.inputs import ScoresLike, TableLike, TagsLike
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.measurement.scoring.overrides import Overrides
 
 _SHOWN = 5
 _SLACK = 1e-9
@@ -74,30 +73,91 @@ def metrics_of(metrics: str | Metric | Sequence[str | Metric]) -> tuple[str | Me
     return () if tuple(map(str, some)) == DEFAULT_METRICS else tuple(some)
 
 
-def refuse_with_scores(
-    convention: str | Convention,
-    overrides: Overrides | Sequence[str],
-    depth: int,
-    context: Context,
-    predicted: object | None = None,
-) -> None:
-    """Check that nothing asks for what scores alone cannot say.
+def refuse_with_scores(convention: str | Convention, depth: int) -> None:
+    """Check that nothing is stated that values already have.
 
     Raises:
-        UsageError: a convention, axes, a depth of lists, or inputs of metrics of lists.
+        UsageError: a convention, or a depth of lists.
     """
-    given = {
-        "convention": chosen_convention(convention, overrides) != chosen_convention("trec"),
+    stated = {
+        "convention": chosen_convention(convention) != chosen_convention("trec"),
         "depth": depth != DEPTH,
-        "inputs of metrics of lists": context != Context(),
-        "predicted judgments": predicted is not None,
-    }  # fmt: skip
-    if wrong := [name for name, there in given.items() if there]:
+    }
+    if wrong := [name for name, differs in stated.items() if differs]:
         raise UsageError(
             f"{', '.join(wrong)}: scores are values that are computed already; leave it out, or "
             "give judgments and runs.",
             code="conflicting-options",
         )
+
+
+@dataclass(frozen=True)
+class ReportedScores:
+    """Values of queries that another tool computed, instead of judgments and runs.
+
+    Attributes:
+        tables: files of trec_eval -q, ir_measures, pytrec_eval, ranx, rankgate eval (on Spark
+            too), frames with a column for each system, or nested dicts.
+        directions: by the name of a metric that rankgate does not know, which of its values are
+            better: higher or lower.
+        tags: as of `Collection`.
+        sample: as of `Collection`.
+
+    Raises:
+        UsageError: there is no table.
+    """
+
+    tables: tuple[ScoresLike, ...]
+    directions: Mapping[str, str] = field(default_factory=dict)
+    tags: TagsLike | None = None
+    sample: Sample | TableLike | None = None
+
+    def __post_init__(self) -> None:
+        if not self.tables:
+            raise UsageError("no scores; give one table or more.", code="missing-input")
+
+    def systems(
+        self, metrics: Sequence[str | Metric], unequal: str, slices: Sequence[str]
+    ) -> GivenScores:
+        """Read the tables; arguments and errors as of `given_scores`."""
+        own = tuple(metric for metric in metrics if not isinstance(metric, str))
+        return given_scores(
+            self.tables, metrics, directions=self.directions, unequal=unequal, extra=own,
+            tags=self.tags, slices=slices,
+        )  # fmt: skip
+
+    def read_sample(self) -> Sample | None:
+        """How the queries were drawn; None where it is not stated.
+
+        Raises:
+            InputError: as `Sample.of`.
+        """
+        return None if self.sample is None else Sample.of(self.sample)
+
+
+def read_scores(
+    *tables: ScoresLike,
+    directions: Mapping[str, str] | None = None,
+    tags: TagsLike | None = None,
+    sample: Sample | TableLike | None = None,
+) -> ReportedScores:
+    """Values of queries that another tool computed, for `compare` and `gate`.
+
+    Args:
+        tables: one table or several, as of `ReportedScores`; each file is one system, or names
+            the systems of its rows or columns.
+        directions: as of `ReportedScores`.
+        tags: as of `Collection`.
+        sample: as of `Collection`.
+
+    Raises:
+        UsageError: there is no table.
+
+    >>> old, new = ({"q1": {"AP": value}, "q2": {"AP": value}} for value in (0.2, 0.3))
+    >>> read_scores({"old": old, "new": new}).tables[0].keys()
+    dict_keys(['old', 'new'])
+    """
+    return ReportedScores(tables, directions or {}, tags, sample)
 
 
 def given_scores(
@@ -132,14 +192,11 @@ def given_scores(
     """
     several = isinstance(scores, list | tuple)
     asked = tuple(str(each) for each in metrics)
-    if unequal not in UNEQUAL:
-        problem = f"unequal={unequal!r}: say {', '.join(UNEQUAL)}."
-        raise UsageError(problem, code="unknown-choice")
     names = MetricNames(directions or {}, asked, extra)
     tables = list(scores) if several else [scores]
     for at, each in enumerate(tables):
         refuse_baseline_again(each, tables[:at])
-    files = [read_scores(each, names) for each in tables]
+    files = [score_cells(each, names) for each in tables]
     values = _by_system(files, names, asked)
     labels, chosen = _chosen(values, names, asked, files[0].label)
     _refuse_best(labels, chosen, unequal)
@@ -284,7 +341,7 @@ def _scored(
         *(pl.lit(None, dtype=QUERIES[each]).alias(each) for each in list(QUERIES)[2:]),
     )
     if tags is not None:
-        known = with_clusters(tags_of(tags, ids, slices))
+        known = with_clusters(matching_tags(tags, ids, slices))
         queries_table = queries_table.join(known, on="query_id", how="left", maintain_order="left")
     return ScoredRun(
         name=name, tag=None, sha256=digest,

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from rankgate.core.console import options
 from rankgate.core.console.output import print_result
+from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.gating.saved import baselines as service
 from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
-from rankgate.measurement.scoring import Convention
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
+    from rankgate.measurement.scoring import Convention
 
 
 @click.group("baseline", context_settings={"help_option_names": ["-h", "--help"]})
@@ -24,7 +31,7 @@ def command() -> None:
     """
 
 
-@command.command("save")
+@command.command("save", cls=SectionedCommand)
 @click.argument("name")
 @options.qrels
 @options.run
@@ -38,39 +45,30 @@ def command() -> None:
     type=click.IntRange(min=1),
     help="How many documents of each query are saved; by default what the policy needs.",
 )
-@click.option("--tags", type=click.Path(), metavar="FILE", help="Tags of queries to save.")
 @click.option("--force", is_flag=True, help="Replace an existing baseline.")
+@of_collection("run")
 def save(
     name: str,
-    qrels: str,
+    collection: Collection,
     run: str,
     metrics: tuple[str, ...],
     convention: Convention,
     depth: int | None,
-    tags: str | None,
     force: bool,
 ) -> None:
     """Score RUN and save it as the baseline NAME."""
-    result = service.save(
-        name,
-        qrels,
-        run,
-        metrics,
-        convention,
-        depth=depth,
-        tags=tags,
-        force=force,
-    )
+    result = service.save(name, collection, run, metrics, convention, depth=depth, force=force)
     print_result(service.SavedBaselines.of(result), "text")
 
 
-@command.command("noise")
+@command.command("noise", cls=SectionedCommand)
 @click.argument("name")
 @options.qrels
 @options.runs
-def noise(name: str, qrels: str, runs: tuple[str, ...]) -> None:
+@of_collection("runs")
+def noise(name: str, collection: Collection, runs: tuple[str, ...]) -> None:
     """Measure noise: how repeated RUNs differ from the baseline NAME."""
-    print_result(service.SavedBaselines.of(service.noise(name, qrels, runs)), "text")
+    print_result(service.SavedBaselines.of(service.noise(name, collection, runs)), "text")
 
 
 @command.command("show")

@@ -16,12 +16,11 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result, run_notices
 from rankgate.core.target import Version, replacing
-from rankgate.data import read_run
+from rankgate.data.collection import Collection
 from rankgate.decisions.gating.policy import default, found, read
 from rankgate.decisions.gating.saved import looks
 from rankgate.decisions.gating.saved.baseline import Baseline, dumped, is_baseline, loaded
 from rankgate.decisions.gating.unfinished import refuse_unfinished, refuse_unfinished_files
-from rankgate.measurement.evaluation.context import Context
 from rankgate.measurement.evaluation.evaluate import rankings_among
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.metrics.names import DEFAULT_METRICS, parse, parse_all
@@ -29,7 +28,7 @@ from rankgate.measurement.scoring.chosen import chosen_convention, refuse_mixed
 
 if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
-    from rankgate.data.inputs import TagsLike
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.measurement.scoring import Convention
 
 FOLDER = Path("rankgate/baselines")
@@ -44,11 +43,13 @@ class Saved:
         path: the file.
         baseline: what is in it.
         run_cautions: by other run that was scored with it, the cautions of that run.
+        noise_runs: further runs of the same system, which show its noise.
     """
 
     path: Path
     baseline: Baseline
     run_cautions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    noise_runs: tuple[RunLike, ...] = ()
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -160,13 +161,12 @@ _MEANS: dict[str, Any] = {
 
 def save(
     name: str,
-    qrels: str,
+    collection: Collection | QrelsLike,
     run: str,
     metrics: Sequence[str] = (),
     how: str | Convention = "trec",
     *,
     depth: int | None = None,
-    tags: TagsLike | None = None,
     folder: Path = FOLDER,
     force: bool = False,
 ) -> Saved:
@@ -187,7 +187,8 @@ def save(
             code="already-exists",
         )
     refuse_unfinished_files(run)
-    system = read_run(run)
+    collection = Collection.of(collection)
+    system = collection.run(run)
     refuse_unfinished(system)
     place = found(Path())
     policy = read(place) if place else default()
@@ -197,18 +198,19 @@ def save(
     needed = [each for each in rankings if str(parse(each)) not in named]
     wanted = (*metrics, *needed) if metrics else tuple(dict.fromkeys((*needed, *DEFAULT_METRICS)))
     scorer = Scorer.of(
-        qrels,
+        collection,
         [*wanted, *lists],
         how,
         depth=depth or policy.depth,
-        tags=tags,
         slices=policy.slices,
-        context=Context() if lists else None,
+        every_kind=bool(lists),
     )
     return write(Baseline(name, scorer.scored(system)), path, before)
 
 
-def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> Saved:
+def noise(
+    name: str, collection: Collection | QrelsLike, runs: Sequence[str], folder: Path = FOLDER
+) -> Saved:
     """Measure how far runs of the same system differ, and record it in a baseline.
 
     The floor of a metric is the largest difference of means between any two of the runs, the
@@ -220,7 +222,7 @@ def noise(name: str, qrels: str, runs: Sequence[str], folder: Path = FOLDER) -> 
     saved = show(name, folder)
     before = Version.of(saved.path)
     base = saved.baseline.system
-    scorer = Scorer.of(qrels, list(base.metrics), base.convention["name"], depth=base.depth)
+    scorer = Scorer.of(collection, list(base.metrics), base.convention["name"], depth=base.depth)
     systems = [base, *(scorer.scored(run) for run in runs)]
     if any(system.qrels_sha256 != base.qrels_sha256 for system in systems):
         raise UsageError(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from rankgate.core.console.sections import COLLECTION, OUTPUT, TEST
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.document import PlainRows, Table
 from rankgate.core.present.document import document as made
@@ -89,6 +90,10 @@ def _rows(found: Settings) -> Iterator[Setting]:
         text = ", ".join(given) if isinstance(given, tuple) else "" if given is None else str(given)
         origin = _BUILT_IN if given is None else found.place(name)
         yield Setting(name, text or built_in.get(name, ""), origin, purpose)
+    for table, heading in (("collection", COLLECTION), ("test", TEST), ("output", OUTPUT)):
+        for name, value in found.sections.get(heading, {}).items():
+            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            yield Setting(f"{table}.{name}", text, found.place(name), f"an option of the {table}")
     for name, path in found.files.items():
         missing = "" if "://" in path or Path(path).exists() else ", which is missing"
         yield Setting(f"@{name}", path, found.place(name), f"a file{missing}")

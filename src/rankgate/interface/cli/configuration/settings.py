@@ -1,17 +1,20 @@
-"""The tables ``[defaults]`` and ``[files]`` of a project's file.
+"""What a project's file states for all commands.
 
-``[defaults]`` holds values of options that commands repeat; ``[files]`` names files, which any
-command takes as ``@NAME``. Both are next to the policy, whose hash does not cover them.
+``[defaults]`` holds values of options that commands repeat; ``[collection]``, ``[test]`` and
+``[output]`` those of the options under these headings in help. ``[files]`` names files, which any
+command takes as ``@NAME``. All are next to the policy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.console.sections import COLLECTION, OUTPUT, TEST
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.write import FORMS
 
 if TYPE_CHECKING:
     import click
@@ -44,12 +47,14 @@ class Settings:
         defaults: values by parameter.
         files: files by name.
         lines: the line of each key.
+        sections: by heading of the help the values of its options, by parameter.
     """
 
     source: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
+    sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def place(self, key: str) -> str:
         """The file and line of a key."""
@@ -59,10 +64,17 @@ class Settings:
         """Defaults of a command's options, as click takes them; of a group by command."""
         if name in _TOOLS:
             return {}
-        own = {each.name for each in command.params if each.param_type_name == "option"}
-        found = {key: value for key, value in self.defaults.items() if key in own}
+        options = {
+            str(param.name): param for param in command.params if param.param_type_name == "option"
+        }
+        found = {key: value for key, value in self.defaults.items() if key in options}
         if name in _POLICY:
             found.pop("metrics", None)
+        for key, param in options.items():
+            stated = self.sections.get(getattr(param, "section", ""), {})
+            choices = getattr(param.type, "choices", None)
+            if key in stated and (choices is None or stated[key] in choices):
+                found[key] = stated[key]
         for inner, each in getattr(command, "commands", {}).items():
             if values := self.for_command(inner, each):
                 found[inner] = values
@@ -98,7 +110,10 @@ def _speaks(path: Path, prefix: tuple[str, ...]) -> bool:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return False  # commands that need the file say what is wrong with it
-    return any(f"[{'.'.join((*prefix, table))}" in text for table in ("defaults", "files"))
+    return any(f"[{'.'.join((*prefix, table))}" in text for table in _TABLES)
+
+
+_TABLES = ("defaults", "files", "collection", "test", "output")
 
 
 def _read(file: Toml) -> Settings:
@@ -116,13 +131,69 @@ def _read(file: Toml) -> Settings:
     folder = Path(file.source).parent
     lines = {
         key: file.lines[*file.prefix, table, key]
-        for table in ("defaults", "files")
+        for table in _TABLES
         for key in file.values.get(table, {})
         if (*file.prefix, table, key) in file.lines
     }
     files = {name: _from(folder, value) for name, value in named.items()}
     values = {key: tuple(value) if key == "metrics" else value for key, value in defaults.items()}
-    return Settings(file.source, values, files, lines)
+    sections = {
+        COLLECTION: _collection(file),
+        TEST: _test(file),
+        OUTPUT: _output(file),
+    }
+    return Settings(file.source, values, files, lines, sections)
+
+
+def _collection(file: Toml) -> dict[str, Any]:
+    """Options of the collection that ``[collection]`` states, by parameter of commands."""
+    if "collection" not in file.values:
+        return {}
+    from rankgate.data.collection import collection_in
+
+    collection = collection_in(file)
+    values = collection.stated()
+    values.pop("judgments", None)  # commands name theirs
+    items = values.pop("items", None)
+    if items is not None:
+        values |= items.stated()
+        values["items"] = values.pop("table", None)
+    if "predicted" in values:
+        predicted = values.pop("predicted")
+        values |= {"predicted": predicted.judgments, "predicted_saw": predicted.saw}
+    if "grades" in values:
+        values["grades"] = [f"{label}={grade}" for label, grade in values["grades"].items()]
+    if isinstance(columns := values.get("columns"), Mapping):
+        values["columns"] = ",".join(f"{ours}={theirs}" for ours, theirs in columns.items())
+    if "candidates" in values:
+        values["candidate_items"] = values.pop("candidates")
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _test(file: Toml) -> dict[str, Any]:
+    """Options of the test that ``[test]`` states, by parameter of commands."""
+    table = file.values.get("test", {})
+    if not table:
+        return {}
+    from rankgate.core.declare import fields_of
+    from rankgate.decisions.comparison.inference import Test
+
+    declared = fields_of(Test)
+    file.check_keys(table, declared, "test")
+    stated = [replace(declared[name], name=name) for name in table]
+    values = file.read_values(table, stated, "test")
+    return {declared[name].name: value for name, value in values.items()}
+
+
+def _output(file: Toml) -> dict[str, Any]:
+    """Options of the output that ``[output]`` states, by parameter of commands."""
+    table = file.values.get("output", {})
+    file.check_keys(table, ("format",), "output")
+    if "format" not in table:
+        return {}
+    if table["format"] not in FORMS:
+        raise file.error(f"format is one of {', '.join(FORMS)}.", "output", "format")
+    return {"form": table["format"]}
 
 
 def _from(folder: Path, value: str) -> str:

@@ -13,51 +13,44 @@ from rankgate.core.console.hooks import hook
 from rankgate.core.console.output import print_result
 from rankgate.core.console.progress import Progress
 from rankgate.core.console.recording import recordable
+from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write import FORMS
-from rankgate.data.column_map import ColumnMap, mapped
 from rankgate.measurement import metric_options, store_options
-from rankgate.measurement.evaluation.commands.list_options import context, tasks
+from rankgate.measurement.collection_options import of_collection
 from rankgate.measurement.evaluation.evaluate import evaluate
 
 if TYPE_CHECKING:
-    from rankgate.measurement.evaluation.context import Context
+    from rankgate.data.collection import Collection
     from rankgate.measurement.scoring import Convention
     from rankgate.store.stored_project import StoredProject
 
 FROM_RATINGS = ("searchtweak", "quepid")
 """The tools that go all the way from single ratings to values."""
 
-_OF_RUNS = ("columns", "tags", "slices", "sample")
 
-
-@click.command("eval")
+@click.command("eval", cls=SectionedCommand)
 @options.qrels
 @options.runs
 @metric_options.metrics
 @metric_options.metrics_from
 @metric_options.convention
 @click.option("--per-query", is_flag=True, help="Show each query, not only the means.")
-@options_of(evaluate, "bounds")
-@options_of(evaluate, "sample random|FILE")
-@options_of(evaluate, "columns NAME=COLUMN,...")
-@options_of(evaluate, "tags FILE", "slices TAG --slice")
+@options_of(evaluate, "bounds", "slices TAG --slice")
 @options.scale
-@context
-@tasks
 @store_options.instead_of_files(qrels="judgments", runs="run")
 @store_options.save_as("Keep the evaluation in the project under this name.")
 @recordable
 @options.form(*FORMS)
 @options.output
+@of_collection("runs")
 @on_backend("eval")
 def command(
-    qrels: str,
     runs: tuple[str, ...],
     *,
+    collection: Collection,
     per_query: bool,
     scale: str | None,
-    context: Context,
     stored: StoredProject | None,
     save_as: str | None,
     form: str,
@@ -78,22 +71,12 @@ def command(
     """
     convention: Convention = chosen.pop("convention")
     if convention.name in FROM_RATINGS:
-        columns = chosen.pop("columns")
-        how = ColumnMap.of(columns)
-        qrels = mapped(qrels, columns, "ratings" if how and how.rates else "qrels")
-        runs = tuple(mapped(runs, columns, "run"))
-        chosen["columns"] = None  # they are read
-        with Progress(len(runs)) as progress:
+        with Progress(len(runs)):
             rated = hook("score_ratings")(
-                qrels,
-                runs,
-                how=convention,
-                context=context,
-                scale=scale,
-                on_progress=progress,
-                **{name: each for name, each in chosen.items() if name not in _OF_RUNS},
-            )
-        if rated is not None and (chosen["slices"] or chosen["sample"] is not None):
+                collection, runs, how=convention, scale=scale, metrics=chosen["metrics"],
+                bounds=chosen["bounds"],
+            )  # fmt: skip
+        if rated is not None and (chosen["slices"] or collection.sample is not None):
             flag = "--slice" if chosen["slices"] else "--sample"
             raise UsageError(
                 f"{flag} is for judgments, not for the grades of single raters.",
@@ -111,10 +94,8 @@ def command(
             "check judgments with rankgate validate --scale.",
             code="unused-option",
         )
-    with Progress(len(runs)) as progress:
-        result = evaluate(
-            qrels, runs, convention=convention, context=context, on_progress=progress, **chosen
-        )
+    with Progress(len(runs)):
+        result = evaluate(collection, runs, convention=convention, **chosen)
     if stored is not None and save_as is not None:
         stored.add_result(result, save_as)
     print_result(result, form, output, per_query=per_query)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from rankgate.core.console import options
@@ -14,20 +12,17 @@ from rankgate.measurement.evaluation.metric import metric_details
 from rankgate.measurement.evaluation.metrics import metrics
 from rankgate.measurement.metrics.names import of_plugins
 
-if TYPE_CHECKING:
-    from rankgate.measurement.metrics.declare import Metric
-
 
 @click.command("metrics")
 @click.argument("name", required=False)
 @metric_options.metrics_from
 @options.form(*FORMS)
-def command(name: str | None, extra: tuple[Metric, ...], form: str) -> None:
+def command(name: str | None, form: str) -> None:
     """List the metrics, or show the details of the one called NAME.
 
     \b
     rankgate metrics nDCG
     """
-    print_result(metric_details(name, extra) if name else metrics(extra), form)
+    print_result(metric_details(name) if name else metrics(), form)
     if not name:
         print_summary(of_plugins().problems)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from rankgate.core.errors import UsageError
 from rankgate.data import read_run
 from rankgate.data.columns import renamed
 from rankgate.data.memory.matrices import Dense, MatrixInput
-from rankgate.measurement.evaluation.context import EVERY
 from rankgate.measurement.evaluation.lists.catalogue import catalogue_facts
 from rankgate.measurement.evaluation.lists.inputs import DEPTH, GIVEN, Tables, named
 from rankgate.measurement.evaluation.lists.known_items import (
@@ -35,8 +34,9 @@ from rankgate.measurement.scoring.lists import firsts
 
 if TYPE_CHECKING:
     from rankgate.data import Run, Scores
+    from rankgate.data.collection import Collection
+    from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import RunLike
-    from rankgate.measurement.evaluation.context import Context
     from rankgate.measurement.evaluation.rankings import Rankings
     from rankgate.measurement.metrics.lists.declare import ListMetric
     from rankgate.measurement.metrics.lists.listed import Listed
@@ -54,7 +54,7 @@ class ListBuilder:
     Attributes:
         metrics: on lists, by label.
         how: the convention, which says how ties are broken.
-        context: what is given in addition to judgments and runs.
+        collection: what is known of items and users.
         tables: the same, read.
         stated: items that could be shown, in addition to those that are known otherwise.
         history: whether what users had in training is wanted, even if no metric needs it.
@@ -62,7 +62,7 @@ class ListBuilder:
 
     metrics: Mapping[str, ListMetric]
     how: Convention
-    context: Context
+    collection: Collection
     tables: Tables
     stated: pl.Series
     history: bool = False
@@ -72,26 +72,18 @@ class ListBuilder:
         cls,
         metrics: Mapping[str, Any],
         how: Convention,
-        context: Context,
-        catalogue: int | Iterable[object] | None = None,
-        columns: Mapping[str, str] | None = None,
+        collection: Collection,
         *,
         history: bool = False,
     ) -> ListBuilder:
-        """Read what is given, frames by the names of their columns.
+        """Read the tables of a collection.
 
         Raises:
             InputError: a table that cannot be read.
             UsageError: seen items are to leave, and no training says which they are.
         """
-        frames = ("train", "baseline", "earlier")
-        context = replace(
-            context, **{name: renamed(getattr(context, name), columns) for name in frames}
-        )
-        drawn = {name: renamed([*each], columns) for name, each in (context.drawn or {}).items()}
-        context = replace(context, drawn=drawn)
-        items = named(context.catalogue if catalogue is None else catalogue)
-        result = cls(metrics, how, context, Tables.of(context), items, history)
+        items = named(collection.items.catalogue)
+        result = cls(metrics, how, collection, Tables.of(collection), items, history)
         if result.train is not None:
             result.train.read()
         return result
@@ -111,12 +103,15 @@ class ListBuilder:
     @cached_property
     def train(self) -> Train | None:
         """Training, if it is given."""
-        return None if self.context.train is None else Train(self.context.train)
+        training = self.collection.training
+        if training is None:
+            return None
+        return Train(renamed(training, self.collection.frame_columns))
 
     @property
     def leaving(self) -> Train | None:
         """Training, where its items leave the lists."""
-        return self.train if self.context.drop_seen else None
+        return self.train if self.collection.drop_seen else None
 
     def allowed(self, run: Rankings) -> Rankings:
         """A run with the candidates only, if there are some."""
@@ -139,7 +134,9 @@ class ListBuilder:
         ids += [] if self.train is None else [self.train.met.shown]
         ids += [] if described is None else [described.ids]
         items = pl.concat([each.alias("doc_id") for each in ids]).unique().sort()
-        catalogue = tables.described(Catalogue(items, pl.Series([], dtype=pl.String)), self.context)
+        catalogue = tables.described(
+            Catalogue(items, pl.Series([], dtype=pl.String)), self.collection
+        )
         return catalogue if self.train is None else catalogue.learned(self.train.met, history=False)
 
     def of_batch(self, base: Catalogue, judged: JudgmentIndex, users: pl.Series) -> Catalogue:
@@ -152,8 +149,8 @@ class ListBuilder:
         wanted = {need for metric in self.metrics.values() for need in metric.wanted}
         if self.train is not None and (self.history or "history" in wanted):
             found["history"] = catalogue.learned(self.train.met).history
-        if self.context.baseline is not None:
-            found["baseline"] = catalogue.matrix(self.frame(judged, self.context.baseline))
+        if self.collection.reference is not None:
+            found["baseline"] = catalogue.matrix(self.frame(judged, self.collection.reference))
         return replace(catalogue, **found)
 
     def top(self, judged: JudgmentIndex, run: Rankings) -> TopLists:
@@ -163,7 +160,7 @@ class ListBuilder:
             InputError, DuplicateError: what is wrong with the run.
             UsageError: whole lists are asked for of a matrix that holds a score for every item.
         """
-        every = not self.context.judged_users_only
+        every = not self.collection.judged_users_only
         run = self.allowed(run)
         if isinstance(run, MatrixInput):
             if self.depth is None and isinstance(run, Dense):
@@ -185,22 +182,23 @@ class ListBuilder:
         return TopLists(users, names, codes_of_ids)
 
     def listed(
-        self, catalogue: Catalogue, judged: JudgmentIndex, name: str, top: TopLists
+        self,
+        catalogue: Catalogue,
+        judged: JudgmentIndex,
+        system: Rankings | ScoredRun,
+        top: TopLists,
     ) -> Listed:
         """What metrics see of one system.
 
-        Raises:
-            UsageError: its earlier lists are missing.
+        Args:
+            catalogue: users and items.
+            judged: the judgments.
+            system: its run, with earlier and repeated rankings where there are some.
+            top: the first items of its lists.
         """
-        earlier = None
-        if self.context.earlier is not None:
-            key = name if name in self.context.earlier else EVERY
-            if key not in self.context.earlier:
-                known = ", ".join(self.context.earlier)
-                words = f"earlier lists of {name} are missing; there are those of {known}."
-                raise UsageError(words, code="missing-input")
-            earlier = self.frame(judged, self.context.earlier[key])
-        drawn = [self.frame(judged, each) for each in self.context.drawn_of(name)]
+        run = getattr(system, "earlier", None)  # a matrix has none
+        earlier = None if run is None else self.frame(judged, run)
+        drawn = [self.frame(judged, run) for run in getattr(system, "repeats", ())]
         items = top.of_users(catalogue.queries).among(catalogue.items)
         return replace(catalogue.listed(_EMPTY, earlier, drawn), items=items)
 
@@ -231,13 +229,12 @@ class ListBuilder:
             InputError: what is wrong with a run.
             UsageError: a metric needs what is not there.
         """
-        self.context.refuse_strange([run.name for run in runs])
         found = [self.top(judged, run) for run in runs]
         catalogue = self.joint_catalogue(judged, found)
         facts = self.facts(catalogue, judged, found)
         items = []
         for run, own in zip(runs, scores, strict=True):
-            listed = self.listed(catalogue, judged, run.name, found.pop(0))  # used here last
+            listed = self.listed(catalogue, judged, run, found.pop(0))  # used here last
             self.refuse_lacking(listed)
             measured = plan.measure(ListBlock(listed, catalogue.queries)).lists
             assert measured is not None
@@ -262,7 +259,7 @@ class ListBuilder:
 
     def frame(self, judged: JudgmentIndex, run: RunLike) -> pl.DataFrame:
         """``query_id`` and ``doc_id`` of the first items of every list, the best first."""
-        top = self.top(judged, rankings_of(run, "run"))
+        top = self.top(judged, rankings_of(self.collection.run_source(run), "run"))
         row, place = np.nonzero(top.codes != NONE)
         users = top.users.gather(row).alias("query_id")
         return pl.DataFrame([users, top.names.gather(top.codes[row, place]).alias("doc_id")])

@@ -14,8 +14,8 @@ from rankgate.data.logs.items import read_candidates, read_described
 from rankgate.measurement.scoring.catalogue import grouped, numbers, one_hot
 
 if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
     from rankgate.data.logs.items import Described
-    from rankgate.measurement.evaluation.context import Context
     from rankgate.measurement.metrics.lists.declare import Need
     from rankgate.measurement.scoring.catalogue import Catalogue
 
@@ -52,31 +52,31 @@ class Tables:
     mark: str
 
     @classmethod
-    def of(cls, context: Context) -> Tables:
+    def of(cls, collection: Collection) -> Tables:
         """Read what was given.
 
         Args:
-            context: what was given.
+            collection: what is known of items and users.
 
         Raises:
             InputError: a table that cannot be read.
             UsageError: seen items are to leave, and no training says which they are.
         """
-        if context.drop_seen and context.train is None:
+        if collection.drop_seen and collection.training is None:
             raise UsageError(
                 "seen items are those of training; give it with train.", code="missing-input"
             )
         pairs, mark = (
-            (None, "") if context.candidates is None else read_candidates(context.candidates)
+            (None, "") if collection.candidates is None else read_candidates(collection.candidates)
         )
         return cls(
-            None if context.items is None else read_described(context.items),
-            None if context.users is None else read_described(context.users, "users"),
+            None if collection.items.table is None else read_described(collection.items.table),
+            None if collection.users is None else read_described(collection.users, "users"),
             pairs,
             mark,
         )
 
-    def described(self, catalogue: Catalogue, context: Context) -> Catalogue:
+    def described(self, catalogue: Catalogue, collection: Collection) -> Catalogue:
         """The catalogue with what the table of items says of it.
 
         Raises:
@@ -84,7 +84,7 @@ class Tables:
             UsageError: a column that is not there.
         """
         items = self.items
-        asked = (*context.features, context.category, context.group)
+        asked = (*collection.items.features, collection.items.category, collection.items.group)
         if items is None:
             if any(asked):
                 raise UsageError(
@@ -92,14 +92,14 @@ class Tables:
                     code="missing-input",
                 )
             return catalogue
-        if context.category:
-            shares, _ = one_hot(catalogue.items, items.ids, items.words(context.category))
+        if collection.items.category:
+            shares, _ = one_hot(catalogue.items, items.ids, items.words(collection.items.category))
             catalogue = replace(catalogue, categories=shares, features=shares)
-        if context.features:
-            columns = {name: items.numbers(name) for name in context.features}
+        if collection.items.features:
+            columns = {name: items.numbers(name) for name in collection.items.features}
             catalogue = replace(catalogue, features=numbers(catalogue.items, items.ids, columns))
-        if context.group:
-            codes, _ = grouped(catalogue.items, items.ids, items.words(context.group))
+        if collection.items.group:
+            codes, _ = grouped(catalogue.items, items.ids, items.words(collection.items.group))
             catalogue = replace(catalogue, groups=codes)
         return catalogue
 

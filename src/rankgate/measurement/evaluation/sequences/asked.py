@@ -9,7 +9,7 @@ from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.views import RANKING, SEQUENCES
 
 if TYPE_CHECKING:
-    from rankgate.measurement.evaluation.context import Context
+    from rankgate.data.collection import Collection
     from rankgate.measurement.evaluation.rankings import Rankings
     from rankgate.measurement.metrics.declare import Metric
 
@@ -17,13 +17,13 @@ SEQUENCE = "sequence"
 """The column of a run's queries that says to which task each ranking belongs."""
 
 
-def in_tasks(metrics: Sequence[tuple[str, Metric]], context: Context, run: Rankings) -> bool:
+def in_tasks(metrics: Sequence[tuple[str, Metric]], collection: Collection, run: Rankings) -> bool:
     """Whether a run is scored task by task: a metric, a table, or the run itself asks for it."""
     known = getattr(run, "queries", None)  # a matrix has none
     return (
-        context.sequences is not None
-        or context.document is not None
-        or context.length is not None
+        collection.sequences is not None
+        or collection.items.document is not None
+        or collection.items.length is not None
         or any(each.view == SEQUENCES for _, each in metrics)
         or (known is not None and SEQUENCE in known.columns)
     )

@@ -12,9 +12,9 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.logs.items import read_described
 
 if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Duplicates, Run
-    from rankgate.measurement.evaluation.context import Context
 
 _BEST = ["query_id", "doc_id"]
 
@@ -35,31 +35,33 @@ class Passages:
     whole: bool = False
 
     @classmethod
-    def of(cls, context: Context, judged: Qrels) -> Passages | None:
-        """The passages of a context; None where it names no column of them.
+    def of(cls, collection: Collection, judged: Qrels) -> Passages | None:
+        """The passages of a collection; None where it names no column of them.
 
         Raises:
             InputError: a table that cannot be read; a length that is not a number of 0 or more.
             UsageError: a column that is not there, or no table.
         """
-        if context.length is None and context.document is None:
+        if collection.items.length is None and collection.items.document is None:
             return None
-        if context.items is None:
+        if collection.items.table is None:
             raise UsageError(
                 "length and document name columns of a table; give it, as --items passages.csv.",
                 code="missing-input",
             )
-        items = read_described(context.items)
+        items = read_described(collection.items.table)
         ids = items.ids.alias("doc_id")
         columns = [ids, ids.alias("source")]
-        if context.document is not None:
-            named = items.words(context.document).cast(pl.String)
+        if collection.items.document is not None:
+            named = items.words(collection.items.document).cast(pl.String)
             columns[1] = named.fill_null(ids).alias("source")
-        if context.length is not None:
-            lengths = items.numbers(context.length)
+        if collection.items.length is not None:
+            lengths = items.numbers(collection.items.length)
             if (lengths < 0).any():
                 row = int((lengths < 0).fill_null(value=False).arg_max() or 0)
-                problem = f"{context.length} {lengths[row]} of '{ids[row]}' is less than 0."
+                problem = (
+                    f"{collection.items.length} {lengths[row]} of '{ids[row]}' is less than 0."
+                )
                 raise InputError(
                     problem,
                     source=items.place.file(row),

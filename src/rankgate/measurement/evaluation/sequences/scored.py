@@ -30,8 +30,8 @@ from rankgate.measurement.scoring.score import score
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.data.collection import Collection
     from rankgate.data.run import Run
-    from rankgate.measurement.evaluation.context import Context
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
     from rankgate.measurement.scoring.convention import Convention
@@ -60,7 +60,7 @@ def score_tasks(
     run: Run,
     metrics: Sequence[tuple[str, Metric]],
     how: Convention,
-    context: Context,
+    collection: Collection,
 ) -> TaskScores:
     """Score a run by task; a metric of rankings is the mean over the rankings of a task.
 
@@ -69,14 +69,14 @@ def score_tasks(
         UsageError: lengths or a table that a metric needs are not there.
     """
     qrels, run = read_qrels(judgments.qrels), run.in_memory(how.duplicates)
-    passages = Passages.of(context, qrels)
+    passages = Passages.of(collection, qrels)
     judged = qrels if passages is None else passages.judged(qrels)
-    tasks = Tasks.of(judged, run, context.sequences)
+    tasks = Tasks.of(judged, run, collection.sequences)
     own = {label: each for label, each in metrics if isinstance(each, SequenceMetric)}
     plain = [pair for pair in metrics if pair[0] not in own]
     jobs = [Job.of(label, metric, how) for label, metric in own.items()]
     for job in jobs:
-        _refuse_unknown(job, run, tasks, context)
+        _refuse_unknown(job, run, tasks, collection)
     inner = {_inner(each) for each in own.values() if "of" in each.parameters}
     asked = [*plain, *((f" {name}", _ranking(name)) for name in sorted(inner))]
     ranked = run if passages is None else passages.ranked(run, how.duplicates)
@@ -218,7 +218,7 @@ def _of_rankings(label: str, base: Scores, tasks: Tasks) -> Found:
     return values, ordered["why"].to_numpy().astype(np.int8), _mean(values)
 
 
-def _refuse_unknown(job: Job, run: Run, tasks: Tasks, context: Context) -> None:
+def _refuse_unknown(job: Job, run: Run, tasks: Tasks, collection: Collection) -> None:
     """Check that what a metric counts is known of all passages and calls.
 
     Raises:
@@ -226,7 +226,7 @@ def _refuse_unknown(job: Job, run: Run, tasks: Tasks, context: Context) -> None:
         InputError: some calls say what they spent, and others do not.
     """
     bound = job.metric.bound(job.defaults)
-    if bound.get("by") == "documents" and context.document is None:
+    if bound.get("by") == "documents" and collection.items.document is None:
         raise UsageError(
             f"{job.label} needs the document of each passage; give a table of them and its column, "
             "as --items passages.csv --document doc.",

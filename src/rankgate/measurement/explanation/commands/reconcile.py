@@ -11,13 +11,13 @@ from rankgate.core.console.output import print_result
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write import FORMS
 from rankgate.measurement import metric_options
-from rankgate.measurement.evaluation.commands.list_options import context
+from rankgate.measurement.collection_options import of_collection
 from rankgate.measurement.explanation.reconcile import bridge, reconcile
 from rankgate.measurement.explanation.reported import reported
 
 if TYPE_CHECKING:
     from rankgate.core.present.result import Result
-    from rankgate.measurement.evaluation.context import Context
+    from rankgate.data.collection import Collection
 
 
 @click.command("reconcile")
@@ -31,17 +31,16 @@ if TYPE_CHECKING:
     metavar="NUMBER",
     help="Find the conventions that give this reported value.",
 )
-@context
+@of_collection("run")
 @options.form(*FORMS)
 @options.output
 def command(
-    qrels: str,
     run: str,
     metric: str,
     begin: str | None,
     end: str | None,
     value: str | None,
-    context: Context,
+    collection: Collection,
     form: str,
     output: str | None,
 ) -> None:
@@ -64,9 +63,9 @@ def command(
         )
     result: Result
     if begin is not None and end is not None:
-        result = bridge(qrels, run, metric, begin, end, context=context)
+        result = bridge(collection, run, metric, begin, end)
     elif value is not None:
-        result = reported(qrels, run, metric, value, context=context)
+        result = reported(collection, run, metric, value)
     else:
-        result = reconcile(qrels, run, metric, context=context)
+        result = reconcile(collection, run, metric)
     print_result(result, form, output)

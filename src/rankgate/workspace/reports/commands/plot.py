@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import collected, options_of
 from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.labels import label, labelled
 from rankgate.core.console.places import deliver, inputs, refuse_clashes
@@ -16,12 +16,15 @@ from rankgate.core.console.terminal import styled, width
 from rankgate.core.present.charts.picture import FORMS
 from rankgate.core.present.charts.style import THEMES
 from rankgate.core.present.suffixes import form_of
-from rankgate.decisions.comparison.commands import options as comparing
+from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement import metric_options
-from rankgate.measurement.evaluation.commands.list_options import context
+from rankgate.measurement.collection_options import of_collection
 from rankgate.workspace.reports.kinds import KINDS, OF_RESULTS, kind
 from rankgate.workspace.reports.pictured import CUTOFFS, ChartRequest, result_for
 from rankgate.workspace.reports.plot import plot
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
 
 
 class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
@@ -73,8 +76,8 @@ class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since clic
 )
 @options_of(plot, "depth")
 @label
-@context
-@comparing.unequal
+@collected("test", Test, "unequal")
+@of_collection("runs")
 @click.option(
     "--theme",
     type=click.Choice(THEMES),
@@ -98,6 +101,8 @@ class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since clic
 def command(
     name: str,
     *,
+    collection: Collection,
+    test: Test,
     labels: tuple[str, ...],
     theme: str | None,
     scale: float,
@@ -120,11 +125,11 @@ def command(
         form_of(output, FORMS)
     elif not kind(name).in_text:
         kind(name).refuse_text()
+    plain = collection.stated().keys() <= {"judgments"}
+    source = collection.judgments if plain else collection  # which may be a result, or ratings
     with Progress(len(chosen["runs"]) + 1):
-        result = result_for(
-            kind(name).needs,
-            ChartRequest(labels=labelled(labels), **chosen),
-        )
+        request = ChartRequest(source, labels=labelled(labels), unequal=test.unequal, **chosen)
+        result = result_for(kind(name).needs, request)
     for notice in result.notices:
         click.echo(f"! {notice.text}", err=True)
     if output:

@@ -71,7 +71,6 @@ class _Remembered(click.Command):
     metavar="FILE",
     help="A file with fields of documents, such as titles.",
 )
-@comparing.unequal
 @comparing.depth
 @click.option(
     "--add",
@@ -86,7 +85,7 @@ class _Remembered(click.Command):
     show_default=True,
     help="How many of the worst queries to show, with both lists.",
 )
-@collected("test", Test, "resamples", "seed")
+@collected("test", Test, "resamples", "seed", "unequal")
 @options.form(*FORMS)
 @click.option(
     "--browser",
@@ -155,7 +154,7 @@ def _gathered(sources: tuple[str, ...], **chosen: Any) -> _Gathered:
     if len(runs) == 1:
         metrics = chosen["metrics"] or DEFAULT_METRICS
         with progress(None):
-            result = evaluate(qrels, runs, metrics, chosen["convention"], extra=chosen["extra"])
+            result = evaluate(qrels, runs, metrics, chosen["convention"])
         return [ReportPart(result)], ()
     return gather(qrels, runs[0], runs[1:], **chosen)
 
