@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import fields
 
 import click
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import rankgate
 from rankgate.core.declare import fields_of
 from rankgate.core.declare.signature import documented
+from rankgate.data.collection import Collection, Items
 from rankgate.decisions.comparison.inference import Test
 from rankgate.interface.cli import COMMANDS
 from rankgate.interface.cli import rankgate as program
@@ -26,29 +28,47 @@ FUNCTIONS = {
 }
 """The Python functions that have another name than the command."""
 
-NAMES = {"metrics_from": "extra", "begin": "from_", "end": "to"}
+NAMES = {"begin": "from_", "end": "to", "candidate_items": "candidates"}
 """The parameters that have another name in Python than among the arguments of a command."""
 
-PRINTED = {"form", "output", "store", "project", "save_as", "strategy", "backend", "master"}
-"""Options of what is printed or kept; a function takes tables of a `StoredProject`."""
+PRINTED = {
+    *("form", "output", "store", "project", "save_as", "strategy", "backend", "master"),
+    "metrics_from",
+}
+"""Options of what is printed or kept, and of the whole program: a function takes tables of a
+`StoredProject`, and finds metrics by name with `rankgate.extend.using`."""
 
-INSTEAD = {"on_progress", "context", "names", "name"}
-"""What only a function takes: a function to call, arguments in one value, names of frames."""
+INSTEAD = {"on_progress", "names", "name", "extra"}
+"""What only a function takes: a function to call, names of frames, metrics as objects."""
+
+COLLECTION = {each.name for each in fields(Collection)} - {"judgments", "name"}
+COLUMNS = {each.name for each in fields(Items)} - {"table", "catalogue"}
+"""Columns of a table of items; a catalogue without a table is an array or a number."""
+RUN = {"earlier", "repeats"}
+"""What is known of one system; gate has the fields of noise."""
+
+VALUES = {
+    "collection": {"qrels", *COLLECTION, *COLUMNS, "predicted_saw", *RUN},
+    "test": {each.name for each in fields_of(Test).values()},
+}
+"""What a command has for one value that a function takes."""
 
 COMMAND_ONLY = {
     "next": {"save_sample", "save_batch"},  # files
     "validate": {"listed"},  # how many problems are printed
-    "eval": {"per_query", "scale", "record"},  # what is printed and recorded; grades of raters
+    "eval": {"per_query", "scale", "record", "overrides"},  # what is printed; grades of raters
     "explain": {"all_parameters"},  # what is printed
-    "reconcile": {
-        *("train", "items", "features", "category", "group", "obvious", "earlier", "drop_seen"),
-        "judged_users_only",
-    },  # one argument
-    "compare": {"query_id", "worst", "lists", "record"},  # what is printed and recorded
+    "compare": {
+        *("query_id", "worst", "lists", "record"),  # what is printed and recorded
+        *("overrides", "scores", "directions"),  # read_scores
+    },
     "holes": {"count"},  # a method of the result
     "fuse": {"target", "to"},  # the file
     "snapshot": {"target", "baseline", "baseline_output", "seed", "record"},  # compare_engines
-    "gate": {"also", "checked", "snapshots"},  # what is printed; self_check
+    "gate": {
+        *("also", "checked", "snapshots"),  # what is printed; self_check
+        *("noise", "scores", "directions"),  # read_run; read_scores
+    },
     "pool": {"rest_to", "overrides"},  # a file; a convention is a value
     "rate": {
         *("seed", "llm", "protocol", "url", "key_from", "template", "structure", "parameters"),
@@ -75,20 +95,15 @@ COMMAND_ONLY = {
     "split": {"from_", "same", "into", "to"},  # files
     "scorecard": {"overrides", "record"},  # a convention is a value; record
     "plot": {
-        *("name", "overrides", "theme", "scale", "train", "items", "features", "category"),
-        *("group", "obvious", "earlier", "drop_seen", "judged_users_only"),
-    },  # called kind; of the picture; what metrics of lists need
+        *("name", "overrides", "theme", "scale"),  # called kind; of the picture
+        *VALUES["collection"],  # what metrics of lists need
+    },
 }
 """What a command has and its function has not, with the reason."""
 
 PYTHON_ONLY = {
-    "eval": {
-        *("catalogue", "train", "items", "features", "category", "group", "obvious"),
-        "drawn",
-    },  # arrays and frames
     "reconcile": {"conventions"},
-    "holes": {"extra"},
-    "gate": {"folder", "catalogue", "today"},
+    "gate": {"folder", "today"},
     "pool": {"rel"},
     "rate": {"path", "judge"},
     "admit": {"demands"},
@@ -96,8 +111,6 @@ PYTHON_ONLY = {
     "record": {"results", "store", "project"},
     "history": {"store", "project"},
     "attribute": {"store", "project"},
-    "scorecard": {"catalogue"},
-    "compare": {"catalogue"},
     "plot": {"kind"},
     "snapshot": {"output"},
     "stages": {"queries"},  # the second argument, after a pipeline's file
@@ -127,11 +140,16 @@ def _function(name):
     return inspect.signature(getattr(rankgate, PAIRS[name])).parameters
 
 
+def _taken(name):
+    """What a function takes, with the parts of its values."""
+    return set().union(*(VALUES.get(parameter, {parameter}) for parameter in _function(name)))
+
+
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_command_and_its_function_take_the_same(name):
     command, function = (
         set(_command(name)) - PRINTED,
-        set(_function(name)) - INSTEAD,
+        _taken(name) - INSTEAD,
     )
     assert command - function <= COMMAND_ONLY.get(name, set())
     assert function - command <= PYTHON_ONLY.get(name, set())
@@ -143,7 +161,7 @@ def test_options_have_the_names_of_parameters(name):
         if isinstance(each, click.Option) and key in _function(name):
             long = {word[2:].replace("-", "_") for word in each.opts if word.startswith("--")}
             same = key.rstrip("_").removesuffix("s") if each.multiple else key.rstrip("_")
-            assert same in long or key in {"extra", "scores"}, key  # a file of metrics; tables
+            assert same in long, key
 
 
 def test_the_former_name_of_override_is_accepted():
@@ -172,10 +190,8 @@ def test_a_command_and_its_function_have_the_same_defaults(name):
 
 
 SHARED = {
-    *("metric", "metrics", "extra", "convention", "overrides", "seed", "resamples", "scale"),
-    *("from_", "as_", "to", "unequal", "labels", "tags"),
-    *("train", "items", "features", "category", "group", "earlier", "drawn", "drop_seen"),
-    *("judged_users_only", "length", "document", "sequences"),
+    *("metric", "metrics", "convention", "overrides", "seed", "resamples", "scale"),
+    *("from_", "as_", "to", "unequal", "labels"),
     *(each.name for each in fields_of(Test).values()),
 }
 """Options that mean the same in every command, and have the same help there."""
@@ -212,21 +228,36 @@ def _plain(text):
 def test_options_of_a_test_come_from_one_declaration(name):
     for each in fields_of(Test).values():
         shared = _command(name).get(each.name)
-        if shared is None or (name, each.name) == ("stages", "correction"):
+        if shared is None or (name == "stages" and each.name in {"correction", "unequal"}):
             assert name == "stages"
             continue
         assert shared.help == each.help
-        assert _function(name)[each.name].default == each.default
+        if name == "stages":
+            assert _function(name)[each.name].default == each.default
         if each.choices:
             assert tuple(shared.type.choices) == each.choices
+
+
+@pytest.mark.parametrize("name", ["eval", "compare", "gate", "scorecard", "reconcile", "plot"])
+def test_options_of_a_collection_come_from_one_declaration(name):
+    command, same = _command(name), _command("eval")
+    for key in sorted(VALUES["collection"] - {"qrels"}):
+        option = command[key]
+        assert (option.opts, option.help, option.section) == (
+            *(same[key].opts, same[key].help, same[key].section),
+        )
+        singular = key.removesuffix("s") if option.multiple and key != "grades" else key
+        assert f"--{singular.replace('_', '-')}" in option.opts
 
 
 def test_a_test_can_be_given_as_one_value():
     qrels = {f"q{i}": {"a": i % 2, "b": 1} for i in range(20)}
     old = {query: {"b": 1.0, "a": 2.0} for query in qrels}
     new = {query: {"b": 2.0, "a": 1.0} for query in qrels}
-    one = rankgate.compare(qrels, old, new, ["RR"], test=Test("randomization", level=0.9))
-    other = rankgate.compare(qrels, old, new, ["RR"], test=Test("randomization", level=0.9))
-    assert one.to_dict() == other.to_dict()
-    with raises("conflicting-options", rankgate.UsageError):
-        rankgate.compare(qrels, old, new, ["RR"], test=Test(Test(), level=0.9))
+    by_method = rankgate.compare(qrels, old, new, ["RR"], test="randomization")
+    by_value = rankgate.compare(qrels, old, new, ["RR"], test=Test("randomization"))
+    assert by_method.to_dict() == by_value.to_dict()
+    narrow = rankgate.compare(qrels, old, new, ["RR"], test=Test("randomization", level=0.9))
+    assert narrow.only.level == 0.9
+    with raises("invalid-parameter", rankgate.UsageError):
+        rankgate.compare(qrels, old, new, ["RR"], test="no test")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 import rankgate
+from rankgate.extend import using
 from rankgate.measurement.scoring import CONVENTIONS
 from support.wording import raises
 
@@ -90,6 +91,6 @@ def test_another_s_metrics_are_known_by_name():
     def top(grades: Sequence[float | None]):
         return float(grades[0] or 0)
 
-    with rankgate.extend.using(top):
+    with using(top):
         assert rankgate.evaluate(QRELS, TIED, "top").means["top"].to_list() == [0.0]
     assert rankgate.evaluate(QRELS, TIED, top).means["top"].to_list() == [0.0]

@@ -19,6 +19,7 @@ from rankgate.interface.cli import rankgate as program
 from rankgate.measurement.metrics.lists import NONE
 from rankgate.measurement.metrics.lists.coverage import Coverage
 from rankgate.measurement.scoring.catalogue import Catalogue, grouped, numbers, one_hot, places
+from rankgate.metrics import P
 from support.wording import assert_warned, assert_wording, raises
 
 QRELS = {"u": {"a": 1, "b": 1}, "v": {"c": 1}, "w": {"a": 1}, "x": {"d": 1}}
@@ -178,11 +179,17 @@ def test_a_system_that_draws_its_rankings_is_reported_by_all_of_them(tmp_path):
                        ("s2.run", "u Q0 b 1 2 s\nu Q0 a 2 1 s\n")):  # fmt: skip
         (tmp_path / name).write_text(text)
     words = ["scorecard", str(tmp_path / "q"), str(tmp_path / "s.run"), "-m", "EED@5", "--format",
-             "json", "--drawn", f"s={tmp_path / 's2.run'}"]  # fmt: skip
+             "json", "--repeat", f"s={tmp_path / 's2.run'}"]  # fmt: skip
     done = CliRunner().invoke(program, words)
     assert json.loads(done.output)["figures"][0]["value"] == pytest.approx(2 * 0.75**2)
-    words[-1] = "s2.run"
-    assert "write it as NAME=VALUE" in str(CliRunner().invoke(program, words).exception)
+    shown = CliRunner().invoke(program, [*words[:-1], str(tmp_path / "s2.run")])  # of every system
+    assert json.loads(shown.output)["figures"][0]["value"] == pytest.approx(2 * 0.75**2)
+    with raises("unknown-choice", UsageError):
+        CliRunner().invoke(program, [*words[:-1], "z=s2.run"], catch_exceptions=False)
+    for flag in ("--repeat", "--earlier"):
+        clash = [*words[:-2], flag, words[-1], "-o", str(tmp_path / "s2.run")]
+        with raises("output-is-input", UsageError):
+            CliRunner().invoke(program, clash, catch_exceptions=False)
 
 
 def test_tables_of_items_are_checked(tmp_path):
@@ -244,6 +251,6 @@ def test_the_command(tmp_path):
 
 
 def test_it_shows_itself_and_takes_metrics_as_objects():
-    result = rankgate.scorecard(QRELS, {"good": GOOD}, [Coverage @ 1, rankgate.metrics.P @ 1])
+    result = rankgate.scorecard(QRELS, {"good": GOOD}, [Coverage @ 1, P @ 1])
     assert result.metrics == ("Coverage@1", "P@1")
     assert "<table>" in result._repr_html_()

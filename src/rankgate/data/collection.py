@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 """Of a model: nobody states which judgments of people it saw."""
 
+CANDIDATES = "candidate_items"
+"""The parameter of commands for `Collection.candidates`: some have candidates that are runs."""
+
 FILE = "collection.toml"
 """The file of a folder that holds a collection."""
 
@@ -143,9 +146,8 @@ class Collection(_Shown):
             a query, or ``rankgate.Lists`` of items by number.
         name: What results call the collection; by default the name of the judgments.
         columns: The columns of CSV and TSV files and frames that have no usual name, as in
-            query=search_term,doc=sku,grade=final_rating; or a mapping from our columns to theirs.
-            Runs and logs that are measured with the collection are read by them too.
-        grades: The grade of each label, where judgments hold labels: ``{"Exact": 3}``.
+            query=search_term,doc=sku,grade=final_rating; runs are read by them too.
+        grades: The grade of each label, where judgments hold labels, as in Exact=3,Partial=1.
         tags: A table with query_id and columns of tags (head or tail, intent, cluster); a file of
             features, whose tag feature_7 is the quarter of the queries by the mean of feature 7;
             or ids:PATTERN, a regular expression whose named groups are tags of the ids that fit.
@@ -155,7 +157,8 @@ class Collection(_Shown):
             with query_id and query_inclusion (its chance), query_stratum or weight (how much it
             counts), such as a pool's; means are then those of the queries drawn from, with their
             95% intervals.
-        predicted: A model's judgments of all queries; `Predicted` states what the model saw.
+        predicted: A model's judgments of all queries, which people's judgments of a sample of the
+            queries correct.
         training: The training log of the systems, or a matrix in which 0 is nothing.
         sequences: Which rankings belong together (sessions, variations of a topic), so that values
             are of tasks: a table with query_id, sequence (or session, conversation, topic) and

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console.sections import COLLECTION, RUNS, SectionOption
+from rankgate.core.declare.signature import documented
 from rankgate.core.errors import UsageError
+from rankgate.data.collection import CANDIDATES, UNKNOWN, Collection, Items, Predicted
 
 if TYPE_CHECKING:
-    from rankgate.data.collection import Collection
     from rankgate.data.run import Run
 
     Command = Callable[..., Any]
@@ -37,6 +39,7 @@ def of_collection(*runs: str) -> Callable[[Command], Command]:
             ranked = {name: options.pop(name) for name in _RUN_NAMES}
             collection = _collection(qrels, stated)
             if any(ranked.values()):
+                _refuse_replaced(ranked, options.get("output"))
                 options |= _described(collection, {name: options[name] for name in runs}, ranked)
             return function(*args, collection=collection, **options)
 
@@ -53,8 +56,6 @@ def _collection(qrels: Any, stated: dict[str, Any]) -> Collection:
     Raises:
         UsageError: --predicted-saw without --predicted; a grade that is not LABEL=NUMBER.
     """
-    from rankgate.data.collection import UNKNOWN, Collection, Items, Predicted
-
     items = Items(stated.pop("items"), **{name: stated.pop(name) for name in _ITEM_NAMES})
     predicted, saw = stated.pop("predicted"), stated.pop("predicted_saw")
     if predicted is None and saw is not None:
@@ -65,7 +66,7 @@ def _collection(qrels: Any, stated: dict[str, Any]) -> Collection:
         )
     model = None if predicted is None else Predicted(predicted, saw or UNKNOWN)
     grades = _grades(stated.pop("grades"))
-    stated["candidates"] = stated.pop("candidate_items")  # compare has candidates of its own
+    stated["candidates"] = stated.pop(CANDIDATES)
     options = Collection(items=items, predicted=model, grades=grades, **stated)
     return options.filled(Collection.of(qrels))
 
@@ -85,8 +86,6 @@ def _described(
     Raises:
         UsageError: an option names a system that no run is called.
     """
-    from dataclasses import replace
-
     opened: dict[str, list[Run]] = {}
     for name, value in arguments.items():
         several = value if isinstance(value, list | tuple) else [value]
@@ -96,7 +95,7 @@ def _described(
     repeats = _by_system("--repeat", stated, systems)
     for name, runs in opened.items():
         opened[name] = [
-            replace(
+            dataclasses.replace(
                 run,
                 earlier=earlier.get(run.name, earlier.get("")),
                 repeats=tuple(repeats.get(run.name, repeats.get("", ()))),
@@ -109,6 +108,20 @@ def _described(
     }
 
 
+def _refuse_replaced(stated: dict[str, tuple[str, ...]], output: str | None) -> None:
+    """Check that the output replaces no run of an option; errors as of ``refuse_clashes``."""
+    from rankgate.core.console.places import inputs, refuse_clashes
+
+    paths = [_named(text)[1] for texts in stated.values() for text in texts]
+    refuse_clashes((*inputs(), *paths), output)
+
+
+def _named(text: str) -> tuple[str, str]:
+    """The system and the path of ``[NAME=]RUN``; no name is of every system."""
+    name, equals, path = text.partition("=")
+    return (name, path) if equals and not Path(text).exists() else ("", text)
+
+
 def _by_system(
     flag: str, stated: dict[str, tuple[str, ...]], systems: Sequence[str]
 ) -> dict[str, list[str]]:
@@ -119,10 +132,8 @@ def _by_system(
     """
     paths: dict[str, list[str]] = {}
     for text in stated[flag.removeprefix("--") if flag == "--earlier" else "repeats"]:
-        name, equals, path = text.partition("=")
-        if not equals or Path(text).exists():
-            name, path = "", text
-        elif name not in systems:
+        name, path = _named(text)
+        if name and name not in systems:
             raise UsageError(
                 f"{flag} {text}: no system is called {name!r}; the systems are "
                 f"{', '.join(systems)}.",
@@ -137,143 +148,81 @@ def _by_system(
     return paths
 
 
-def _option(*flags: str, section: str = COLLECTION, **attributes: Any) -> Callable[..., Any]:
-    return click.option(*flags, cls=SectionOption, section=section, **attributes)
+_FLAGS: Mapping[str, tuple[str, ...]] = {
+    "training": ("--training", "--train"),
+    "reference": ("--reference", "--obvious"),
+    "features": ("--feature", "features"),
+    "candidates": ("--candidates", CANDIDATES),
+    "earlier": ("--earlier",),
+    "repeats": ("--repeat", "--drawn", "repeats"),
+}
+"""Flags, and the name of the parameter, where they are not those of the field."""
+
+_METAVARS: Mapping[str, str] = {
+    "columns": "NAME=COLUMN,...",
+    "grades": "LABEL=GRADE,...",
+    "sample": "random|FILE",
+    "predicted": "QRELS",
+    "predicted_saw": "QRELS|none|unknown",
+    "reference": "RUN",
+    **dict.fromkeys(("features", "category", "group", "length", "document"), "COLUMN"),
+    **dict.fromkeys(("earlier", "repeats"), "[NAME=]RUN"),
+}
+"""How the value of an option is called, where it is not the path of a file."""
+
+_NOT_OPTIONS = frozenset({"judgments", "name", "catalogue"})
+"""Fields that are arguments of commands, or that only Python states."""
+
+_SEVERAL = frozenset({"grades", "features", "earlier", "repeats"})
+_RUN_HELP = {
+    "earlier": "Earlier recommendations, of the system NAME or of every system.",
+    "repeats": "Another run of a randomised system, for EEL, EED and EER.",
+}
 
 
-_COLLECTION_OPTIONS = (
-    _option(
-        "--columns",
-        metavar="NAME=COLUMN,...",
-        help="The columns of CSV and TSV files that have no usual name, as in "
-        "query=search_term,doc=sku,grade=final_rating.",
-    ),
-    _option(
-        "--grades",
-        multiple=True,
-        metavar="LABEL=GRADE,...",
-        help="The grade of each label of judgments, as in Exact=3,Partial=1.",
-    ),
-    _option(
-        "--tags",
-        type=click.Path(),
-        metavar="FILE",
-        help="A table with query_id and columns of tags (head or tail, intent, cluster); a file of "
-        "features, whose tag feature_7 is the quarter of the queries by the mean of feature 7; or "
-        "ids:PATTERN, a regular expression whose named groups are tags of the ids that fit.",
-    ),
-    _option(
-        "--sample",
-        type=click.Path(),
-        metavar="random|FILE",
-        help="How the judged queries were drawn: random (each had the same chance), or a table "
-        "with query_id and query_inclusion (its chance), query_stratum or weight (how much it "
-        "counts), such as a pool's; figures are then those of the queries drawn from.",
-    ),
-    _option(
-        "--predicted",
-        type=click.Path(),
-        metavar="QRELS",
-        help="A model's judgments of all queries; those of people, of a sample of the queries, "
-        "correct its bias.",
-    ),
-    _option(
-        "--predicted-saw",
-        type=click.Path(),
-        metavar="QRELS|none|unknown",
-        help="People's judgments that this model saw, as examples or in training; their queries "
-        "are left out, as the model is not corrected by them.  [default: unknown]",
-    ),
-    _option(
-        "--training",
-        "--train",
-        type=click.Path(),
-        metavar="FILE",
-        help="The training log of the systems.",
-    ),
-    _option(
-        "--items", type=click.Path(), metavar="FILE", help="A table of items: item_id and columns."
-    ),
-    _option(
-        "--feature",
-        "features",
-        multiple=True,
-        metavar="COLUMN",
-        help="Item columns with numbers (features). May be given several times.",
-    ),
-    _option(
-        "--category",
-        metavar="COLUMN",
-        help="The item column with categories; several are separated by bars.",
-    ),
-    _option(
-        "--group", metavar="COLUMN", help="The item column with groups, for fairness of exposure."
-    ),
-    _option(
-        "--length", metavar="COLUMN", help="The item column with lengths of passages in tokens."
-    ),
-    _option(
-        "--document",
-        metavar="COLUMN",
-        help="The item column with the document that each passage is a part of.",
-    ),
-    _option(
-        "--users", type=click.Path(), metavar="FILE", help="A table of users: user_id and columns."
-    ),
-    _option(
-        "--candidates",
-        "candidate_items",
-        type=click.Path(),
-        metavar="FILE",
-        help="The items that may be recommended, as rankgate split writes them.",
-    ),
-    _option(
-        "--reference",
-        "--obvious",
-        type=click.Path(),
-        metavar="RUN",
-        help="The run of a simple system to compare with, such as the most popular items.",
-    ),
-    _option(
-        "--sequences",
-        metavar="FILE",
-        help="Which rankings belong together (sessions, variations of a topic): query_id, sequence "
-        "and perhaps position; or ids:PATTERN with these names as groups.",
-    ),
-    _option(
-        "--drop-seen",
-        is_flag=True,
-        help="Remove items that the user had in training from the lists.",
-    ),
-    _option(
-        "--judged-users-only",
-        is_flag=True,
-        help="Compute list metrics over users with judgments only, not over all users.",
-    ),
+def _options(kind: type, help_of: Mapping[str, str]) -> Iterator[Callable[..., Any]]:
+    """The options that the fields of a value are, with what its docstring says of them."""
+    for one in dataclasses.fields(kind):
+        if one.name == "items":
+            yield _option("items", _HELP_OF_ITEMS["table"])
+            for name in _ITEM_NAMES:
+                yield _option(name, _HELP_OF_ITEMS[name])
+        elif one.name == "predicted":
+            yield _option("predicted", help_of[one.name])
+            yield _option("predicted_saw", _HELP_OF_MODEL["saw"])
+        elif one.name not in _NOT_OPTIONS:
+            yield _option(one.name, help_of[one.name], is_flag=one.default is False)
+
+
+def _option(
+    name: str, help_: str, *, is_flag: bool = False, section: str = COLLECTION
+) -> Callable[..., Any]:
+    """The option of one field; what is no name of a column or pairs is the path of a file."""
+    several = name in _SEVERAL
+    metavar = _METAVARS.get(name)
+    of_file = metavar is None or "FILE" in metavar or "QRELS" in metavar or metavar == "RUN"
+    attributes: dict[str, Any] = {"is_flag": True} if is_flag else {"metavar": metavar or "FILE"}
+    if of_file and not is_flag:
+        attributes["type"] = click.Path()
+    return click.option(
+        *_FLAGS.get(name, ("--" + name.replace("_", "-"),)),
+        cls=SectionOption,
+        section=section,
+        multiple=several,
+        help=help_.replace("`", "") + " May be given several times." * several,
+        **attributes,
+    )
+
+
+_ITEM_NAMES = tuple(
+    one.name for one in dataclasses.fields(Items) if one.name not in {"table", *_NOT_OPTIONS}
 )
-
-_RUN_OPTIONS = (
-    _option(
-        "--earlier",
-        section=RUNS,
-        multiple=True,
-        metavar="[NAME=]RUN",
-        help="Earlier recommendations, of the system NAME or of every system. "
-        "May be given several times.",
-    ),
-    _option(
-        "--repeat",
-        "--drawn",
-        "repeats",
-        section=RUNS,
-        multiple=True,
-        metavar="[NAME=]RUN",
-        help="Another run of a randomised system, for EEL, EED and EER. "
-        "May be given several times.",
-    ),
+_HELP_OF_ITEMS = documented(Items.__doc__ or "", "Attributes")
+_HELP_OF_MODEL = documented(Predicted.__doc__ or "", "Attributes")
+_COLLECTION_OPTIONS = tuple(
+    _options(Collection, documented(Collection.__doc__ or "", "Attributes"))
 )
-
-_ITEM_NAMES = ("features", "category", "group", "length", "document")
+_RUN_OPTIONS = tuple(_option(name, text, section=RUNS) for name, text in _RUN_HELP.items())
 
 
 def _names(options: Iterable[Callable[..., Any]]) -> tuple[str, ...]:

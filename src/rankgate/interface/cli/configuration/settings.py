@@ -149,7 +149,7 @@ def _collection(file: Toml) -> dict[str, Any]:
     """Options of the collection that ``[collection]`` states, by parameter of commands."""
     if "collection" not in file.values:
         return {}
-    from rankgate.data.collection import collection_in
+    from rankgate.data.collection import CANDIDATES, collection_in
 
     collection = collection_in(file)
     values = collection.stated()
@@ -166,7 +166,7 @@ def _collection(file: Toml) -> dict[str, Any]:
     if isinstance(columns := values.get("columns"), Mapping):
         values["columns"] = ",".join(f"{ours}={theirs}" for ours, theirs in columns.items())
     if "candidates" in values:
-        values["candidate_items"] = values.pop("candidates")
+        values[CANDIDATES] = values.pop("candidates")
     return {name: value for name, value in values.items() if value is not None}
 
 
