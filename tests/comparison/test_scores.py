@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections import defaultdict
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import rankgate
 from rankgate import compare, evaluate, gate
+from rankgate.core.errors import UsageError
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.scores.systems import read_scores
 from rankgate.decisions.gating.policy import parsed
@@ -305,3 +307,37 @@ def test_the_pages_say_that_values_were_given(table, tmp_path):
     verdict.report(tmp_path / "verdict.html")
     assert "given values" in str(verdict.document()) or "values" in str(verdict)
     assert rankgate.compare is compare
+
+
+@pytest.mark.parametrize("depth", [5, 10])
+def test_an_evaluation_goes_into_compare_and_gate_with_all_that_it_was_made_from(depth):
+    qrels = {f"q{i}": {"a": 1, "b": i % 3} for i in range(30)}
+    old = {query: {"b": 3.0, "x": 2.0, "a": 1.0} for query in qrels}
+    new = {query: {"a": 3.0, "b": 2.0, "y": 1.0} for query in qrels}
+    evaluation = rankgate.evaluate(qrels, {"old": old, "new": new, "same": old}, ["nDCG@10", "RR"])
+    expected = rankgate.compare(
+        qrels, {"old": old}, {"new": new, "same": old}, ["nDCG@10", "RR"], depth=depth
+    )
+    assert rankgate.compare(evaluation, depth=depth) == expected
+    swapped = rankgate.compare(evaluation, "new", ["old"], ["RR"])
+    assert swapped == rankgate.compare(qrels, {"new": new}, {"old": old}, ["RR"])
+    verdict = rankgate.gate(evaluation, "old", "new")
+    assert verdict == rankgate.gate(qrels, {"old": old}, {"new": new})
+    assert verdict.comparison.lists.height, "the lists are made again, as values have none"
+    with pytest.raises(UsageError, match="the evaluation has old, new, same: name two of them"):
+        rankgate.gate(evaluation)
+    with pytest.raises(UsageError, match="no run is called 'newer'"):
+        rankgate.compare(evaluation, "newer")
+
+
+def test_an_evaluation_that_was_stored_is_compared_by_its_values():
+    qrels = {f"q{i}": {"a": 1} for i in range(12)}
+    runs = {"old": {q: {"b": 2.0, "a": 1.0} for q in qrels}, "new": {q: {"a": 2.0} for q in qrels}}
+    evaluation = rankgate.evaluate(qrels, runs, ["RR"])
+    stored = type(evaluation).from_dict(evaluation.to_dict(per_query=True))
+    figures = ["n", "baseline", "candidate", "delta"]
+    (row,) = rankgate.compare(stored).metrics.select(figures).rows()
+    assert row == rankgate.compare(evaluation).metrics.select(figures).row(0) == (12, 0.5, 1.0, 0.5)
+    copied = pickle.loads(pickle.dumps(evaluation))  # noqa: S301 - our own
+    assert copied == evaluation
+    assert copied.measured_from is None

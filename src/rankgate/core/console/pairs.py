@@ -38,22 +38,6 @@ def pairs(given: Sequence[str], option: str, read: Callable[[str], T]) -> dict[s
     return found
 
 
-def several(given: Sequence[str], option: str) -> dict[str, list[str]]:
-    """The names with all their values; arguments as of `pairs`.
-
-    Raises:
-        UsageError: no ``=``.
-
-    >>> several(["a=1.run", "b=2.run", "a=3.run"], "--drawn")
-    {'a': ['1.run', '3.run'], 'b': ['2.run']}
-    """
-    found: dict[str, list[str]] = {}
-    for each in given:
-        name, value = _split(each, option)
-        found.setdefault(name, []).append(value)
-    return found
-
-
 def _split(word: str, option: str) -> tuple[str, str]:
     name, equals, value = word.partition("=")
     if not equals or not name or not value:

@@ -19,8 +19,10 @@ from rankgate.decisions.comparison.pairs import Rules, compared
 from rankgate.decisions.comparison.scores.systems import (
     ReportedScores,
     metrics_of,
+    read_scores,
     refuse_with_scores,
 )
+from rankgate.measurement.evaluation.evaluation import Evaluation
 from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
 from rankgate.measurement.scoring.run_names import refuse_baseline_again, systems_apart
@@ -39,7 +41,7 @@ WHOLE_RESAMPLES = 1000
 
 
 def compare(
-    collection: Collection | QrelsLike | ReportedScores,
+    collection: Collection | QrelsLike | Evaluation | ReportedScores,
     baseline: RunLike | None = None,
     candidates: RunsLike = (),
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
@@ -53,11 +55,11 @@ def compare(
 
     Args:
         collection: judgments, or a `Collection` of them with what is known of queries, items and
-            users; or what `read_scores` gives, the values of another tool.
-        baseline: a run: a path, a frame, ``{query: {doc: score}}``, or ``{name: run}``; of
-            reported scores the name of a system, by default the first.
-        candidates: a run, a list of runs, or ``{name: run}``; of reported scores names of systems,
-            by default all others.
+            users; or what `evaluate` gives, or `read_scores`, the values of another tool.
+        baseline: a run: a path, a frame, ``{query: {doc: score}}``, or ``{name: run}``; of an
+            evaluation or reported scores the name of a system, by default the first.
+        candidates: a run, a list of runs, or ``{name: run}``; of an evaluation or reported scores
+            names of systems, by default all others.
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``; those
             of lists too, in addition to some of rankings.
         convention: whose rules the numbers follow.
@@ -78,6 +80,16 @@ def compare(
     (20, 0.5, 1.0, 0.5)
     """
     rules = Rules(Test.of(test), tuple(slices))
+    if isinstance(collection, Evaluation):
+        refuse_with_scores(convention, DEPTH)
+        measured = collection.measured_from
+        if measured is not None:
+            systems_of = measured.named(baseline, _listed(candidates))
+            return compare(
+                measured.collection, *systems_of, metrics_of(metrics) or measured.metrics,
+                measured.convention, test=test, slices=slices, depth=depth,
+            )  # fmt: skip
+        collection = read_scores(collection)
     if isinstance(collection, ReportedScores):
         refuse_with_scores(convention, depth)
         scores = collection.systems(metrics_of(metrics), rules.test.unequal, slices)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
@@ -21,7 +21,7 @@ from rankgate.decisions.comparison.designed import design_inputs, of_both
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.list_metrics import ComparedLists, with_wholes
 from rankgate.decisions.comparison.pairs import Rules, compared
-from rankgate.decisions.comparison.scores.systems import ReportedScores
+from rankgate.decisions.comparison.scores.systems import ReportedScores, read_scores
 from rankgate.decisions.gating.admissions import admissions
 from rankgate.decisions.gating.against_saved import chosen, drift_of, noise_of, stale_verdict
 from rankgate.decisions.gating.decide import decide
@@ -38,6 +38,7 @@ from rankgate.decisions.gating.saved.baselines import Saved
 from rankgate.decisions.gating.saved.looks import place
 from rankgate.decisions.gating.unfinished import refuse_unfinished, refuse_unfinished_files
 from rankgate.measurement.evaluation.evaluate import rankings_among
+from rankgate.measurement.evaluation.evaluation import Evaluation
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.evaluation.training import Train
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 
 
 def gate(
-    collection: Collection | QrelsLike | ReportedScores,
+    collection: Collection | QrelsLike | Evaluation | ReportedScores,
     baseline: RunLike | Saved | None = None,
     candidate: RunLike | None = None,
     policy: str | Path | Policy | None = None,
@@ -73,11 +74,12 @@ def gate(
 
     Args:
         collection: judgments, or a `Collection` of them with what is known of queries, items and
-            users; or what `read_scores` gives, the values of another tool. What it does not state
-            is that of the policy.
+            users; or what `evaluate` gives, or `read_scores`, the values of another tool. What it
+            does not state is that of the policy.
         baseline: a run: a path, a frame, ``{query: {doc: score}}``, ``{name: run}``; or the name of
-            a saved baseline, or its file; of reported scores the name of a system.
-        candidate: a run; of reported scores the name of a system.
+            a saved baseline, or its file; of an evaluation or reported scores the name of a
+            system.
+        candidate: a run; of an evaluation or reported scores the name of a system.
         policy: the rules, in TOML. Without it: ``rankgate.toml``, or
             ``[tool.rankgate]`` of ``pyproject.toml``; else nDCG@10 may lose no more than 0.02.
         log: add this evaluation to the log next to the saved baseline.
@@ -97,11 +99,14 @@ def gate(
     """
     rules, baselines_folder = _policy(policy, Path(folder)), Path(folder) / baselines.FOLDER
     today = today or datetime.now(UTC).strftime("%Y-%m-%d")
+    if isinstance(collection, Evaluation):
+        collection, baseline, candidate = _of_evaluation(collection, baseline, candidate)
     if isinstance(collection, ReportedScores):
-        if collection.tags is None:
-            collection = replace(collection, tags=_tags(rules))
+        tagged = replace(
+            collection, tags=_tags(rules) if collection.tags is None else collection.tags
+        )
         return gate_scores(
-            collection, (baseline, candidate), rules, interval=_interval(rules), today=today,
+            tagged, (baseline, candidate), rules, interval=_interval(rules), today=today,
             redraws=redraws,
         )  # fmt: skip
     if baseline is None or candidate is None:
@@ -187,6 +192,27 @@ def gate(
     redraws = 0 if sample else redraws
     verdict = decide(result, rules, inputs, looks=looks, today=today, redraws=redraws)
     return _logged(verdict, saved, other, log=log) if saved else verdict
+
+
+def _of_evaluation(
+    evaluation: Evaluation, baseline: object, candidate: object
+) -> tuple[Collection | ReportedScores, Any, Any]:
+    """What two systems of an evaluation were measured from; their values where it is not known.
+
+    Raises:
+        UsageError: not two systems.
+    """
+    measured = evaluation.measured_from
+    if measured is None:
+        return read_scores(evaluation), baseline, candidate
+    base, others = measured.named(baseline, [] if candidate is None else [candidate])
+    if len(others) != 1:
+        raise UsageError(
+            "a gate takes a baseline and a candidate; the evaluation has "
+            f"{', '.join(measured.runs)}: name two of them.",
+            code="missing-input",
+        )
+    return measured.collection, base, others
 
 
 def with_noise(

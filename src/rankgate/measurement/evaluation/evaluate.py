@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.errors import UsageError
 from rankgate.core.progress import step
 from rankgate.data.collection import Collection
-from rankgate.measurement.evaluation.evaluation import Evaluation
+from rankgate.measurement.evaluation.evaluation import Evaluation, MeasuredFrom
 from rankgate.measurement.evaluation.rankings import by_ids, measured_run, named_rankings
 from rankgate.measurement.evaluation.sequences.asked import in_tasks, refuse_with_tasks
 from rankgate.measurement.evaluation.slices import slice_means
@@ -108,8 +108,9 @@ def evaluate(
     design = None if collection.sample is None else _sample(collection.sample)
     means = slice_means(scored, collection.tags, slices, design)
     result = Evaluation(
-        collection.name or judgments.name, rules.to_dict(), labels, tuple(scored), lower, means
-    )
+        collection.name or judgments.name, rules.to_dict(), labels, tuple(scored), lower, means,
+        measured_from=MeasuredFrom(collection, {run.name: run for run in readable}, _listed(metrics), rules),
+    )  # fmt: skip
     if design is None:
         return result
     if bounds:

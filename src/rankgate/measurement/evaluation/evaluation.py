@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
@@ -21,11 +21,48 @@ from rankgate.measurement.evaluation.states import unanswered
 from rankgate.measurement.scoring.chosen import refuse_mixed
 
 if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
     from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring import Convention
 
 _NAMED = 5  # runs that a heading names
 _KEYS = ["query_id", "metric"]
 _CHARTS = "rankgate.measurement.evaluation.charts"
+
+
+@dataclass(frozen=True)
+class MeasuredFrom:
+    """What an evaluation was made from in this process.
+
+    Attributes:
+        collection: what runs were measured against.
+        runs: under their names.
+        metrics: names or metrics.
+        convention: whose rules the numbers follow.
+    """
+
+    collection: Collection
+    runs: Mapping[str, Any]
+    metrics: Sequence[str | Metric]
+    convention: Convention
+
+    def named(self, baseline: object, candidates: Sequence[object]) -> tuple[Any, dict[str, Any]]:
+        """The baseline and the candidates, by default the first run and all others, by name.
+
+        Raises:
+            UsageError: no run has one of the names.
+        """
+        names = [name for name in (baseline, *candidates) if name is not None] or [*self.runs]
+        for name in names:
+            if name not in self.runs:
+                raise UsageError(
+                    f"no run is called {name!r}; the evaluation has {', '.join(self.runs)}.",
+                    code="unknown-system",
+                )
+        first, *others = map(str, names)
+        if baseline is not None and not candidates:
+            others = [name for name in self.runs if name != first]
+        return {first: self.runs[first]}, {name: self.runs[name] for name in others}
 
 
 @dataclass(frozen=True)
@@ -41,6 +78,8 @@ class Evaluation(Result):
         slices: the means over slices of queries, by `slices.SCHEMA`; None if not asked for.
         weighted: means over the queries that a sample was drawn from, with their intervals: the
             columns of ``evaluation.weighted.WEIGHTED``; None where nothing was said of a sample.
+        measured_from: what it was made from, where that was in this process: `compare` and `gate`
+            make of it what the values alone do not have.
     """
 
     kind: ClassVar[str] = "evaluation"
@@ -62,6 +101,11 @@ class Evaluation(Result):
     lower: tuple[str, ...] = ()
     slices: pl.DataFrame | None = None
     weighted: pl.DataFrame | None = None
+    measured_from: MeasuredFrom | None = field(default=None, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what it was made from: another process has neither its files nor its tables."""
+        return {**self.__dict__, "measured_from": None}
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -166,7 +210,7 @@ class Evaluation(Result):
                 f"{mine} and {second} have different judgments or metrics; score both by the same.",
                 code="not-comparable",
             )
-        return replace(self, runs=(*self.runs, *other.runs), slices=None)
+        return replace(self, runs=(*self.runs, *other.runs), slices=None, measured_from=None)
 
     @property
     def heading(self) -> str:

@@ -49,10 +49,10 @@ def command(
     The other runs are compared with the first RUN.
 
     \b
-    rankgate scorecard test.qrels.csv popular.run knn.run --train train.csv
+    rankgate scorecard test.qrels.csv popular.run knn.run --training train.csv
     rankgate scorecard test.qrels.csv a.run b.run --items movies.csv --category genres
     rankgate scorecard test.qrels.csv a.run b.run -m nDCG@10 -m Gini@10 -m Coverage@10
-    rankgate scorecard test.qrels.csv a.run b.run --train train.csv --slice activity
+    rankgate scorecard test.qrels.csv a.run b.run --training train.csv --slice activity
     """
     with Progress(len(runs)):
         card = scorecard(collection, list(runs), **chosen)

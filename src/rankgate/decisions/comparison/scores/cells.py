@@ -16,6 +16,7 @@ from rankgate.data.text.json_text import parsed
 from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.utf8 import BOM, decoded
 from rankgate.decisions.comparison.scores.grouped import GroupedRun, grouped_runs
+from rankgate.measurement.evaluation.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from rankgate.decisions.comparison.scores.metric_names import MetricNames
@@ -74,6 +75,9 @@ def score_cells(path: Any, names: MetricNames) -> ScoreFile:  # noqa: ANN401 - a
     """
     from rankgate.data.dataframes import is_frame, polars_frame
 
+    if isinstance(path, Evaluation):
+        cells = _evaluation(path.to_dict(per_query=True)["runs"], path.qrels)
+        return _of_queries("the evaluation", "evaluation", cells)
     if isinstance(path, Mapping):
         return ScoreFile("scores", "scores", tuple(_nested(path, "scores", names)))
     if is_frame(path):

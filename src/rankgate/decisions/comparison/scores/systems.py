@@ -26,6 +26,7 @@ from rankgate.measurement.scoring.run_names import refuse_baseline_again
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import ScoresLike, TableLike, TagsLike
+    from rankgate.measurement.evaluation.evaluation import Evaluation
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
 
@@ -107,7 +108,7 @@ class ReportedScores:
         UsageError: there is no table.
     """
 
-    tables: tuple[ScoresLike, ...]
+    tables: tuple[ScoresLike | Evaluation, ...]
     directions: Mapping[str, str] = field(default_factory=dict)
     tags: TagsLike | None = None
     sample: Sample | TableLike | None = None
@@ -136,7 +137,7 @@ class ReportedScores:
 
 
 def read_scores(
-    *tables: ScoresLike,
+    *tables: ScoresLike | Evaluation,
     directions: Mapping[str, str] | None = None,
     tags: TagsLike | None = None,
     sample: Sample | TableLike | None = None,

@@ -66,7 +66,7 @@ def command(
     \b
     rankgate eval qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10
     rankgate eval chat.qrels chat.run --tags "ids:(?P<talk>.+)_(?P<turn>[0-9]+)" --slice turn
-    rankgate eval test.qrels.csv knn.run -m Coverage@10 --items books.csv --train train.csv
+    rankgate eval test.qrels.csv knn.run -m Coverage@10 --items books.csv --training train.csv
     rankgate eval gold bm25 dense --project shop --store sqlite:///judging.db
     """
     convention: Convention = chosen.pop("convention")
