@@ -6,7 +6,7 @@ The truth is known: what each document is worth, and what every system's lists e
 what it found, then what is true.
 """
 
-# ruff: noqa: S311, T201 - a script that simulates users and prints
+# ruff: noqa: S311 - a script that simulates users and prints
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 adds the collections cranfield and cacm where FOLDER has them.
 """
 
-# ruff: noqa: T201 - a script prints
+
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def main(words: list[str]) -> int:
     evaluation = rankgate.evaluate(parts.qrels, runs, METRICS)
     with pl.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
         for part in (parts, evaluation.means, card, verdict):
-            print(part, "\n")  # noqa: T201 - a script
+            print(part, "\n")
     return verdict.status
 
 

@@ -28,7 +28,7 @@ FUNCTIONS = {
 }
 """The Python functions that have another name than the command."""
 
-NAMES = {"begin": "from_", "end": "to", "candidate_items": "candidates"}
+NAMES = {"begin": "from_", "end": "to"}
 """The parameters that have another name in Python than among the arguments of a command."""
 
 PRINTED = {
@@ -41,17 +41,17 @@ PRINTED = {
 INSTEAD = {"on_progress", "names", "name", "extra"}
 """What only a function takes: a function to call, names of frames, metrics as objects."""
 
-COLLECTION = {each.name for each in fields(Collection)} - {"judgments", "name"}
+COLLECTION = {each.name for each in fields(Collection)} - {"judgments", "name", "candidates"}
 COLUMNS = {each.name for each in fields(Items)} - {"table", "catalogue"}
 """Columns of a table of items; a catalogue without a table is an array or a number."""
 RUN = {"earlier", "repeats"}
 """What is known of one system; gate has the fields of noise."""
 
 VALUES = {
-    "collection": {"qrels", *COLLECTION, *COLUMNS, "predicted_saw", *RUN},
+    "collection": {"qrels", *COLLECTION, *COLUMNS, "candidate_items", "predicted_saw", *RUN},
     "test": {each.name for each in fields_of(Test).values()},
 }
-"""What a command has for one value that a function takes."""
+"""What a command has for one value that a function takes; compare has candidates of its own."""
 
 COMMAND_ONLY = {
     "next": {"save_sample", "save_batch"},  # files
@@ -66,7 +66,7 @@ COMMAND_ONLY = {
     "fuse": {"target", "to"},  # the file
     "snapshot": {"target", "baseline", "baseline_output", "seed", "record"},  # compare_engines
     "gate": {
-        *("also", "checked", "snapshots"),  # what is printed; self_check
+        *("also", "record", "checked", "snapshots"),  # what is printed and recorded; self_check
         *("noise", "scores", "directions"),  # read_run; read_scores
     },
     "pool": {"rest_to", "overrides"},  # a file; a convention is a value
@@ -142,7 +142,8 @@ def _function(name):
 
 def _taken(name):
     """What a function takes, with the parts of its values."""
-    return set().union(*(VALUES.get(parameter, {parameter}) for parameter in _function(name)))
+    values = {} if name == "stages" else VALUES  # where a test is a method
+    return set().union(*(values.get(parameter, {parameter}) for parameter in _function(name)))
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -246,7 +247,8 @@ def test_options_of_a_collection_come_from_one_declaration(name):
         assert (option.opts, option.help, option.section) == (
             *(same[key].opts, same[key].help, same[key].section),
         )
-        singular = key.removesuffix("s") if option.multiple and key != "grades" else key
+        field = "candidates" if key == "candidate_items" else key
+        singular = field.removesuffix("s") if option.multiple and field != "grades" else field
         assert f"--{singular.replace('_', '-')}" in option.opts
 
 

@@ -49,7 +49,9 @@ def test_every_verb_takes_them(sheet, run, tmp_path):
     ended = run("eval", str(sheet), str(runs[1]), "-m", "P@1", *words)
     assert "1.0000" in ended.out
     assert run("compare", str(sheet), *map(str, runs), "-m", "P@1", *words).code == 0
-    result = rankgate.evaluate(Collection(sheet, columns=words[1]), {"1": {"a": 1.0}, "2": {"c": 1.0}}, ["P@1"])  # fmt: skip
+    result = rankgate.evaluate(
+        Collection(sheet, columns=words[1]), {"1": {"a": 1.0}, "2": {"c": 1.0}}, ["P@1"]
+    )
     assert result.runs[0].per_query("P@1") == {"1": 0, "2": 1}
 
 

@@ -209,7 +209,9 @@ def test_a_duplicate_is_an_error_only_where_the_convention_says_so(tmp_path):
 
 def test_results_of_two_conventions_are_not_put_together():
     one = evaluate(MANY, RANKED, "AP")
-    other = evaluate(MANY, {"new": RANKED}, "AP", overridden("trec", ["ties=doc_id_asc", "AP.rel=2"]))
+    other = evaluate(
+        MANY, {"new": RANKED}, "AP", overridden("trec", ["ties=doc_id_asc", "AP.rel=2"])
+    )
     with raises("not-comparable", UsageError) as refused:
         one.joined(other)
     result = str(refused.value)

@@ -18,9 +18,7 @@ from support.wording import raises
 RUN = {f"u{n}": {str(item): -float(place) for place, item in enumerate(row)}
        for n, row in enumerate(([1, 2, 3], [1, 2, 4], [1, 5, 6]))}  # fmt: skip
 QRELS = {user: {"1": 1} for user in RUN}
-SHOP = Collection(
-    QRELS, items=Items(pl.DataFrame({"item_id": [str(n) for n in range(1, 11)]}))
-)
+SHOP = Collection(QRELS, items=Items(pl.DataFrame({"item_id": [str(n) for n in range(1, 11)]})))
 
 
 def test_who_gives_which_gini():

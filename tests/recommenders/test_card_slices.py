@@ -49,7 +49,13 @@ METRICS = ["R@5", "nDCG@5", "Coverage@5", "Gini@5", "Novelty@5", "ILD@5"]
 
 @pytest.fixture(scope="module")
 def card():
-    return rankgate.scorecard(Collection(QRELS, training=TRAIN, users=PEOPLE, items=Items(THINGS, category="kind")), RUNS, METRICS, slices=["activity", "age", "popularity", "kind"], resamples=100)  # fmt: skip
+    return rankgate.scorecard(
+        Collection(QRELS, training=TRAIN, users=PEOPLE, items=Items(THINGS, category="kind")),
+        RUNS,
+        METRICS,
+        slices=["activity", "age", "popularity", "kind"],
+        resamples=100,
+    )
 
 
 def figure(card, slice_, part, system, metric):
@@ -73,7 +79,14 @@ def test_users_are_new_light_or_heavy_by_training(card):
 def test_a_part_of_the_users_has_the_figures_of_a_card_of_them_alone(card):
     old = [user for user, age in PEOPLE.iter_rows() if age == "old"]
     qrels = {user: QRELS[user] for user in old}
-    alone = rankgate.scorecard(Collection(qrels, training=TRAIN, judged_users_only=True, items=Items(THINGS, category="kind")), RUNS, METRICS, resamples=100)  # fmt: skip
+    alone = rankgate.scorecard(
+        Collection(
+            qrels, training=TRAIN, judged_users_only=True, items=Items(THINGS, category="kind")
+        ),
+        RUNS,
+        METRICS,
+        resamples=100,
+    )
     for row in alone.figures.iter_rows(named=True):
         result = figure(card, "age", "old", row["system"], row["metric"])
         for name in ("value", "low", "high", "users"):

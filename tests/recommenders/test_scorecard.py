@@ -42,7 +42,11 @@ def value(result, system, metric):
 
 def test_figures_are_those_of_the_metrics():
     metrics = ["P@1", "Coverage@2", "Personalization@2", "Novelty@2", "ILD@2", "TailShare@1"]
-    result = rankgate.scorecard(Collection(QRELS, training=TRAIN, items=Items(ITEMS, category="kind")), {"same": SAME, "good": GOOD}, metrics)  # fmt: skip
+    result = rankgate.scorecard(
+        Collection(QRELS, training=TRAIN, items=Items(ITEMS, category="kind")),
+        {"same": SAME, "good": GOOD},
+        metrics,
+    )
     assert result.catalogue == 5
     assert value(result, "good", "P@1") == 1
     assert value(result, "same", "P@1") == 1 / 4

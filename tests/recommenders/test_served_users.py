@@ -114,8 +114,7 @@ def test_metrics_of_relevance_look_at_judged_users(metric: str) -> None:
         reference={user: ["i00"] for user in LISTS},
     )
     found = [
-        rankgate.evaluate(collection, run, [metric]).means[metric][0]
-        for run in (LISTS, judged)
+        rankgate.evaluate(collection, run, [metric]).means[metric][0] for run in (LISTS, judged)
     ]
     assert found[0] == pytest.approx(found[1])
 

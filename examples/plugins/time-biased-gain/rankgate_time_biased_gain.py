@@ -7,8 +7,8 @@ length: the time to read one is a parameter, not a matter of its words.
 from typing import Annotated
 
 import numpy as np
-from rankgate.extend import Cutoff, Judged, Range, metric
 
+from rankgate.extend import Cutoff, Judged, Range, metric
 from rankgate.measurement.metrics.judged import Floats, total
 
 Probability = Annotated[float, Range(0, 1)]

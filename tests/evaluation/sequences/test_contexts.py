@@ -116,7 +116,11 @@ def test_a_budget_without_lengths_is_one_error():
         with raises("missing-lengths", UsageError):
             rankgate.evaluate(QRELS, RUN, [metric])
     with raises("missing-lengths", InputError):
-        rankgate.evaluate(Collection(QRELS, items=Items(ITEMS.head(2), length="tokens")), RUN, ["ContextP(tokens=9)"])  # fmt: skip
+        rankgate.evaluate(
+            Collection(QRELS, items=Items(ITEMS.head(2), length="tokens")),
+            RUN,
+            ["ContextP(tokens=9)"],
+        )
     with raises("missing-input", UsageError):
         rankgate.evaluate(
             Collection(QRELS, items=Items(length="tokens")), RUN, ["ContextP(tokens=9)"]
@@ -127,7 +131,14 @@ def test_a_budget_without_lengths_is_one_error():
         )
     for bad in ([-1.0, 1, 1, 1, 1], ["x", "1", "1", "1", "1"]):
         with raises("not-a-number", InputError):
-            rankgate.evaluate(Collection(QRELS, items=Items(ITEMS.with_columns(pl.Series("tokens", bad)), length="tokens")), RUN, ["ContextP(tokens=9)"])  # fmt: skip
+            rankgate.evaluate(
+                Collection(
+                    QRELS,
+                    items=Items(ITEMS.with_columns(pl.Series("tokens", bad)), length="tokens"),
+                ),
+                RUN,
+                ["ContextP(tokens=9)"],
+            )
 
 
 def test_redundancy_by_documents_needs_the_documents():
@@ -144,7 +155,9 @@ def test_redundancy_by_documents_needs_the_documents():
 def test_rankings_of_passages_become_rankings_of_documents():
     qrels = {"1": {"a": 1, "c": 1}, "2": {"d": 2}}
     metrics = ["P@2", "RR", "ContextR(tokens=800)", "Redundancy(by='documents')"]
-    found = rankgate.evaluate(Collection(qrels, items=Items(ITEMS, length="tokens", document="doc")), RUN, metrics)  # fmt: skip
+    found = rankgate.evaluate(
+        Collection(qrels, items=Items(ITEMS, length="tokens", document="doc")), RUN, metrics
+    )
     assert values(found, "P@2") == {"1": 1, "2": 1 / 2}  # a, c; x, d
     assert values(found, "RR") == {"1": 1, "2": 1 / 2}
     assert values(found, "ContextR(tokens=800)") == {"1": 1 / 2, "2": 0}  # a1 and a2 are one

@@ -149,7 +149,11 @@ def test_tables_of_sessions(tmp_path):
     ):
         table.write_text(text)
         with raises(code, InputError):
-            rankgate.evaluate(Collection({"z": {"a": 1}} if "other" in text else QRELS, sequences=table), RUN, ["RR"])  # fmt: skip
+            rankgate.evaluate(
+                Collection({"z": {"a": 1}} if "other" in text else QRELS, sequences=table),
+                RUN,
+                ["RR"],
+            )
 
 
 def test_queries_may_have_judgments_of_their_own():

@@ -109,7 +109,9 @@ def evaluate(
     means = slice_means(scored, collection.tags, slices, design)
     result = Evaluation(
         collection.name or judgments.name, rules.to_dict(), labels, tuple(scored), lower, means,
-        measured_from=MeasuredFrom(collection, {run.name: run for run in readable}, _listed(metrics), rules),
+        measured_from=MeasuredFrom(
+            collection, {run.name: run for run in readable}, _listed(metrics), rules
+        ),
     )  # fmt: skip
     if design is None:
         return result
