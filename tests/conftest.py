@@ -60,8 +60,13 @@ def pytest_terminal_summary(terminalreporter):
         save_skipped(skipped)
 
 
+def pytest_collection():
+    gc.disable()  # collecting tests makes many objects and no garbage
+
+
 def pytest_collection_finish():
     gc.freeze()  # the tests themselves, which no later search for garbage needs to look at
+    gc.enable()
 
 
 def pytest_unconfigure():
