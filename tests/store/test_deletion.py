@@ -1,6 +1,7 @@
 """Deletion of projects and of what is in them: all that depends on them goes, or all stays."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from rankgate.store.tables.columns import Moment
 from rankgate.store.tables.people import audit_log
 from rankgate.store.tables.people import projects as project_rows
 from rankgate.store.tables.work import tasks
+from support.stores import opened
 from support.wording import raises
 
 RELEASED = Path(__file__).parent / "released"
@@ -42,25 +44,53 @@ with Store.open(sys.argv[1]) as store, store.write() as connection:
 """
 
 
+def fill(url, blobs):
+    """Make a store with a project that has rows in most tables, and with another project."""
+    restore(RELEASED / f"{versions.newest()}.zip", url, str(blobs))
+    with Store.open(url) as store, store.write() as connection:
+        user = users.add(connection, "zoe").id
+        users.grant(connection, 1, user, "rater")
+        tokens.issue(connection, user, "t", project=1)
+        invitations.invite(connection, project=1, role="rater")
+        audit.record(connection, audit.COMMAND_LINE, "batch.add", "first", project=1)
+        other = projects.add(connection, "other")
+        batch = batches.add(connection, other.id, "first")
+        pairs = pl.DataFrame({"query_id": ["q0", "q0"], "doc_id": ["d0", "d1"]})
+        batches.add_pairs(connection, batch, pairs)
+        task = next_task.take(connection, other.id, 1)
+        ratings.rate(connection, task, 1, rating_id="other", grade=1.0)
+        ended = sa.text("UPDATE model_jobs SET state = 'done'")
+        connection.execute(ended)
+
+
+@pytest.fixture(scope="module")
+def filled_file(tmp_path_factory):
+    """A filled store in a file, with its blobs next to it."""
+    folder = tmp_path_factory.mktemp("filled")
+    fill(f"sqlite:///{folder}/filled.db", folder / "blobs")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def filled_database(postgresql_server, tmp_path_factory):
+    """The folder of the blobs of a filled store, the database ``filled``."""
+    folder = tmp_path_factory.mktemp("filled")
+    with postgresql_server.database("filled") as url:
+        fill(url, folder / "blobs")
+        yield folder
+
+
 @pytest.fixture
-def filled(url, tmp_path):
-    """A store with a project that has rows in most tables, and with another project."""
-    restore(RELEASED / f"{versions.newest()}.zip", url, f"{tmp_path}/blobs")
-    with Store.open(url) as store:
-        with store.write() as connection:
-            user = users.add(connection, "zoe").id
-            users.grant(connection, 1, user, "rater")
-            tokens.issue(connection, user, "t", project=1)
-            invitations.invite(connection, project=1, role="rater")
-            audit.record(connection, audit.COMMAND_LINE, "batch.add", "first", project=1)
-            other = projects.add(connection, "other")
-            batch = batches.add(connection, other.id, "first")
-            pairs = pl.DataFrame({"query_id": ["q0", "q0"], "doc_id": ["d0", "d1"]})
-            batches.add_pairs(connection, batch, pairs)
-            task = next_task.take(connection, other.id, 1)
-            ratings.rate(connection, task, 1, rating_id="other", grade=1.0)
-            ended = sa.text("UPDATE model_jobs SET state = 'done'")
-            connection.execute(ended)
+def filled(request, url, tmp_path):
+    """A copy of the filled store, with blobs of its own."""
+    if url.startswith("sqlite"):
+        folder = request.getfixturevalue("filled_file")
+        shutil.copyfile(folder / "filled.db", tmp_path / "judging.db")
+    else:
+        folder = request.getfixturevalue("filled_database")
+        request.getfixturevalue("postgresql_server").replace("judging", "filled")
+    shutil.copytree(folder / "blobs", tmp_path / "blobs")
+    with opened(url, f"{tmp_path}/blobs") as store:
         yield store
 
 

@@ -53,6 +53,12 @@ class Server:
             with self.connect(autocommit=True) as connection:
                 connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
+    def replace(self, name, template):
+        """Make a database a copy of another one, to which nothing is connected."""
+        with self.connect(autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+
 
 def _as_server(*words):
     """A command as the user of the server, which refuses root."""

@@ -19,8 +19,8 @@ def address_of(store):
     return store.url.render_as_string(hide_password=False)
 
 
-def _opened(url, blobs):
-    """A copy, with its own place of blobs."""
+def opened(url, blobs):
+    """A copy of a store, with its own place of blobs."""
     with Store.open(url) as made, made.write() as connection:
         connection.execute(
             sa.update(settings).where(settings.c.name == "blobs").values(value=blobs)
@@ -34,12 +34,12 @@ def new_file(tmp_path_factory):
     empty = tmp_path_factory.mktemp("store") / "empty.db"
     Store.create(str(empty)).close()
 
-    def opened(path, blobs=""):
+    def copied(path, blobs=""):
         assert not Path(path).exists()
         shutil.copyfile(empty, path)
-        return _opened(str(path), blobs)
+        return opened(str(path), blobs)
 
-    return opened
+    return copied
 
 
 @pytest.fixture(scope="session")
@@ -49,14 +49,14 @@ def new_database(postgresql_server):
         Store.create(url, blobs="nowhere").close()
 
         @contextmanager
-        def opened(name, blobs):
+        def copied(name, blobs):
             with (
                 postgresql_server.database(name, template=EMPTY) as copy,
-                _opened(copy, blobs) as made,
+                opened(copy, blobs) as store,
             ):
-                yield made
+                yield store
 
-        yield opened
+        yield copied
 
 
 @pytest.fixture(params=KINDS)
