@@ -45,7 +45,7 @@ def main(words: list[str]) -> int:
     given = asked.parse_args(words)
     own = given.log == HERE / "log.csv"
     threshold = 4 if own and given.threshold is None else given.threshold or 0
-    parts = rankgate.split(str(given.log), given.way, threshold=threshold)
+    parts = rankgate.split(str(given.log), given.way, rankgate.Truth(threshold=threshold))
     runs = recommended(parts.train, parts.qrels.table["query_id"].unique().sort())
     if given.into:
         given.into.mkdir(exist_ok=True)

@@ -30,6 +30,8 @@ _HOMES = {
     "rankgate.data.files.reanchor": ["reanchor"],
     "rankgate.data.files.validate": ["validate"],
     "rankgate.data.files.validation": ["Validation"],
+    "rankgate.data.logs.relevance": ["Truth"],
+    "rankgate.data.logs.splits": ["SplitPlan"],
     "rankgate.data.memory.arrays": ["from_arrays"],
     "rankgate.data.memory.matrices": ["Lists", "Matrix"],
     "rankgate.decisions.advice.advice": ["Advice"],

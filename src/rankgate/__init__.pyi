@@ -14,6 +14,8 @@ from rankgate.data.files.convert import convert as convert
 from rankgate.data.files.reanchor import reanchor as reanchor
 from rankgate.data.files.validate import validate as validate
 from rankgate.data.files.validation import Validation as Validation
+from rankgate.data.logs.relevance import Truth as Truth
+from rankgate.data.logs.splits import SplitPlan as SplitPlan
 from rankgate.data.memory.arrays import from_arrays as from_arrays
 from rankgate.data.memory.matrices import Lists as Lists
 from rankgate.data.memory.matrices import Matrix as Matrix
@@ -160,10 +162,12 @@ __all__ = [
     "Sheets",
     "Snapshot",
     "Split",
+    "SplitPlan",
     "StoredProject",
     "Sweep",
     "Test",
     "TotalError",
+    "Truth",
     "UsageError",
     "Validation",
     "Verdict",

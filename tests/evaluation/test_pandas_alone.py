@@ -35,7 +35,7 @@ log = frame("user_id item_id rating timestamp",
 items = pd.DataFrame({"item_id": [f"i{j}" for j in range(9)], "genre": list("abcabcabc")})
 texts = pd.DataFrame({"query_id": [f"q{i}" for i in N], "text": "words"})
 documents = pd.DataFrame({"doc_id": ["x", "y"], "title": ["one", "two"]})
-split = rankgate.split(log, threshold=3)
+split = rankgate.split(log, rule=rankgate.Truth(threshold=3))
 shown = frame("query_id doc_id score", *([(f"u{i}", f"i{j}", 9 - j) for j in range(9)] for i in N))
 pooled = rankgate.pool([old, new], depth=2)
 tagged = rankgate.Collection(qrels, tags=tags)

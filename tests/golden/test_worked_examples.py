@@ -10,10 +10,11 @@ import pytest
 
 from rankgate.data.collection import Collection, Items
 from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.splits import SplitPlan
 from rankgate.interface.demo.build import build
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.recommenders.scorecard import scorecard
-from rankgate.recommenders.splitting import split_by as split
+from rankgate.recommenders.splitting import split
 
 HEADPHONES = {"headphones": {"sony": 3, "jbl": 2, "stand": 1, "unseen": 3}}
 SHOWN = {"headphones": {"sony": 3.0, "jbl": 2.0, "stand": 1.0}}
@@ -96,7 +97,7 @@ def test_the_note_s_numbers_from_a_raw_log():
         average = sum(p for p, hit in zip(precise, hits, strict=True) if hit) / wanted
         usual.append((sum(hits) / wanted, average, 1 / first, linear))
     rule = Truth(worth, grades="value")
-    parts = split(example / "log.csv", rule=rule, cut="2026-03-02", candidates="all")
+    parts = split(example / "log.csv", SplitPlan(cut="2026-03-02"), rule, candidates="all")
     judgments = parts.folds[0].judgments
     names = ["Recall@5", "MAP@5", "MRR", "NDCG@5"]
     for convention, rows in (("note", note), ("trec", usual)):

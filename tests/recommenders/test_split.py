@@ -18,7 +18,7 @@ from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import WAYS, SplitPlan, masks_of
 from rankgate.data.qrels import Qrels
 from rankgate.interface.cli import rankgate as program
-from rankgate.recommenders.splitting import split_by as split
+from rankgate.recommenders.splitting import split
 from support.wording import assert_warned, raises
 
 ROWS = st.lists(
@@ -106,7 +106,7 @@ def test_what_leaks_is_counted_and_reported():
 def test_one_of_a_kind_is_reported_in_the_singular():
     rows = [("u", "a", 1), ("u", "a", 1), ("u", "b", 2), ("v", "a", 3), ("w", "c", 4)]
     log = pl.DataFrame(rows, schema=["user", "item", "at"], orient="row")
-    words = " ".join(str(rankgate.split(log, "global", share=0.25)).split())
+    words = " ".join(str(rankgate.split(log, SplitPlan(share=0.25))).split())
     for result in ("1 row equal to another", "1 user only in the test", "1 item only in the test",
                  "1 item is in the test only"):  # fmt: skip
         assert result in words, result
@@ -190,11 +190,12 @@ def test_wrong_plans_are_refused():
         ({"share": 1.0}, "out-of-range"),
         ({"last": 0}, "out-of-range"),
         ({"way": "windows", "validation": True}, "conflicting-options"),
+        ({"way": "user", "cut": "2026-03-01"}, "conflicting-options"),
     ):
         with raises(code, UsageError):
             SplitPlan(**plan)
     with raises("unknown-choice", UsageError):
-        split(pl.DataFrame({"user": ["u"], "item": ["a"], "time": [1]}), unit="hours")
+        split(pl.DataFrame({"user": ["u"], "item": ["a"], "time": [1]}), time_unit="hours")
     with raises("unknown-choice", UsageError):
         split(LOG, candidates="none")
 
@@ -240,9 +241,29 @@ def test_the_command_by_windows_and_by_a_cut(tmp_path):
 
 
 def test_in_python(tmp_path):
-    result = rankgate.split(LOG, "leave-last", validation=True)
+    result = rankgate.split(LOG, SplitPlan("leave-last", validation=True))
     assert result.qrels.table["doc_id"].to_list() == ["p5", "q5", "r5"]
     assert "<table>" in result._repr_html_()
     assert "train.csv" in result.write(tmp_path)
     assert str(result).startswith("log split by leave-last, 1 of each user")
     assert result.rule == Truth()
+    assert result.plan == SplitPlan("leave-last", validation=True)
+
+
+def test_the_plan_of_a_result_splits_the_same_way_again():
+    dated = LOG.table.select("query_id", "doc_id", pl.from_epoch("at", "us"))
+    first = rankgate.split(dated, SplitPlan(cut="1970-01-01T00:00:51"))
+    assert first.plan.cut == 51_000_000
+    again = rankgate.split(dated, rankgate.Split.from_dict(first.to_dict()).plan)
+    assert again.test.equals(first.test)
+    assert again == first
+
+
+def test_equal_rows_count_once_or_each():
+    rows = [("u", "a", 1), ("u", "b", 2), ("u", "b", 2), ("v", "a", 1), ("v", "c", 3)]
+    log = pl.DataFrame(rows, schema=["user", "item", "time"], orient="row")
+    once, every = (
+        rankgate.split(log, SplitPlan("leave-last"), equal_rows=word) for word in ("once", "each")
+    )
+    assert (once.repeated, len(once.train), len(once.test)) == (1, 2, 2)
+    assert (every.repeated, len(every.train), len(every.test)) == (0, 3, 2)

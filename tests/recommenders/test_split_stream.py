@@ -14,7 +14,7 @@ from rankgate.data.logs.sorted_users import stretched
 from rankgate.data.logs.splits import WAYS, SplitPlan
 from rankgate.recommenders.split_files import written
 from rankgate.recommenders.split_stream import split_into
-from rankgate.recommenders.splitting import split_by as split
+from rankgate.recommenders.splitting import split
 from support.wording import raises
 
 ROWS = st.lists(

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 import rankgate
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import SplitPlan
-from rankgate.recommenders.splitting import split_by
+from rankgate.recommenders.splitting import split
 
 pytestmark = pytest.mark.slow
 
@@ -91,6 +91,8 @@ spark.stop()
 
 SPLIT = """
 from pathlib import Path
+from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.splits import SplitPlan
 from rankgate.spark.splitting import part_files, verb
 
 def kill_one():
@@ -114,7 +116,9 @@ def half_way(*words):
     return counted(*words)
 
 verb.items_of = half_way
-found = split(f"{folder}/log.parquet", "global", validation=True, threshold=3.0, partitions=4)
+found = split(
+    f"{folder}/log.parquet", SplitPlan(validation=True), Truth(threshold=3.0), partitions=4
+)
 
 def open_files(batches, work):
     "Batches; one of the tasks loses its executor when all of its files are open."
@@ -211,7 +215,7 @@ def test_a_split_survives_the_loss_of_executors(master, tmp_path):
     parts, again = (files_in(tmp_path / name) for name in ("parts", "again"))
     assert parts == again
     assert not [name for name in parts if ".writing" in name]
-    here = split_by(
+    here = split(
         tmp_path / "log.parquet",
         SplitPlan("global", validation=True),
         Truth(threshold=3.0),

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import WAYS, SplitPlan
-from rankgate.recommenders.splitting import split_by
+from rankgate.recommenders.splitting import split as split_here
 from rankgate.spark.splitting.users import whole_users
 from rankgate.spark.splitting.verb import split
 from support.spark import spark  # noqa: F401 - a fixture
@@ -74,17 +74,16 @@ QUICK = {"global", "leave-one-out", "random", "cold-items"}
 def test_parts_equal_those_of_one_machine(spark, log, way):  # noqa: F811
     validation = way != "windows"
     plan = SplitPlan(way, 0.25, 2, windows=3, validation=validation, seed=7)
-    given = {"share": 0.25, "last": 2, "windows": 3, "validation": validation, "seed": 7}
-    there = split(log, way, **given, partitions=3, spark=spark)
-    assert_equal(split_by(log, plan), there)
+    there = split(log, plan, partitions=3, spark=spark)
+    assert_equal(split_here(log, plan), there)
     there.unpersist()
 
 
 OPTIONS = [
-    ("global", {"candidates": "all", "cut": "2023-12-20"}, {}),
+    ("global", {"candidates": "all"}, {}),
     ("windows", {"candidates": "sampled", "negatives": 7}, {"weights": {"buy": 1, "click": 0.5}}),
     ("random", {"candidates": "sampled", "negatives": 140}, {"threshold": 3, "repeats": "last"}),
-    ("user", {"same": "each"}, {"grades": "value", "repeats": "mean", "least": {"view": 4}}),
+    ("user", {"equal_rows": "each"}, {"grades": "value", "repeats": "mean", "least": {"view": 4}}),
     ("leave-one-out", {}, {"repeats": "first", "threshold": 2}),
     ("cold-users", {"candidates": "sampled"}, {"repeats": "sum", "grades": "value"}),
     ("leave-last", {}, {}),
@@ -101,8 +100,10 @@ OPTIONS = [
     ],
 )
 def test_options_and_partitions_change_no_row(spark, log, way, given, rule, partitions):  # noqa: F811
-    here = split_by(log, SplitPlan(way, seed=3), Truth(**rule), **given)
-    there = split(log, way, **given, **rule, seed=3, partitions=partitions, spark=spark)
+    cut = "2023-12-20" if way == "global" else None
+    plan, truth = SplitPlan(way, seed=3, cut=cut), Truth(**rule)
+    here = split_here(log, plan, truth, **given)
+    there = split(log, plan, truth, **given, partitions=partitions, spark=spark)
     assert_equal(here, there)
     there.unpersist()
 
@@ -110,7 +111,7 @@ def test_options_and_partitions_change_no_row(spark, log, way, given, rule, part
 @pytest.mark.slow
 def test_frames_tables_and_files_of_any_format(spark, log, tmp_path):  # noqa: F811
     table = pl.read_parquet(log).head(600)
-    here = split_by(table, SplitPlan("leave-last"))
+    here = split_here(table, SplitPlan("leave-last"))
     frame = spark.read.parquet(str(log)).limit(600).coalesce(1)
     frame.createOrReplaceTempView("events")
     table.write_csv(tmp_path / "events.csv")
@@ -129,7 +130,7 @@ def test_frames_tables_and_files_of_any_format(spark, log, tmp_path):  # noqa: F
         for name in ("train", "test"):
             assert_frame_equal(getattr(here, name), frame_of(getattr(there, name)))
         there.unpersist()
-    here = split_by(tmp_path / "events.inter")
+    here = split_here(tmp_path / "events.inter")
     assert_equal(here, split(tmp_path / "events.inter", partitions=2, spark=spark))
 
 
@@ -147,11 +148,11 @@ def test_dates_and_places_in_lists_are_times(spark, tmp_path):  # noqa: F811
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
         there = split(tmp_path / "dated.parquet", partitions=2, spark=spark)
-        assert_equal(split_by(tmp_path / "dated.parquet"), there)
+        assert_equal(split_here(tmp_path / "dated.parquet"), there)
         there.write(tmp_path / "there")
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone)
-    names = split_by(tmp_path / "dated.parquet").write(tmp_path / "here")
+    names = split_here(tmp_path / "dated.parquet").write(tmp_path / "here")
     assert sorted(names) == sorted(each.name for each in (tmp_path / "there").glob("[a-z]*"))
     for name in names[:-1]:
         parts = sorted((tmp_path / "there" / name).glob("part-*"))
@@ -160,7 +161,7 @@ def test_dates_and_places_in_lists_are_times(spark, tmp_path):  # noqa: F811
     assert (tmp_path / "here/split.json").read_text() == (tmp_path / "there/split.json").read_text()
     (tmp_path / "lists.txt").write_text("a: x y z\nb: y x\na: w\n")
     there = split(tmp_path / "lists.txt", "leave-last", partitions=2, spark=spark)
-    assert_equal(split_by(tmp_path / "lists.txt", SplitPlan("leave-last")), there)
+    assert_equal(split_here(tmp_path / "lists.txt", SplitPlan("leave-last")), there)
 
 
 def test_what_is_wrong_names_the_row(spark, tmp_path):  # noqa: F811
@@ -180,8 +181,8 @@ def test_what_is_wrong_names_the_row(spark, tmp_path):  # noqa: F811
     assert (bad.source, bad.line) == (str(path), 9)
     bad = refused("empty-value", InputError, {9: "u4,,1700000009,3"})
     assert (bad.source, bad.line) == (str(path), 11)
-    refused("unknown-choice", UsageError, {}, weights={"buy": 1})
-    refused("no-interactions", InputError, {}, way="global", cut="1700000900")
+    refused("unknown-choice", UsageError, {}, rule=Truth({"buy": 1}))
+    refused("no-interactions", InputError, {}, plan=SplitPlan(cut="1700000900"))
     refused("no-interactions", InputError, dict.fromkeys(range(40), ""))
     with raises("missing-input", UsageError):
         split(pl.DataFrame({"user": ["a"], "item": ["b"]}), spark=spark)

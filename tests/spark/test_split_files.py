@@ -9,6 +9,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from rankgate.core.errors import UsageError
+from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.splits import SplitPlan
 from rankgate.data.streams.part_files import part_files
 from rankgate.data.streams.source import source
 from rankgate.spark.splitting import files
@@ -31,10 +33,13 @@ def rows_of(folder):
 
 
 @pytest.mark.parametrize(
-    ("given", "to"),
-    [({"way": "global"}, "parquet"), ({"way": "windows", "windows": 2, "grades": "value"}, "csv")],
+    ("plan", "rule", "to"),
+    [
+        (SplitPlan(), Truth(), "parquet"),
+        (SplitPlan("windows", windows=2), Truth(grades="value"), "csv"),
+    ],
 )
-def test_both_writers_write_the_same(spark, tmp_path, monkeypatch, given, to):  # noqa: F811
+def test_both_writers_write_the_same(spark, tmp_path, monkeypatch, plan, rule, to):  # noqa: F811
     log = pl.DataFrame(
         {
             "user": [f"u{i % 7:02}" for i in range(90)],
@@ -44,7 +49,7 @@ def test_both_writers_write_the_same(spark, tmp_path, monkeypatch, given, to):  
         }
     )
     log.write_parquet(tmp_path / "log.parquet")
-    found = split(tmp_path / "log.parquet", **given, partitions=2, spark=spark)
+    found = split(tmp_path / "log.parquet", plan, rule, partitions=2, spark=spark)
     names = found.write(tmp_path / "here", to=to)
     assert found.write(tmp_path / "here", to=to) == names  # in place of the first
     monkeypatch.setattr(files, "_local", lambda *_: None)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.data.logs.candidates import sample
-from rankgate.data.logs.clock import instant
 from rankgate.data.logs.reading import opened
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.sorted_users import ROWS, stretched
@@ -24,25 +22,27 @@ from rankgate.recommenders.split_parts import masks, nothing_judged, parts, refu
 from rankgate.recommenders.splitting import marked, negatives_of
 
 if TYPE_CHECKING:
+    from rankgate.data.logs.clock import Unit
     from rankgate.data.logs.interactions import Interactions, LogLike
     from rankgate.data.logs.sorted_users import Stretches
+    from rankgate.data.logs.splits import Way
     from rankgate.recommenders.split_parts import Masks
+    from rankgate.recommenders.splitting import EqualRows
 
 
 def split_into(
     log: LogLike,
-    plan: SplitPlan | None = None,
+    plan: Way | SplitPlan = "global",
     rule: Truth | None = None,
     *,
     folder: str | Path | None = None,
     to: str = "csv",
     candidates: str = "unseen",
     negatives: int = 99,
-    cut: str | None = None,
     columns: Mapping[str, str] | None = None,
     from_: str | None = None,
-    unit: Any = None,  # noqa: ANN401 - a word, checked by the reader
-    same: str = "once",
+    time_unit: Unit | None = None,
+    equal_rows: EqualRows = "once",
     rows: int = ROWS,
 ) -> tuple[Split, tuple[str, ...]]:
     """Split a log as `split` does and write the parts as `written` does, in bounded memory.
@@ -58,11 +58,10 @@ def split_into(
         to: ``csv`` or ``parquet``, of the interactions and candidates.
         candidates: as of `split`, like what follows.
         negatives: how many items are drawn for each user with ``sampled``.
-        cut: the moment from which on `global` predicts.
         columns: our column -> the log's.
         from_: the name of the log's format.
-        unit: the unit of times that are numbers.
-        same: whether rows that are equal in every column count ``once`` or ``each``.
+        time_unit: the unit of times that are numbers.
+        equal_rows: whether rows that are equal in every column count ``once`` or ``each``.
         rows: of a stretch.
 
     Returns:
@@ -71,14 +70,13 @@ def split_into(
     Raises:
         InputError, UsageError: as `split` and `written`.
     """
-    plan, rule = plan or SplitPlan(), rule or Truth()
+    plan, rule = SplitPlan.of(plan), rule or Truth()
     number = negatives_of(candidates, negatives)
-    raw = opened(log, columns, from_=from_, unit=unit)
+    raw = opened(log, columns, from_=from_, unit=time_unit)
     top = None if folder is None else folder_for(folder, to)
     with TemporaryDirectory(prefix=".split-", dir=top) as work:
-        result = stretched(raw, Path(work), same, rows)
-        if cut is not None:
-            plan = replace(plan, cut=instant(cut, result.unit))
+        result = stretched(raw, Path(work), equal_rows, rows)
+        plan = plan.dated(result.unit)
         asked = _Asked(plan, rule, candidates != "all", number)
         folds = _folds(result, asked, None if top is None else Path(work))
         found = tuple(fold.count.figures() for fold in folds)

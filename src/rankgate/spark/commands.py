@@ -142,7 +142,6 @@ def _split(spark: SparkSession, given: Mapping[str, Any]) -> None:
 
     others = ("into", "to", "form", "output")
     chosen = {name: value for name, value in given.items() if name not in others}
-    chosen["weights"], chosen["least"] = (dict(given[name] or {}) for name in ("weights", "least"))
     found = split(spark=spark, **chosen)
     if given["into"] is not None:
         names = found.write(given["into"], given["to"])

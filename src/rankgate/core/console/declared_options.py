@@ -141,21 +141,33 @@ def collected(
     Args:
         name: the argument of the command that gets the value.
         kind: the dataclass.
-        fields: which of its fields are options, by default all.
+        fields: which of its fields are options, by default all, in the order of the help; with
+            words behind a field: how the value is called there, and further flags, as in
+            ``"weights KIND=X --weight"``.
         section: the heading of the help under which they stand.
     """
     declared = fields_of(kind)
-    chosen = {field: declared[field] for field in fields or declared}
+    labels = {field: words for field, *words in map(str.split, fields or declared)}
+    chosen = {field: declared[field] for field in labels}
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
         def collect(*args: Any, **given: Any) -> Any:
             values = {field: given.pop(each.name) for field, each in chosen.items()}
-            return function(*args, **{name: kind(**values)}, **given)
+            stated = {field: value for field, value in values.items() if value is not None}
+            return function(*args, **{name: kind(**stated)}, **given)
 
         command: Command = collect
-        for each in reversed(chosen.values()):
-            command = option(each, section=section)(command)
+        for field, one in reversed(chosen.items()):
+            flags = [word for word in labels[field] if word.startswith("-")]
+            metavar = next((word for word in labels[field] if not word.startswith("-")), None)
+            pairs = isinstance(one.default, Mapping)
+            if pairs:
+                command = _with_pairs(command, one.name, float)
+            shown = replace(one, default=()) if pairs else one
+            command = option(shown, *flags, metavar=metavar, multiple=pairs, section=section)(
+                command
+            )
         return command
 
     return decorate

@@ -39,13 +39,17 @@ class Truth:
         worth = weight(kind) · value;   grade = 1 if together(worths) ≥ threshold else 0
 
     Attributes:
-        weights: what one interaction of a kind weighs; where any are given, the kinds that are
-            not named do not count. A kind of weight 0 is a sign against: its grade is 0.
-        threshold: the least worth that is relevant; 0 or less takes every pair for relevant.
-        least: the least value that an interaction of a kind must have, as four stars or thirty
-            seconds; one below it is worth 0, and is no sign for the item.
-        repeats: what several interactions of a user with an item are worth.
-        grades: ``binary``, or the worth itself (``value``), 0 where it is below the threshold.
+        weights: The weight of a kind of interaction; kinds that are not named are ignored. A kind
+            of weight 0 is a sign against the item: its grade is 0.
+        threshold: Items with at least this value (rating or weight) are relevant.
+        repeats: How several interactions with one item are combined.
+        grades: Write judgments as 1 or 0 (binary), or as the value itself (value), 0 where it is
+            below the threshold.
+        least: The lowest value at which an interaction of a kind counts, such as rating=4 or
+            dwell=30; one below it is worth 0, and is no sign for the item.
+
+    Raises:
+        UsageError: an unknown word, a number that is not finite.
     """
 
     weights: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankgate.core.declare import Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.logs.clock import instant
 from rankgate.data.stretches import starts_of
 
 if TYPE_CHECKING:
@@ -26,27 +29,43 @@ Masks = list[tuple[Flags, Flags]]
 """For each fold the rows to learn from and the rows to predict; a row may be in neither."""
 
 
+Way = Literal[
+    "global", "windows", "user", "leave-last", "leave-one-out", "random", "cold-users", "cold-items"
+]
+"""The name of a way to split; `WAYS` has each."""
+
+
 @dataclass(frozen=True)
 class SplitPlan:
-    """How a log is split.
+    """How a log is split into training and test sets.
+
+    The plan of a result has its cut in microseconds since 1970, a whole number; it is taken as it
+    is.
 
     Attributes:
-        way: a key of `WAYS`.
-        share: the share of interactions (or users, or items) that is predicted.
-        last: how many interactions of each user `leave-last` predicts.
-        cut: the microsecond from which on `global` predicts; by the share if not given.
-        windows: the number of folds of `windows`.
-        validation: whether another part, split off in the same way, lies before the test.
-        seed: of everything that is drawn.
+        way: How to split the log (see Ways below).
+        share: The share of the interactions in the test set.
+        last: With leave-last: how many interactions of each user are in the test set.
+        cut: With global: the time at which the test set begins, as a date or as the log writes
+            times.
+        windows: With windows: the number of folds.
+        validation: Also make a validation set, as large as the test set, from the time before it.
+        seed: The seed of the random numbers.
+
+    Raises:
+        UsageError: an unknown way, a value out of its range, or a cut for another way than global.
+
+    Ways: ``global`` (by one time), ``windows`` (several test periods), ``user`` (the last share of
+    each user), ``leave-last``, ``leave-one-out``, ``random``, ``cold-users`` and ``cold-items``.
     """
 
-    way: str = "global"
-    share: float = 0.2
-    last: int = 1
-    cut: int | None = None
-    windows: int = 5
+    way: Way = "global"
+    share: Annotated[float, Range(0, 1, exclusive=True)] = 0.2
+    last: Annotated[int, Range(1)] = 1
+    cut: int | str | None = None
+    windows: Annotated[int, Range(1)] = 5
     validation: bool = False
-    seed: int = 0
+    seed: Annotated[int, Range(0)] = 0
 
     def __post_init__(self) -> None:
         if self.way not in WAYS:
@@ -64,6 +83,30 @@ class SplitPlan:
                 "windows are several folds already; leave validation out.",
                 code="conflicting-options",
             )
+        if self.cut is not None and self.way != "global":
+            raise UsageError(
+                f"{self.way} has no cut, which is the one time of global; leave it out.",
+                code="conflicting-options",
+            )
+
+    @classmethod
+    def of(cls, plan: Way | SplitPlan) -> SplitPlan:
+        """Return a plan as it is, or make one of a way.
+
+        Raises:
+            UsageError: an unknown way.
+        """
+        return plan if isinstance(plan, SplitPlan) else cls(plan)
+
+    def dated(self, unit: Unit) -> SplitPlan:
+        """The plan for a log with times in a unit: its cut in microseconds.
+
+        Raises:
+            InputError: a cut that is no time.
+        """
+        if not isinstance(self.cut, str):
+            return self
+        return replace(self, cut=instant(self.cut, unit))
 
 
 @dataclass(frozen=True)
@@ -151,9 +194,8 @@ def masks_without_one(log: Interactions, random: np.random.Generator) -> Masks:
 
 def _global(log: Interactions, plan: SplitPlan) -> Masks:
     at = _times(log)
-    if plan.cut is not None:
-        cut = plan.cut
-    else:
+    cut = plan.dated(log.unit).cut
+    if not isinstance(cut, int):
         place = cut_place(len(at), plan.share)
         cut = int(np.partition(at, place)[place])
     test = at >= cut

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console import options
 from rankgate.core.console.backends import on_backend
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import collected, options_of
 from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
@@ -20,8 +20,8 @@ from rankgate.recommenders.split_files import SUFFIXES
 from rankgate.recommenders.split_stream import split_into
 from rankgate.recommenders.splitting import split
 
-_PLAN = ("way", "share", "last", "windows", "validation", "seed")
-_TRUTH = ("weights", "threshold", "least", "repeats", "grades")
+if TYPE_CHECKING:
+    from rankgate.recommenders.split import Split
 
 
 @click.command(
@@ -30,31 +30,16 @@ _TRUTH = ("weights", "threshold", "least", "repeats", "grades")
     definitions={"Ways": [(name, way.title) for name, way in WAYS.items()]},
 )
 @click.argument("log", type=click.Path(), metavar="LOG")
-@click.option(
-    "--way",
-    type=click.Choice(list(WAYS)),
-    default="global",
-    show_default=True,
-    metavar="WAY",
-    help="How to split the log (see Ways below).",
+@collected(
+    "plan", SplitPlan, "way WAY", "share", "last", "cut TIME", "windows", "validation", "seed"
 )
-@options_of(
-    split,
-    *("share", "last", "cut TIME", "windows", "validation", "candidates", "negatives"),
-    *("weights KIND=X --weight", "threshold", "least KIND=X", "repeats", "grades"),
-    "columns OURS=THEIRS --column",
-    choices={"candidates": CANDIDATES},
+@options_of(split, "candidates", "negatives", choices={"candidates": CANDIDATES})
+@collected(
+    "rule", Truth, "weights KIND=X --weight", "threshold", "least KIND=X", "repeats", "grades"
 )
+@options_of(split, "columns OURS=THEIRS --column")
 @options.from_
-@options_of(split, "time_unit", choices={"time_unit": UNITS})
-@click.option(
-    "--equal-rows",
-    "same",
-    type=click.Choice(["once", "each"]),
-    default="once",
-    show_default=True,
-    help="Count equal rows once, or count each of them.",
-)
+@options_of(split, "time_unit", "equal_rows", choices={"time_unit": UNITS})
 @click.option(
     "--into",
     metavar="FOLDER",
@@ -68,19 +53,11 @@ _TRUTH = ("weights", "threshold", "least", "repeats", "grades")
     show_default=True,
     help="The file format of these files.",
 )
-@options.seed
 @options.form(*FORMS)
 @options.output
 @on_backend("split")
 def command(
-    log: str,
-    *,
-    same: str,
-    into: str | None,
-    to: str,
-    form: str,
-    output: str | None,
-    **chosen: Any,
+    log: str, *, into: str | None, to: str, form: str, output: str | None, **options: Any
 ) -> None:
     """Split LOG into training and test sets; check for leakage.
 
@@ -91,17 +68,8 @@ def command(
     rankgate split events.parquet --weight buy=1 --weight view=0.1 --cut 2026-03-01
     rankgate split ml-100k.inter --way leave-last --candidates sampled --into parts
     """
-    plan, rule = ({name: chosen.pop(name) for name in names} for names in (_PLAN, _TRUTH))
-    result, names = split_into(
-        log,
-        SplitPlan(**plan),
-        Truth(**{name: value for name, value in rule.items() if value is not None}),
-        folder=into,
-        to=to,
-        same=same,
-        unit=chosen.pop("time_unit"),
-        **chosen,
-    )
+    result: Split
+    result, names = split_into(log, folder=into, to=to, **options)
     if into is not None:
         click.echo(f"written to {into}: {', '.join(names)}", err=True)
     print_result(result, form, output)

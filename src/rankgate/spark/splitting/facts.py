@@ -78,7 +78,7 @@ def facts_of(log: SortedLog, plan: SplitPlan) -> Facts:
 def _edges(log: SortedLog, plan: SplitPlan, inner: SplitPlan | None) -> dict[SplitPlan, list[int]]:
     (low, high), label = log.span, log.rows.label
     first = plan.cut
-    if first is None:
+    if not isinstance(first, int):
         first = _nth(log, cut_place(log.size, plan.share))
     if plan.way == "windows":
         return {plan: edges_of(first, high, plan.windows)}

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.logs.clock import Unit, instant, shown
-from rankgate.data.logs.relevance import Grades, Repeats, Truth
-from rankgate.data.logs.splits import SplitPlan, refuse_empty, refuse_untimed
+from rankgate.data.logs.clock import Unit, shown
+from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.splits import SplitPlan, Way, refuse_empty, refuse_untimed
 from rankgate.recommenders.leaks import Leaks, SplitPart
 from rankgate.recommenders.split import ORDERED, Fold, Split, warnings_of
 from rankgate.recommenders.split_parts import nothing_judged, plan_of_validation
-from rankgate.recommenders.splitting import marked, negatives_of
+from rankgate.recommenders.splitting import EqualRows, marked, negatives_of
 from rankgate.spark.prepared import partitions_for
 from rankgate.spark.sessions import session
 from rankgate.spark.splitting.cutting import Cutting
@@ -40,25 +40,15 @@ if TYPE_CHECKING:
 
 def split(
     log: Any,  # noqa: ANN401 - a DataFrame, a path, or what the local engine reads
-    way: str = "global",
+    plan: Way | SplitPlan = "global",
+    rule: Truth | None = None,
     *,
-    share: float = 0.2,
-    last: int = 1,
-    cut: str | None = None,
-    windows: int = 5,
-    validation: bool = False,
     candidates: str = "unseen",
     negatives: int = 99,
-    weights: Mapping[str, float] | None = None,
-    threshold: float = 0.0,
-    least: Mapping[str, float] | None = None,
-    repeats: Repeats = "max",
-    grades: Grades = "binary",
     columns: Mapping[str, str] | None = None,
     from_: str | None = None,
     time_unit: Unit | None = None,
-    same: str = "once",
-    seed: int = 0,
+    equal_rows: EqualRows = "once",
     partitions: int | None = None,
     spark: SparkSession | None = None,
 ) -> SparkSplit:
@@ -68,24 +58,15 @@ def split(
         log: a Spark DataFrame; ``table:NAME``; a path, or several, of Parquet, Delta, CSV, TSV or
             JSON lines files; or what ``rankgate.split`` takes, which is sent to the cluster. Rows
             of one user and time are in the order of the file.
-        way: as of ``rankgate.split``, like all that has no description here.
-        share: as there.
-        last: as there.
-        cut: as there.
-        windows: as there.
-        validation: as there.
+        plan: as of ``rankgate.split``, like all that has no description here; draws are those of
+            one machine.
+        rule: as there.
         candidates: as there.
         negatives: as there.
-        weights: as there.
-        threshold: as there.
-        least: as there.
-        repeats: as there.
-        grades: as there.
         columns: as there.
         from_: the format of the files; by their names if not given.
         time_unit: as there.
-        same: whether rows that are equal in every column count ``once`` or ``each``.
-        seed: as there; draws are those of one machine.
+        equal_rows: as there.
         partitions: of the shuffle; one for 48 MB of input if not given.
         spark: the session; the active one, or a new one on this machine, if not given.
 
@@ -95,19 +76,18 @@ def split(
         UsageError: an unknown word, or times that the way needs and that are not there.
         MissingExtraError: PySpark is not installed.
     """
-    plan = SplitPlan(way, share, last, None, windows, validation, seed)
-    rule = Truth(weights or {}, threshold, repeats, grades, least or {})
+    plan, rule = SplitPlan.of(plan), rule or Truth()
     number = negatives_of(candidates, negatives)
     active = spark or session()
     rows, unit = log_of(active, log, columns, from_, time_unit)
     many = partitions or partitions_for(active, [rows])
-    numbered = number is not None or way == "cold-items"
+    numbered = number is not None or plan.way == "cold-items"
+    lengths = plan.way == "leave-one-out"
     ordered = sorted_log(
-        active, rows, unit, same, rule, many, items=numbered, lengths=way == "leave-one-out"
+        active, rows, unit, equal_rows, rule, many, items=numbered, lengths=lengths
     )
     try:
-        if cut is not None:
-            plan = replace(plan, cut=instant(cut, ordered.unit))
+        plan = plan.dated(ordered.unit)
         refuse_untimed(ordered.unit, rows.name, plan)
         asked = _Asked(ordered, plan, rule, candidates, number)
         return asked.result(active)
