@@ -77,6 +77,7 @@ _HOMES = {
     "rankgate.judging.llm.model_ratings": ["ModelRatings"],
     "rankgate.judging.llm.rate": ["rate"],
     "rankgate.judging.pooling.pool": ["Pool", "pool"],
+    "rankgate.judging.pooling.pool_design": ["PoolDesign"],
     "rankgate.judging.pooling.reusability": ["Reusability", "reusability"],
     "rankgate.judging.resolution.resolution": ["ResolvedJudgments"],
     "rankgate.judging.resolution.resolve": ["resolve"],

@@ -66,6 +66,7 @@ from rankgate.judging.llm.model_ratings import ModelRatings as ModelRatings
 from rankgate.judging.llm.rate import rate as rate
 from rankgate.judging.pooling.pool import Pool as Pool
 from rankgate.judging.pooling.pool import pool as pool
+from rankgate.judging.pooling.pool_design import PoolDesign as PoolDesign
 from rankgate.judging.pooling.reusability import Reusability as Reusability
 from rankgate.judging.pooling.reusability import reusability as reusability
 from rankgate.judging.resolution.resolution import ResolvedJudgments as ResolvedJudgments
@@ -147,6 +148,7 @@ __all__ = [
     "Pipeline",
     "Policy",
     "Pool",
+    "PoolDesign",
     "Predicted",
     "Prices",
     "RankgateError",

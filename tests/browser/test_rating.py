@@ -14,6 +14,7 @@ import pytest
 
 from rankgate.interface.demo.build import build
 from rankgate.judging.pooling.pool import pool
+from rankgate.judging.pooling.pool_design import PoolDesign
 from support.serving import PASSWORD, Visitor, started
 
 pytestmark = pytest.mark.slow
@@ -29,7 +30,7 @@ def files(tmp_path_factory):
     """The demo's pool with the texts of its queries and documents."""
     folder = tmp_path_factory.mktemp("demo")
     build(folder)
-    found = pool([folder / "old.run", folder / "new.run"], depth=3)
+    found = pool([folder / "old.run", folder / "new.run"], PoolDesign(depth=3))
     kept = found.table.filter(found.table["query_id"].is_in(["q01", "q02"])).head(PAIRS)
     kept.select("query_id", "doc_id", "why", "best_rank", "systems").write_csv(folder / "pool.csv")
     with sqlite3.connect(folder / "docs.sqlite") as base:

@@ -12,10 +12,13 @@ import rankgate
 from rankgate.core.declare import fields_of
 from rankgate.core.declare.signature import documented
 from rankgate.data.collection import Collection, Items
+from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.splits import SplitPlan
 from rankgate.decisions.comparison.inference import Test
 from rankgate.interface.cli import COMMANDS
 from rankgate.interface.cli import rankgate as program
 from rankgate.judging.admission.demands import Demands
+from rankgate.judging.pooling.pool_design import PoolDesign
 from support.wording import raises
 
 FUNCTIONS = {
@@ -52,6 +55,12 @@ VALUES = {
     "test": {each.name for each in fields_of(Test).values()},
 }
 """What a command has for one value that a function takes; compare has candidates of its own."""
+
+OWN_VALUES = {
+    "pool": {"design": set(fields_of(PoolDesign)) - {"rel"}},
+    "split": {"plan": set(fields_of(SplitPlan)), "rule": set(fields_of(Truth))},
+}
+"""The same of values that one command takes; rel is of Python alone."""
 
 COMMAND_ONLY = {
     "next": {"save_sample", "save_batch"},  # files
@@ -92,7 +101,7 @@ COMMAND_ONLY = {
     "admit": {"overrides", *fields_of(Demands)},  # one argument
     "reusability": {"overrides"},  # a convention is a value
     "record": {"name", "notes"},  # named by a file elsewhere; annotate
-    "split": {"from_", "same", "into", "to"},  # files
+    "split": {"from_", "into", "to"},  # files
     "scorecard": {"overrides", "record"},  # a convention is a value; record
     "plot": {
         *("name", "overrides", "theme", "scale"),  # called kind; of the picture
@@ -104,7 +113,6 @@ COMMAND_ONLY = {
 PYTHON_ONLY = {
     "reconcile": {"conventions"},
     "gate": {"folder", "today"},
-    "pool": {"rel"},
     "rate": {"path", "judge"},
     "admit": {"demands"},
     "reusability": {"rel"},
@@ -143,6 +151,7 @@ def _function(name):
 def _taken(name):
     """What a function takes, with the parts of its values."""
     values = {} if name == "stages" else VALUES  # where a test is a method
+    values = values | OWN_VALUES.get(name, {})
     return set().union(*(values.get(parameter, {parameter}) for parameter in _function(name)))
 
 

@@ -154,7 +154,7 @@ def test_the_gate_says_how_many_more_documents_settle_it(tmp_path):
 
 
 def test_a_pool_of_strata_is_such_a_sample(tmp_path):
-    pool = rankgate.pool(RUNS, depth=3, strata="1:1,3:0.5")
+    pool = rankgate.pool(RUNS, rankgate.PoolDesign(depth=3, strata="1:1,3:0.5"))
     path = tmp_path / "pool.csv"
     pool.to_polars().write_csv(path)
     drawn = set(pool.to_polars().select("query_id", "doc_id").iter_rows())

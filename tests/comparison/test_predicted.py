@@ -392,7 +392,9 @@ def test_the_size_of_the_population_is_not_that_of_a_slice():
 
 def test_a_pool_says_how_its_queries_were_drawn(tmp_path):
     sizes = {f"q{q}": 1.0 + q for q in range(QUERIES)}
-    pool = rankgate.pool([OLD, NEW], queries=PEOPLE, query_sampling="pps", sizes=sizes)
+    pool = rankgate.pool(
+        [OLD, NEW], rankgate.PoolDesign(queries=PEOPLE, query_sampling="pps", sizes=sizes)
+    )
     path = tmp_path / "pool.csv"
     pool.to_polars().write_csv(path)
     drawn = pool.to_polars().select("query_id", "query_inclusion").unique()

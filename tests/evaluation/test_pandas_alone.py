@@ -37,7 +37,7 @@ texts = pd.DataFrame({"query_id": [f"q{i}" for i in N], "text": "words"})
 documents = pd.DataFrame({"doc_id": ["x", "y"], "title": ["one", "two"]})
 split = rankgate.split(log, rule=rankgate.Truth(threshold=3))
 shown = frame("query_id doc_id score", *([(f"u{i}", f"i{j}", 9 - j) for j in range(9)] for i in N))
-pooled = rankgate.pool([old, new], depth=2)
+pooled = rankgate.pool([old, new], rankgate.PoolDesign(depth=2))
 tagged = rankgate.Collection(qrels, tags=tags)
 liked = rankgate.Collection(shown.rename(columns={"score": "grade"}), training=log, items=items)
 

@@ -14,7 +14,7 @@ TRUTH = {"<a>": 0, "b": 3, "c": 1, "d": 2, "m": 1, "n": 3}
 
 
 def test_the_whole_way(tmp_path):
-    result = rankgate.pool([OLD, NEW], depth=3)
+    result = rankgate.pool([OLD, NEW], rankgate.PoolDesign(depth=3))
     assert len(result.table) == 6
     assert "&lt;a&gt;" in result._repr_html_()
     paths = rankgate.sheets(result, ["ann", "bob"], per_document=2, overlap=0).write(tmp_path / "s")
@@ -46,7 +46,7 @@ def test_what_runs_lose():
 
 
 def test_results_come_back_from_json(tmp_path):
-    pooled = rankgate.pool([OLD, NEW], depth=3, strata="1:1,3:0.5")
+    pooled = rankgate.pool([OLD, NEW], rankgate.PoolDesign(depth=3, strata="1:1,3:0.5"))
     (path,) = rankgate.sheets(pooled, ["ann"]).write(tmp_path / "a.csv")
     for result in (
         pooled,

@@ -6,12 +6,16 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data import read_qrels, read_run
+from rankgate.data.collection import Collection
 from rankgate.data.qrels import Qrels
 from rankgate.decisions.unjudged.holes import holes
+from rankgate.interface.cli import rankgate as program
 from rankgate.judging.pooling.pool import pool
+from rankgate.judging.pooling.pool_design import PoolDesign
 from rankgate.judging.pooling.reusability import reusability
 from rankgate.judging.resolution.resolve import resolve
 from rankgate.measurement.evaluation.evaluate import evaluate
@@ -25,7 +29,7 @@ B = {"1": {"b": 3.0, "d": 2.0, "a": 1.0}}
 
 
 def test_what_is_judged_already_is_left_out():
-    result = pool([A, B], depth=2, qrels={"1": {"b": 1, "z": 1}, "2": {"m": -1}})
+    result = pool([A, B], PoolDesign(depth=2), collection={"1": {"b": 1, "z": 1}, "2": {"m": -1}})
     assert result.table.select("query_id", "doc_id", "best_rank").rows() == [
         ("1", "a", 1), ("2", "m", 1), ("1", "d", 2),
     ]  # fmt: skip
@@ -35,14 +39,54 @@ def test_what_is_judged_already_is_left_out():
 
 
 def test_batches_and_a_blind_order():
-    result = pool([A, B], depth=3, batch=2, blind=True, seed=5)
+    result = pool([A, B], PoolDesign(depth=3, seed=5), batch=2, blind=True)
     assert result.table["batch"].to_list() == [1, 1, 2, 2, 3]
-    assert result.table.equals(pool([A, B], depth=3, batch=2, blind=True, seed=5).table)
+    assert result.table.equals(pool([A, B], PoolDesign(depth=3, seed=5), batch=2, blind=True).table)
+
+
+def test_a_collection_says_how_judgments_and_runs_are_read():
+    """b is judged under labels and names of columns of its own; so is the second run."""
+    judged = pl.DataFrame({"term": ["1"], "sku": ["b"], "label": ["Exact"]})
+    ranked = pl.DataFrame({"term": ["1", "1"], "sku": ["b", "d"], "rank": [1, 2]})
+    shop = Collection(judged, columns="query=term,doc=sku,grade=label", grades={"Exact": 3})
+    result = pool([A, ranked], PoolDesign(depth=2), collection=shop)
+    assert result.table["doc_id"].to_list() == ["a", "m", "d"]
+    assert result.counts["judged"] == 1
+
+
+def test_designs_that_contradict_themselves_are_refused():
+    for design, code in (
+        ({"order": "size"}, "unknown-choice"),
+        ({"query_sampling": "all", "queries": 1}, "unknown-choice"),
+        ({"query_sampling": "pps"}, "missing-input"),
+        ({"sizes": {"1": 2.0}}, "missing-input"),
+        ({"strata": "10:1,5:0.3"}, "invalid-stratum"),
+    ):
+        with raises(code, UsageError):
+            PoolDesign(**design)
+    assert PoolDesign(strata="1:1,3:0.5").last_rank == 3
+    assert PoolDesign(4) == PoolDesign(depth=4) != PoolDesign(depth=5)
+
+
+def test_the_command_reads_labels_and_columns(tmp_path):
+    (tmp_path / "labels.csv").write_text("term,sku,label\n1,b,Exact\n")
+    (tmp_path / "a.run").write_text("1 Q0 a 1 3 A\n1 Q0 b 2 2 A\n")
+    (tmp_path / "shop.toml").write_text(
+        '[collection]\njudgments = "labels.csv"\n'
+        'columns = "query=term,doc=sku,grade=label"\ngrades = { Exact = 3 }\n'
+    )
+    given = ["pool", str(tmp_path / "a.run"), "--format", "csv", "--qrels"]
+    stated = ["--columns", "query=term,doc=sku,grade=label", "--grades", "Exact=3"]
+    for words in ([*given, str(tmp_path / "labels.csv"), *stated],
+                  [*given, str(tmp_path / "shop.toml")]):  # fmt: skip
+        result = CliRunner().invoke(program, words)
+        assert result.exit_code == 0, result.output
+        assert [row.split(",")[1] for row in result.stdout.splitlines()] == ["document", "a"]
 
 
 def test_influence_needs_a_comparison():
     with raises("missing-input", UsageError):
-        pool([A, B], order="influence")
+        pool([A, B], PoolDesign(order="influence"))
 
 
 def test_left_out_by_hand():
@@ -102,7 +146,7 @@ def test_move_to_front_finds_more_relevant_documents_than_depth(covid):
         known = truth.table.head(0)
         for _ in range(6):
             judged = Qrels(known, unjudged=("1",)) if known.is_empty() else Qrels(known)
-            result = pool(runs[:6], depth=30, order=order, qrels=judged)
+            result = pool(runs[:6], PoolDesign(depth=30, order=order), collection=judged)
             asked = result.table.select("query_id", "doc_id").join(
                 truth.table, on=["query_id", "doc_id"], maintain_order="left"
             )
@@ -119,7 +163,7 @@ def settled(truth, base, other, order):
         judged = Qrels(known, name="some")
         if holes(judged, base, other, ["nDCG@10"], draws=100).metrics["flip"][0] <= 0.1:
             return count
-        asked = pool([base, other], order=order, qrels=judged).table
+        asked = pool([base, other], PoolDesign(order=order), collection=judged).table
         step = asked.select("query_id", "doc_id").join(
             truth.table, on=["query_id", "doc_id"], maintain_order="left"
         )
@@ -190,9 +234,9 @@ def test_average_precision_from_a_third_of_the_pool(covid):
     """infAP of a sample against AP of the whole pool, 16 runs (Yilmaz and Aslam, CIKM 2006)."""
     path, runs = covid
     truth = read_qrels(path)
-    whole = pool(runs, depth=20)
+    whole = pool(runs, PoolDesign(depth=20))
     judged = resolve(rated(whole.table, truth)).qrels
-    result = pool(runs, strata="20:0.33", seed=1)
+    result = pool(runs, PoolDesign(strata="20:0.33", seed=1))
     assert 0.32 < len(result.table) / len(whole.table) < 0.36
     rest = Qrels(result.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
     some = resolve(rated(result.table, truth), sample=result, rest=rest).qrels
@@ -208,11 +252,11 @@ def test_strata_of_unlike_rates_are_none_for_inferred_ap(covid):
     """infAP takes every judged document for one of a uniform sample, and is then too high."""
     path, runs = covid
     truth = read_qrels(path)
-    whole = pool(runs, depth=20)
+    whole = pool(runs, PoolDesign(depth=20))
     judged = resolve(rated(whole.table, truth)).qrels
     full = [float(each.means["AP"]) for each in evaluate(judged, runs, ["AP"]).runs]
     for strata, warned in (("5:1,20:0.3", True), ("20:0.33", False)):
-        result = pool(runs, strata=strata, seed=1)
+        result = pool(runs, PoolDesign(strata=strata, seed=1))
         rest = Qrels(result.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
         some = resolve(rated(result.table, truth), sample=result, rest=rest)
         qrels = some.qrels
@@ -223,7 +267,7 @@ def test_strata_of_unlike_rates_are_none_for_inferred_ap(covid):
 
 
 def test_what_was_drawn_and_not_graded_is_in_the_pool_all_the_same():
-    result = pool([A, B], strata="3:1")
+    result = pool([A, B], PoolDesign(strata="3:1"))
     some = (
         result.table.head(2).select("query_id", "doc_id").with_columns(rater=pl.lit("a"), grade=1)
     )
@@ -234,7 +278,7 @@ def test_what_was_drawn_and_not_graded_is_in_the_pool_all_the_same():
 
 
 def test_a_grade_outside_the_sample_has_no_chance():
-    result = pool([A, B], strata="1:1,3:0.5")
+    result = pool([A, B], PoolDesign(strata="1:1,3:0.5"))
     outside = result.rest.rows()
     table = pl.DataFrame(
         [(*outside[0], "ann", 1.0)], schema=["query_id", "doc_id", "rater", "grade"], orient="row"

@@ -45,7 +45,9 @@ CASES = {
     "holes": (lambda: rankgate.holes(QRELS, OLD, NEW, ["nDCG@2"]), 2),
     "pool": (lambda: rankgate.pool([OLD, NEW]), 2),
     "pool, by influence": (
-        lambda: rankgate.pool([OLD, NEW], order="influence", qrels=QRELS, metric="nDCG@3"),
+        lambda: rankgate.pool(
+            [OLD, NEW], rankgate.PoolDesign(order="influence", metric="nDCG@3"), collection=QRELS
+        ),
         2,
     ),
     "reusability": (lambda: rankgate.reusability(QRELS, [OLD, NEW]), 2),

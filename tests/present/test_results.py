@@ -102,7 +102,7 @@ KINDS = tuple(CLASSES)
 
 def collected(folder):
     """Ratings in a sheet that came back."""
-    made = rankgate.sheets(rankgate.pool([OLD, NEW], depth=2), ["ann"])
+    made = rankgate.sheets(rankgate.pool([OLD, NEW], rankgate.PoolDesign(depth=2)), ["ann"])
     (head, rows) = made.tables["ann"]
     place = head.index("grade")
     filled = [[*row[:place], str(i % 3), *row[place + 1 :]] for i, row in enumerate(rows)]
@@ -233,7 +233,7 @@ def made(folder, ratings):
         ),
         "engine_kinds": engines,
         "snapshot": lambda: rankgate.snapshot(_search, {"q1": "a", "q2": "b", "q3": "c"}),
-        "pool": lambda: rankgate.pool([OLD, NEW], depth=3),
+        "pool": lambda: rankgate.pool([OLD, NEW], rankgate.PoolDesign(depth=3)),
         "reusability": lambda: rankgate.reusability(QRELS, [OLD, NEW]),
         "agreement": lambda: rankgate.agree(ratings),
         "resolution": lambda: rankgate.resolve(ratings),
@@ -271,7 +271,9 @@ def made(folder, ratings):
             1.5,
         ),
         "rating_accuracy": lambda: rankgate.rating_accuracy(QRELS, OLD),
-        "sheets": lambda: rankgate.sheets(rankgate.pool([OLD, NEW], depth=3), ["ann", "bob"]),
+        "sheets": lambda: rankgate.sheets(
+            rankgate.pool([OLD, NEW], rankgate.PoolDesign(depth=3)), ["ann", "bob"]
+        ),
         "tradeoff": lambda: tradeoff(rankgate.evaluate(QRELS, RUNS, ["nDCG@3", "FallOut@3"])),
         "ranks": lambda: ranks(QRELS, RUNS, depth=3),
         "split": lambda: rankgate.split(folder / "log.csv", candidates="all"),

@@ -146,7 +146,10 @@ def collected(
             ``"weights KIND=X --weight"``.
         section: the heading of the help under which they stand.
     """
-    declared = fields_of(kind)
+    declared = dict(fields_of(kind))
+    for field, annotation in inspect.get_annotations(kind).items():
+        if field in declared and "Path" in str(annotation):
+            declared[field] = replace(declared[field], kind="path")
     labels = {field: words for field, *words in map(str.split, fields or declared)}
     chosen = {field: declared[field] for field in labels}
 

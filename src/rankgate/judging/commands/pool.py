@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import collected, options_of
 from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.output import print_result, print_summary
 from rankgate.core.console.places import deliver, inputs, refuse_clashes
 from rankgate.core.console.progress import Progress
 from rankgate.core.present.suffixes import refuse_other_suffix
 from rankgate.judging.pooling.document import rest, summary
-from rankgate.judging.pooling.pool import ORDER_NAMES, order_facts, pool
+from rankgate.judging.pooling.pool import order_facts, pool
+from rankgate.judging.pooling.pool_design import PoolDesign
 from rankgate.measurement import metric_options, store_options
+from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
     from rankgate.store.rating.batches import Strategy
@@ -24,10 +26,17 @@ if TYPE_CHECKING:
 
 @click.command("pool", cls=DefiningCommand, definitions={"Orders": order_facts()})
 @options.runs
-@options_of(
-    pool,
-    *("depth", "order", "qrels", "metric METRIC -m", "strata RANK:RATE,..."),
-    choices={"order": ORDER_NAMES},
+@click.option(
+    "--qrels",
+    type=click.Path(),
+    metavar="QRELS",
+    help="Existing judgments: their documents are left out, and guide move-to-front and influence.",
+)
+@collected(
+    "design",
+    PoolDesign,
+    *("depth", "order", "metric METRIC -m", "strata RANK:RATE,..."),
+    *("queries N", "query_sampling", "sizes FILE", "seed"),
 )
 @click.option(
     "--rest",
@@ -36,14 +45,13 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the pool's documents that were not drawn to FILE, graded -1, for infAP.",
 )
-@options_of(pool, "queries N", "query_sampling", "sizes", "batch N")
+@options_of(pool, "batch N")
 @click.option(
     "--blind",
     is_flag=True,
     help="Shuffle within each batch and leave out ranks and systems, so that raters cannot see "
     "them.",
 )
-@options.seed
 @metric_options.convention
 @store_options.instead_of_files(runs="run", qrels="judgments")
 @store_options.save_as("Make a batch of this name of the pool, for raters, in the project.")
@@ -56,6 +64,7 @@ if TYPE_CHECKING:
 )
 @options.form("csv", "json")
 @options.output
+@of_collection("runs")
 def command(
     runs: tuple[str, ...],
     rest_to: str | None,
@@ -65,7 +74,7 @@ def command(
     strategy: Strategy,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **values: Any,
 ) -> None:
     """List the documents to judge: those that the runs rank first and nobody has judged.
 
@@ -81,7 +90,7 @@ def command(
     refuse_clashes(inputs(), rest_to)
     refuse_other_suffix(rest_to, "trec")
     with Progress(len(runs)):
-        result = pool(runs, blind=blind, **chosen)
+        result = pool(runs, blind=blind, **values)
     if stored is not None and save_as is not None:
         stored.add_batch(result.table, save_as, strategy)
     print_result(result, form, output, **({"blind": blind} if form == "csv" else {}))

@@ -12,6 +12,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.models.identity import Identity, identity_for, rater_of
 from rankgate.judging.pooling.pool import pool
+from rankgate.judging.pooling.pool_design import PoolDesign
 from rankgate.store.kept import runs
 from rankgate.store.material import queries
 from rankgate.store.models import jobs
@@ -139,7 +140,10 @@ def tasks_to_depth(
     Raises:
         UsageError: no such run; the name of the batch is taken.
     """
-    found = pool([runs.read(connection, blobs, project, name) for name in names], depth=depth)
+    found = pool(
+        [runs.read(connection, blobs, project, name) for name in names],
+        PoolDesign(depth=depth),
+    )
     archived = queries.archived_ids(connection, project)
     pairs = found.table.select("query_id", "doc_id").filter(
         pl.col("query_id").is_in(archived).not_()

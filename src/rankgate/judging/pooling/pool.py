@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
@@ -13,12 +12,11 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
 from rankgate.core.progress import progress
-from rankgate.data import read_qrels
-from rankgate.data.formats.tags import tags_from
+from rankgate.data.collection import Collection
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.judging.pooling.candidates import ORDERS, in_order, pooled, shuffled
-from rankgate.judging.pooling.sampling import QuerySampling, queries_drawn, sampled
-from rankgate.judging.pooling.sampling import strata_of as strata_in
+from rankgate.judging.pooling.pool_design import PoolDesign
+from rankgate.judging.pooling.sampling import queries_drawn, sampled
 from rankgate.measurement.scoring.alignment.ranked import ranked, systems_of
 from rankgate.measurement.scoring.chosen import chosen_convention
 
@@ -27,12 +25,8 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike
     from rankgate.measurement.scoring import Convention
 
-DEPTH = 10
-"""How far each list goes into the pool when nothing is said."""
-
-INFLUENCE = "influence"
-ORDER_NAMES = (*ORDERS, INFLUENCE)
-"""Every order; influence is that of ``holes``, on the comparison of the first two runs."""
+DESIGN = PoolDesign()
+"""The pool of the first documents of each list, by rank."""
 
 _PAIR = ("query_id", "doc_id")
 
@@ -83,92 +77,73 @@ class Pool(Result):
 def order_facts() -> tuple[tuple[str, str], ...]:
     """Each order with what comes first."""
     own = [(order.name, order.title) for order in ORDERS.values()]
-    return (*own, (INFLUENCE, "what could move the difference of the first two runs most"))
+    return (*own, ("influence", "what could move the difference of the first two runs most"))
 
 
 def pool(
     runs: Sequence[Any],
+    design: PoolDesign = DESIGN,
     *,
-    depth: Count = DEPTH,
-    order: str = "rank",
-    qrels: QrelsLike | None = None,
-    metric: str = "nDCG@10",
-    rel: float = 1.0,
-    strata: str | None = None,
-    queries: Count | None = None,
-    query_sampling: QuerySampling = "random",
-    sizes: Mapping[str, float] | str | Path | None = None,
+    collection: Collection | QrelsLike | None = None,
+    convention: str | Convention = "trec",
     batch: Count | None = None,
     blind: bool = False,
-    seed: int = 0,
-    convention: str | Convention = "trec",
 ) -> Pool:
     """The documents that several systems put first, and that nobody has judged.
 
     Args:
         runs: paths, frames, dicts of dicts.
-        depth: the depth of the pool: how many documents of each list; with strata, their last rank.
-        order: what is judged first: rank, disagreement, move-to-front or influence.
-        qrels: existing judgments: their documents are left out, and guide move-to-front and
-            influence.
-        metric: the metric for --order influence, which compares the first two runs.
-        rel: the smallest relevant grade, for move-to-front.
-        strata: draw a sample: ``10:1,50:0.3`` takes all of the first ten ranks and 30 % of the
-            others down to rank 50. Each document has its probability in the column inclusion.
-        queries: sample this many queries.
-        query_sampling: how to sample queries: random, stratified by head, torso and tail, or in
-            proportion to frequency (pps).
-        sizes: a table of ``query_id`` and ``frequency`` (or count, size, weight), for
-            ``query_sampling`` stratified and pps.
+        design: how documents and queries are drawn, and what is judged first.
+        collection: existing judgments, or a `Collection` of them: their documents are left out,
+            and guide move-to-front and influence.
+        convention: whose rules break ties of scores.
         batch: the number of documents per batch; without it one batch.
         blind: shuffle within each batch and leave out ranks and systems, so that raters cannot
             see them.
-        seed: of everything that is drawn.
-        convention: whose rules break ties of scores.
 
     Raises:
         InputError: a file that cannot be read; nothing left to judge.
-        UsageError: an unknown order, strata or samples that cannot be.
+        UsageError: samples that cannot be.
 
-    >>> answer = pool([{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "c": 1.0}}], depth=2)
-    >>> answer.table["doc_id"].to_list()
+    >>> runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "c": 1.0}}]
+    >>> pool(runs, PoolDesign(depth=2)).table["doc_id"].to_list()
     ['b', 'a', 'c']
     """
-    if order not in ORDER_NAMES:
-        raise UsageError(
-            f"no order is called {order!r}; the orders are {', '.join(ORDER_NAMES)}.",
-            code="unknown-choice",
-        )
-    steps = strata_in(strata) if strata else ()
-    deep = steps[-1][0] if steps else depth
-    systems = systems_of(runs)
+    measured = Collection.of(collection)
+    judged = measured.qrels() if measured.judgments is not None else None
+    systems = systems_of(measured.run_source(list(runs)))
     names = [run.name for run in systems]
-    ranks = ranked(systems, deep, chosen_convention(convention))
-    judged = read_qrels(qrels) if qrels is not None else None
-    drawn = _queries(ranks, queries, query_sampling, _sizes(sizes), seed)
+    seed = design.seed
+    ranks = ranked(systems, design.last_rank, chosen_convention(convention))
+    drawn = _queries(ranks, design)
     ranks = ranks.join(drawn, on="query_id", how="semi")
     whole = pooled(ranks, names)
-    kept, rest = sampled(whole, steps, seed) if steps else (whole, whole.select(_PAIR).clear())
-    known = _known(judged)
-    if order == INFLUENCE:
-        placed = _by_influence(kept, systems, judged, metric, how=convention, seed=seed)
+    strata = design.ranks
+    kept, rest = sampled(whole, strata, seed) if strata else (whole, whole.select(_PAIR).clear())
+    if design.order == "influence":
+        placed = _by_influence(kept, systems, judged, design, how=convention)
     else:
-        placed = ORDERS[order].place(ranks, kept, names, known, rel)
+        place = ORDERS[design.order].place
+        placed = place(ranks, kept, names, _known(judged), design.rel)
     done = _judged(kept, judged)
     left = in_order(placed.join(done, on=_PAIR, how="anti", maintain_order="left"))
     left = _in_batches(left, batch).join(drawn, on="query_id", how="left", maintain_order="left")
     result = shuffled(left, seed) if blind else left
     made_by = {
-        "depth": deep,
-        "order": order,
+        "depth": design.last_rank,
+        "order": design.order,
         "seed": seed,
         "shuffled": blind,
         "batch": batch,
-        "strata": strata,
+        "strata": design.strata,
         "convention": chosen_convention(convention).name,
-        **({"queries": queries, "query_sampling": query_sampling} if queries else {}),
+        **(
+            {"queries": design.queries, "query_sampling": design.query_sampling}
+            if design.queries
+            else {}
+        ),
         **({"qrels": judged.name, "qrels_sha256": judged.sha256} if judged else {}),
-        **({"metric": metric} if order == INFLUENCE else {}),
+        **({"metric": design.metric} if design.order == "influence" else {}),
     }
     counts = {
         "pool": len(whole),
@@ -201,35 +176,16 @@ def _columns(result: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _queries(
-    ranks: pl.DataFrame,
-    count: int | None,
-    kind: QuerySampling,
-    sizes: Mapping[str, float] | None,
-    seed: int,
-) -> pl.DataFrame:
+def _queries(ranks: pl.DataFrame, design: PoolDesign) -> pl.DataFrame:
     names = ranks["query_id"].unique().sort()
-    if count is None:
+    if design.queries is None:
         return pl.DataFrame(
             {"query_id": names, "query_inclusion": 1.0}, schema_overrides={"query_id": pl.String}
         )
-    result = queries_drawn(names.to_list(), count, kind, dict(sizes) if sizes else None, seed)
+    result = queries_drawn(
+        names.to_list(), design.queries, design.query_sampling, design.frequencies(), design.seed
+    )
     return result.select("query_id", "query_inclusion")
-
-
-def _sizes(given: Mapping[str, float] | str | Path | None) -> Mapping[str, float] | None:
-    if given is None or isinstance(given, Mapping):
-        return given
-    table = tags_from(given)
-    named = {name.lower(): name for name in table.columns}
-    found = next((named[n] for n in ("frequency", "count", "size", "weight") if n in named), None)
-    if found is None:
-        raise UsageError(
-            f"{given}: no column frequency, count, size or weight; name one so.",
-            code="missing-column",
-        )
-    numbers = table[found].cast(pl.Float64, strict=False)
-    return {q: n for q, n in zip(table["query_id"], numbers, strict=True) if n is not None}
 
 
 def _known(judged: Qrels | None) -> dict[tuple[str, str], float]:
@@ -251,10 +207,9 @@ def _by_influence(
     kept: pl.DataFrame,
     systems: Sequence[Any],
     judged: Qrels | None,
-    metric: str,
+    design: PoolDesign,
     *,
     how: str | Convention,
-    seed: int,
 ) -> pl.DataFrame:
     """Holes of the first two runs first, by their influence; then the others by rank."""
     if judged is None or len(systems) < 2:  # a comparison is of two
@@ -264,7 +219,7 @@ def _by_influence(
             code="missing-input",
         )
     with progress(None):
-        result = holes(judged, systems[0], systems[1], [metric], how, seed=seed)
+        result = holes(judged, systems[0], systems[1], [design.metric], how, seed=design.seed)
     found = result.judge_next.select(
         *_PAIR,
         pl.int_range(pl.len()).cast(pl.Float64).alias("key"),

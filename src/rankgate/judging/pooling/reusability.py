@@ -15,7 +15,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result, run_notices
 from rankgate.core.progress import progress, step
 from rankgate.data import read_qrels
-from rankgate.judging.pooling.pool import DEPTH
+from rankgate.judging.pooling.pool_design import DEPTH
 from rankgate.judging.standing import PAIR
 from rankgate.measurement.evaluation.evaluate import chosen_metrics
 from rankgate.measurement.metrics.names import DEFAULT_METRICS

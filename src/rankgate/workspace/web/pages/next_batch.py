@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.judging.pooling.pool import pool
+from rankgate.judging.pooling.pool_design import DEPTH, Order, PoolDesign
 from rankgate.store.kept import judgments, results, runs
 from rankgate.store.rating import batches
 from rankgate.workspace.web.pages.coverage import graded
@@ -70,7 +71,7 @@ def _pool(
     asked: Asked,
     first: Sequence[str | None],
     *,
-    order: str | None,
+    order: Order | None,
     metric: str | None,
     depth: int | None = None,
 ) -> pl.DataFrame:
@@ -85,8 +86,9 @@ def _pool(
         known = graded(connection, project)
         made = judgments.listed(connection, project)
         judged = judgments.read(connection, blobs, project, made[-1].name) if made else None
-    how = order or ("influence" if judged is not None and len(ranked) > 1 else "rank")
-    found = pool(ranked, qrels=judged, depth=depth or 10, order=how, metric=metric or _METRIC)
+    how: Order = order or ("influence" if judged is not None and len(ranked) > 1 else "rank")
+    design = PoolDesign(depth or DEPTH, how, metric or _METRIC)
+    found = pool(ranked, design, collection=judged)
     return found.table.join(known, on=_PAIR, how="anti", maintain_order="left")
 
 
