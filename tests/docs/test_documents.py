@@ -49,17 +49,44 @@ def test_the_public_names_are_these():
     results += [
         "Client",
         "CollectedRatings",
+        "Collection",
         "Comparisons",
         "Convention",
         "Conventions",
         "Conversion",
     ]
     results += ["Descriptions", "EngineComparison", "Evaluation", "Explanation", "Finding"]
-    results += ["Fusion", "GateCheck", "GoldCheck", "History", "HoleAnalysis", "InputError"]
-    results += ["Judge", "JudgeAdmission", "Lists", "Matrix", "ModelRatings", "Pipeline", "Pool"]
-    results += ["Prices", "RankgateError", "RaterAgreement", "RatingAccuracy", "Reconciliation"]
-    results += ["Recorded", "ResolvedJudgments", "Reusability", "Scorecard", "Settlement", "Sheets"]
-    results += ["Snapshot", "Split", "StoredProject", "Sweep", "TotalError", "UsageError"]
+    results += [
+        "Fusion",
+        "GateCheck",
+        "GoldCheck",
+        "History",
+        "HoleAnalysis",
+        "InputError",
+        "Items",
+    ]
+    results += ["Judge", "JudgeAdmission", "Lists", "Matrix", "ModelRatings", "Pipeline", "Policy"]
+    results += [
+        "Pool",
+        "PoolDesign",
+        "Predicted",
+        "Prices",
+        "RankgateError",
+        "RaterAgreement",
+        "RatingAccuracy",
+        "Reconciliation",
+    ]
+    results += [
+        "Recorded",
+        "ReportedScores",
+        "ResolvedJudgments",
+        "Reusability",
+        "Scorecard",
+        "Settlement",
+        "Sheets",
+    ]
+    results += ["Snapshot", "Split", "SplitPlan", "StoredProject", "Sweep", "Test", "TotalError"]
+    results += ["Truth", "UsageError"]
     results += ["Validation", "Verdict"]
     verbs = [
         "admit",
@@ -79,8 +106,10 @@ def test_the_public_names_are_these():
         "rank_similarity",
         "rate",
         "rating_accuracy",
+        "read_policy",
         "read_qrels",
         "read_run",
+        "read_scores",
         "reanchor",
     ]
     verbs += ["reconcile", "record", "resolve", "reusability", "scorecard", "self_check", "settle"]
