@@ -125,11 +125,10 @@ def write_log(place: Path, events: int, days: int = 30) -> int:
 
 def daily(log: Path) -> dict[str, float]:
     """The daily table, with what it took."""
-    from rankgate.online.indicators.compute import kpi
+    from rankgate.online import Events, kpi
 
-    return _taken(
-        lambda: kpi(str(log), KPIS, by=("day",), checks=False, memory=MEMORY, threads=THREADS)
-    )
+    events = Events(log, memory=MEMORY, threads=THREADS)
+    return _taken(lambda: kpi(events, KPIS, by=("day",), checks=False))
 
 
 def doctor(log: Path) -> dict[str, float]:

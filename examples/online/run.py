@@ -158,7 +158,7 @@ def main() -> None:
     said("interleaving", online.preference(mixed), "users prefer new")
     after = log({"old": old, "new": new}, 6000, seed=2)
     after.write_parquet(HERE / "after.parquet")
-    compared = online.ab(after, ["mrr_first_click"], control="old")
+    compared = online.ab(after, ["mrr_first_click"], design=online.Design(control="old"))
     row = compared.metrics.row(0, named=True)
     said("experiment", compared, f"{gain:+.1%}; seen: {row['relative']:+.1%}")
     (HERE / "launch.toml").write_text(LAUNCH)

@@ -15,8 +15,7 @@ from rankgate.data.logs.items import read_frame
 from rankgate.data.logs.reading import read_interactions
 from rankgate.data.read import contents_of, read_qrels, read_run
 from rankgate.data.streams.source import source
-from rankgate.online.database import database
-from rankgate.online.events.opened import open_events
+from rankgate.online.events.events import Events
 from support.wording import raises
 
 RUN = pl.DataFrame(
@@ -189,6 +188,5 @@ def test_other_tables_and_events_in_part_files(tmp_path):
         {"kind": ["search"] * 3, "at": [1, 2, 3], "query_event_id": ["1", "2", "3"]}
     ).with_columns(pl.col("at").cast(pl.Datetime("us")))
     folder = parts(tmp_path / "events", events, "parquet", rows=2)
-    with database() as base:
-        open_events(base, folder)
-        assert base.rows("SELECT count(*) AS n FROM events")["n"].to_list() == [3]
+    with Events(folder).open() as log:
+        assert log.base.rows("SELECT count(*) AS n FROM events")["n"].to_list() == [3]

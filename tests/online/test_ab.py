@@ -1,6 +1,7 @@
 """Experiments against published values, other libraries and closed forms."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -17,7 +18,7 @@ from rankgate.online.experiments.measure import of_column
 from rankgate.online.experiments.moments import Moments, moments
 from support.wording import raises
 
-OLD_NEW = {"variant": "arm", "control": "old"}
+OLD_NEW = online.Design(variant="arm", control="old")
 
 
 def row(result, metric, variant=None):
@@ -35,14 +36,24 @@ def codes(result, severity=None):
 def cats(shared):
     data = str(shared / "cookie-cats-abtest" / "cookie_cats.csv.gz")
     metrics = ["retention_1", "retention_7", "sum_game_rounds", "p95(sum_game_rounds)"]
-    return online.ab(data, metrics, variant="version", unit="userid", correction="none")
+    return online.ab(
+        data,
+        metrics,
+        design=online.Design(variant="version", unit="userid"),
+        test=online.ExperimentTest(correction="none"),
+    )
 
 
 @pytest.fixture(scope="module")
 def mails(shared):
     data = str(shared / "hillstrom" / "hillstrom.csv.gz")
     metrics = ["visit", "conversion", "spend", "spend/visit"]
-    return online.ab(data, metrics, variant="segment", control="No E-Mail", correction="none")
+    return online.ab(
+        data,
+        metrics,
+        design=online.Design(variant="segment", control="No E-Mail"),
+        test=online.ExperimentTest(correction="none"),
+    )
 
 
 def test_cookie_cats(cats, shared):
@@ -103,11 +114,13 @@ def test_hillstrom(mails):
 
 def test_relative_intervals_of_tea_tasting_and_by_fieller(shared):
     data = str(shared / "hillstrom" / "hillstrom.csv.gz")
-    about = {"variant": "segment", "control": "No E-Mail", "correction": "none"}
-    by_log = row(online.ab(data, ["spend"], relative="log", **about), "spend", "Womens E-Mail")
+    arms = online.Design(variant="segment", control="No E-Mail")
+    log_ratio = online.ExperimentTest(relative="log", correction="none")
+    by_log = row(online.ab(data, ["spend"], design=arms, test=log_ratio), "spend", "Womens E-Mail")
     ends = [by_log["relative_low"], by_log["relative_high"]]
     assert ends == pytest.approx([0.2180303839, 1.2355773795], rel=1e-5)  # other freedom
-    spend = row(online.ab(data, ["spend"], **about), "spend", "Womens E-Mail")
+    uncorrected = online.ExperimentTest(correction="none")
+    spend = row(online.ab(data, ["spend"], design=arms, test=uncorrected), "spend", "Womens E-Mail")
     assert spend["p_raw"] == pytest.approx(by_log["p_raw"], rel=1e-12)
     table = pl.read_csv(data, infer_schema_length=None)
     control, treatment = (
@@ -123,8 +136,11 @@ def test_a_weak_covariate_gains_nothing(shared):
     data = str(shared / "hillstrom" / "hillstrom.csv.gz")
     found = online.ab(
         pl.read_csv(data, infer_schema_length=None).filter(pl.col("segment") != "Mens E-Mail"),
-        ["spend"], variant="segment", control="No E-Mail", covariates={"spend": "history"},
-    )  # fmt: skip
+        ["spend"],
+        design=online.Design(
+            variant="segment", control="No E-Mail", covariates={"spend": "history"}
+        ),
+    )
     spend = row(found, "spend")
     assert spend["delta"] == pytest.approx(0.4227009232)
     assert spend["p_raw"] == pytest.approx(0.0011802047)
@@ -135,24 +151,38 @@ def test_the_guide_of_tea_tasting():
     import tea_tasting as tt
 
     data = tt.make_users_data(rng=42)
-    found = online.ab(data, ["orders", "orders/sessions"], variant="variant", unit="user",
-                      control="0", correction="none")  # fmt: skip
+    found = online.ab(
+        data,
+        ["orders", "orders/sessions"],
+        design=online.Design(variant="variant", unit="user", control="0"),
+        test=online.ExperimentTest(correction="none"),
+    )
     orders, ratio = row(found, "orders"), row(found, "orders/sessions")
     assert orders["control"] == pytest.approx(0.5304003954522986)
     assert orders["treatment"] == pytest.approx(0.5730905412240769)
     assert [orders["low"], orders["high"]] == pytest.approx([-0.0108002016, 0.0961804931])
     assert orders["p_raw"] == pytest.approx(0.1177317800)
-    by_log = online.ab(data, ["orders"], variant="variant", unit="user", control="0",
-                       relative="log")  # fmt: skip
+    by_log = online.ab(
+        data,
+        ["orders"],
+        design=online.Design(variant="variant", unit="user", control="0"),
+        test=online.ExperimentTest(relative="log"),
+    )
     assert row(by_log, "orders")["relative_low"] == pytest.approx(-0.0195152940, rel=1e-5)
     assert ratio["p_raw"] == pytest.approx(0.0762375998)
     more = tt.make_users_data(rng=42, covariates=True)
     adjusted = online.ab(
-        more, ["sessions", "orders", "revenue", "orders/sessions"], variant="variant", unit="user",
-        control="0", correction="none",
-        covariates={each: f"{each}_covariate" for each in ("sessions", "orders", "revenue")}
-        | {"orders/sessions": "orders_covariate/sessions_covariate"},
-    ).metrics["p_raw"]  # fmt: skip
+        more,
+        ["sessions", "orders", "revenue", "orders/sessions"],
+        design=online.Design(
+            variant="variant",
+            unit="user",
+            control="0",
+            covariates={each: f"{each}_covariate" for each in ("sessions", "orders", "revenue")}
+            | {"orders/sessions": "orders_covariate/sessions_covariate"},
+        ),
+        test=online.ExperimentTest(correction="none"),
+    ).metrics["p_raw"]
     assert adjusted.to_list() == pytest.approx([0.603, 0.00733, 0.00674, 0.00229], rel=2e-3)
 
 
@@ -192,14 +222,21 @@ def test_the_bootstrap_agrees_with_the_delta_method():
     visits = random.poisson(3, n) + 1
     data = pl.DataFrame({"arm": ["old", "new"] * (n // 2), "visits": visits,
                          "spend": visits * random.gamma(2, 1, n)})  # fmt: skip
-    plain = row(online.ab(data, ["spend/visits"], **OLD_NEW), "spend/visits")
-    drawn = row(online.ab(data, ["spend/visits"], bootstrap=2000, **OLD_NEW), "spend/visits")
+    plain = row(online.ab(data, ["spend/visits"], design=OLD_NEW), "spend/visits")
+    drawn = row(
+        online.ab(
+            data, ["spend/visits"], design=OLD_NEW, test=online.ExperimentTest(bootstrap=2000)
+        ),
+        "spend/visits",
+    )
     width = plain["high"] - plain["low"]
     assert drawn["high"] - drawn["low"] == pytest.approx(width, rel=0.06)
     assert drawn["delta"] == pytest.approx(plain["delta"])
     assert drawn["method"] == "bootstrap"
-    quantiles = online.ab(data, ["p90(spend)"], bootstrap=400, **OLD_NEW)
-    order = row(online.ab(data, ["p90(spend)"], **OLD_NEW), "p90(spend)")
+    quantiles = online.ab(
+        data, ["p90(spend)"], design=OLD_NEW, test=online.ExperimentTest(bootstrap=400)
+    )
+    order = row(online.ab(data, ["p90(spend)"], design=OLD_NEW), "p90(spend)")
     found = row(quantiles, "p90(spend)")
     assert found["high"] - found["low"] == pytest.approx(order["high"] - order["low"], rel=0.35)
 
@@ -231,8 +268,13 @@ def test_p_both_intervals_and_guardrails_are_of_one_test():
 def test_guardrails_show_the_interval_that_decides():
     random = np.random.default_rng(2)
     data = pl.DataFrame({"arm": ["old", "new"] * 1000, "y": random.normal(5, 1, 2000)})
-    found = online.ab(data, guardrails={"y": 0.02}, level=0.95, **OLD_NEW)
-    guardrail, plain = row(found, "y"), row(online.ab(data, ["y"], level=0.9, **OLD_NEW), "y")
+    found = online.ab(
+        data, guardrails={"y": 0.02}, design=OLD_NEW, test=online.ExperimentTest(level=0.95)
+    )
+    guardrail, plain = (
+        row(found, "y"),
+        row(online.ab(data, ["y"], design=OLD_NEW, test=online.ExperimentTest(level=0.9)), "y"),
+    )
     assert guardrail["level"] == pytest.approx(0.9)
     for end in ("low", "high", "relative_low", "relative_high"):
         assert guardrail[end] == pytest.approx(plain[end])
@@ -247,8 +289,9 @@ def test_a_covariate_gives_a_control_one_value():
     before = random.gamma(2, 1, 3000)
     data = pl.DataFrame({"arm": ["old", "new", "third"] * 1000, "before": before,
                          "y": before + random.normal(0, 1, 3000)})  # fmt: skip
-    about = {"covariates": {"y": "before"}, "correction": "none", **OLD_NEW}
-    adjusted = online.ab(data, ["y"], **about)
+    design = replace(OLD_NEW, covariates={"y": "before"})
+    test = online.ExperimentTest(correction="none")
+    adjusted = online.ab(data, ["y"], design=design, test=test)
     assert adjusted.metrics["control"].n_unique() == 1
     slope = np.cov(before, data["y"])[0, 1] / np.var(before, ddof=1)
     own = data.filter(arm="old")
@@ -259,7 +302,7 @@ def test_a_covariate_gives_a_control_one_value():
         assert figures["delta"] == pytest.approx(figures["treatment"] - figures["control"])
         assert figures["relative"] == pytest.approx(figures["delta"] / expected)
     two = data.filter(pl.col("arm") != "third")
-    figures = row(online.ab(two, ["y"], **about), "y")
+    figures = row(online.ab(two, ["y"], design=design, test=test), "y")
     metric = tt.Experiment(y=tt.Mean("y", covariate="before"), variant="arm")
     truth = metric.analyze(two, control="old")["y"]
     assert figures["control"] == pytest.approx(truth.control)
@@ -270,10 +313,10 @@ def test_a_covariate_gives_a_control_one_value():
 def test_few_values_in_unequal_arms_are_warned_of():
     random = np.random.default_rng(4)
     data = pl.DataFrame({"arm": ["old"] * 1800 + ["new"] * 200, "spend": money(random, 2000)})
-    about = {"split": {"old": 0.9, "new": 0.1}, **OLD_NEW}
-    assert "few-values" in codes(online.ab(data, ["spend"], **about), "warn")
+    design = replace(OLD_NEW, split={"old": 0.9, "new": 0.1})
+    assert "few-values" in codes(online.ab(data, ["spend"], design=design), "warn")
     many = data.with_columns(spend=money(random, 2000, share=0.4))
-    result = online.ab(many, ["spend"], **about)
+    result = online.ab(many, ["spend"], design=design)
     assert "few-values" not in codes(result)
     assert row(result, "spend")["method"] == "t, skewness"
 
@@ -283,7 +326,7 @@ def test_a_ratio_without_a_high_end():
     spend[[0, 1]] = 5.0  # of the control
     spend[1:200:2] = np.linspace(1, 2, 100)
     data = pl.DataFrame({"arm": ["old", "new"] * 500, "spend": spend})
-    result = online.ab(data, ["spend"], **OLD_NEW)
+    result = online.ab(data, ["spend"], design=OLD_NEW)
     figures = row(result, "spend")
     assert figures["relative_low"] > 0
     assert figures["relative_high"] is None
@@ -312,7 +355,7 @@ def test_rows_of_one_user_are_one_unit():
                          "one": 1.0})  # fmt: skip
     data = data.with_columns(arm=pl.when(pl.col("user") % 2 == 0).then(pl.lit("old")).otherwise(
         pl.lit("new")))  # fmt: skip
-    found = row(online.ab(data, ["y/one"], unit="user", **OLD_NEW), "y/one")
+    found = row(online.ab(data, ["y/one"], design=replace(OLD_NEW, unit="user")), "y/one")
     truth = stats.ttest_ind(level[1::2], level[::2], equal_var=False)
     assert found["p_raw"] == pytest.approx(truth.pvalue, rel=1e-6)
     assert found["n"] == 200
@@ -320,7 +363,9 @@ def test_rows_of_one_user_are_one_unit():
 
 def test_kpis_of_events_are_those_of_kpi():
     data = log(effect=0.1)
-    found = online.ab(data, ["search_ctr", "clicks_per_search"], control="old")
+    found = online.ab(
+        data, ["search_ctr", "clicks_per_search"], design=online.Design(control="old")
+    )
     table = online.kpi(data, ["search_ctr", "clicks_per_search"], by=["variant"]).values
     for name in ("search_ctr", "clicks_per_search"):
         values = table.filter(pl.col("kpi") == name, pl.col("by") == "variant")
@@ -336,16 +381,27 @@ def test_kpis_of_events_are_those_of_kpi():
 
 def test_cuped_of_events_uses_what_was_before():
     data = log(users=1500, before=12, days=12)
-    plain = row(online.ab(data, ["search_ctr"], control="old"), "search_ctr")
-    adjusted = row(online.ab(data, ["search_ctr"], control="old", cuped=True), "search_ctr")
+    plain = row(online.ab(data, ["search_ctr"], design=online.Design(control="old")), "search_ctr")
+    adjusted = row(
+        online.ab(data, ["search_ctr"], design=online.Design(control="old", cuped=True)),
+        "search_ctr",
+    )
     assert 0.02 < adjusted["explained"] < 0.4
     assert adjusted["mde"] == pytest.approx(plain["mde"] * (1 - adjusted["explained"]) ** 0.5)
 
 
 def test_sequential_intervals_are_wider():
     data = log(effect=0.1)
-    plain = row(online.ab(data, ["search_ctr"], control="old"), "search_ctr")
-    found = row(online.ab(data, ["search_ctr"], control="old", sequential=True), "search_ctr")
+    plain = row(online.ab(data, ["search_ctr"], design=online.Design(control="old")), "search_ctr")
+    found = row(
+        online.ab(
+            data,
+            ["search_ctr"],
+            design=online.Design(control="old"),
+            test=online.ExperimentTest(sequential=True),
+        ),
+        "search_ctr",
+    )
     assert found["low"] < plain["low"]
     assert found["high"] > plain["high"]
     assert found["p_raw"] > plain["p_raw"]
@@ -353,10 +409,16 @@ def test_sequential_intervals_are_wider():
 
 def test_guardrails_have_directions():
     data = log(users=2000, slower=1.3)
-    found = online.ab(data, control="old", guardrails={"latency_p95": 0.05, "search_ctr": 0.3})
+    found = online.ab(
+        data,
+        guardrails={"latency_p95": 0.05, "search_ctr": 0.3},
+        design=online.Design(control="old"),
+    )
     assert row(found, "latency_p95")["status"] == "fail"
     assert row(found, "search_ctr")["status"] == "pass"
-    few = online.ab(log(users=120), control="old", guardrails={"search_ctr": 0.01})
+    few = online.ab(
+        log(users=120), guardrails={"search_ctr": 0.01}, design=online.Design(control="old")
+    )
     assert row(few, "search_ctr")["status"] == "inconclusive"
 
 
@@ -371,7 +433,7 @@ def test_segments_say_whether_they_differ():
     )
     lift = ((data["arm"] == "new") & (data["os"] == "ios")).to_numpy() * 0.4
     data = data.with_columns(y=random.normal(0, 1, n) + lift)
-    found = online.ab(data, ["y"], segments=["os"], **OLD_NEW).segments
+    found = online.ab(data, ["y"], design=replace(OLD_NEW, segments=["os"])).segments
     assert found["value"].to_list() == ["ios", "web"]
     assert found["p_differ"][0] < 1e-6
     own = [data.filter(os="ios", arm=arm)["y"].to_numpy() for arm in ("new", "old")]
@@ -384,7 +446,9 @@ def test_random_halves_of_the_control_differ_as_often_as_the_level_says():
     data = pl.DataFrame(
         {"arm": random.choice(["old", "new"], 2000), "y": random.normal(0, 1, 2000)}
     )
-    found = online.ab(data, ["y"], halves=400, **OLD_NEW).against_itself.row(0, named=True)
+    found = online.ab(
+        data, ["y"], design=OLD_NEW, test=online.ExperimentTest(halves=400)
+    ).against_itself.row(0, named=True)
     assert found["rejected"] == pytest.approx(20, abs=14)
 
 
@@ -393,24 +457,25 @@ def test_random_halves_of_the_control_differ_as_often_as_the_level_says():
 
 def test_a_sample_ratio_below_a_thousandth_blocks():
     data = pl.DataFrame({"arm": ["old"] * 6000 + ["new"] * 5500, "y": np.arange(11_500.0)})
-    found = online.ab(data, ["y"], **OLD_NEW)
+    found = online.ab(data, ["y"], design=OLD_NEW)
     assert codes(found, "block") == {"sample-ratio"}
     assert found.metrics.is_empty()
     assert found.status == 3
-    planned = online.ab(data, ["y"], split={"old": 0.522, "new": 0.478}, **OLD_NEW)
+    planned = online.ab(data, ["y"], design=replace(OLD_NEW, split={"old": 0.522, "new": 0.478}))
     assert planned.status == 0
-    anyway = online.ab(data, ["y"], despite=True, **OLD_NEW)
+    anyway = online.ab(data, ["y"], despite=True, design=OLD_NEW)
     assert row(anyway, "y")["delta"] == pytest.approx(5750)
     assert anyway.status == 3
 
 
 def test_an_arm_without_units_blocks():
     data = pl.DataFrame({"arm": ["old"] * 500, "y": np.arange(500.0)})
-    found = online.ab(data, ["y"], split={"old": 0.5, "new": 0.5}, **OLD_NEW)
+    found = online.ab(data, ["y"], design=replace(OLD_NEW, split={"old": 0.5, "new": 0.5}))
     assert "empty-arm" in codes(found, "block")
     assert found.status == 3
-    assert online.ab(data, ["y"], split={"old": 0.5, "new": 0.5}, despite=True,
-                     **OLD_NEW).metrics.is_empty()  # fmt: skip
+    assert online.ab(
+        data, ["y"], despite=True, design=replace(OLD_NEW, split={"old": 0.5, "new": 0.5})
+    ).metrics.is_empty()
 
 
 def test_units_in_two_arms_block():
@@ -418,10 +483,10 @@ def test_units_in_two_arms_block():
     data = data.with_columns(arm=pl.when(pl.int_range(402) == 400).then(pl.lit("new"))
                              .when(pl.int_range(402) == 401).then(pl.lit("old"))
                              .otherwise("arm"))  # fmt: skip
-    found = online.ab(data, ["y"], unit="u", **OLD_NEW)
+    found = online.ab(data, ["y"], design=replace(OLD_NEW, unit="u"))
     assert codes(found, "block") == {"several-arms"}
     assert found.variants["units"].sum() == 398
-    tolerated = online.ab(data, ["y"], unit="u", crossed=0.01, **OLD_NEW)
+    tolerated = online.ab(data, ["y"], design=replace(OLD_NEW, unit="u", crossed=0.01))
     assert tolerated.status == 0
     assert "several-arms" in codes(tolerated, "warn")
 
@@ -430,10 +495,14 @@ def test_an_experiment_that_was_started_twice_blocks():
     data = log(users=800, days=12)
     day = pl.col("at").dt.date()
     gap = data.filter((day < START.date().replace(day=4)) | (day > START.date().replace(day=8)))
-    assert "started-twice" in codes(online.ab(gap, ["search_ctr"], control="old"), "block")
+    assert "started-twice" in codes(
+        online.ab(gap, ["search_ctr"], design=online.Design(control="old")), "block"
+    )
     half = data.filter((pl.col("variant") == "old") | (day < START.date().replace(day=4))
                        | (day > START.date().replace(day=8)))  # fmt: skip
-    assert "started-twice" in codes(online.ab(half, ["search_ctr"], control="old"), "block")
+    assert "started-twice" in codes(
+        online.ab(half, ["search_ctr"], design=online.Design(control="old")), "block"
+    )
 
 
 def open_on(data, weekdays):
@@ -454,7 +523,7 @@ def open_on(data, weekdays):
 def test_closed_days_of_all_arms_are_no_restart(weekdays, holidays, days):
     data = open_on(log(users=900, days=days), weekdays)
     data = data.filter(~pl.col("at").dt.day().is_in(holidays))
-    result = online.ab(data, ["search_ctr"], control="old")
+    result = online.ab(data, ["search_ctr"], design=online.Design(control="old"))
     assert "started-twice" not in codes(result)
     assert result.status == 0
     assert not result.metrics.is_empty()
@@ -467,13 +536,15 @@ def test_a_restart_that_spans_a_weekend_or_a_week_blocks():
         gap = data.filter(~day.is_between(*missing))
         if missing == (2, 13):
             gap = pl.concat([log(users=900, days=20).filter(day == 1), gap])
-        assert "started-twice" in codes(online.ab(gap, ["search_ctr"], control="old"), "block")
+        assert "started-twice" in codes(
+            online.ab(gap, ["search_ctr"], design=online.Design(control="old")), "block"
+        )
 
 
 def test_a_weekend_on_which_one_arm_alone_has_no_events_blocks():
     data = log(users=900, days=12)
     closed = (pl.col("variant") == "new") & (pl.col("at").dt.weekday() >= 6)
-    result = online.ab(data.filter(~closed), ["search_ctr"], control="old")
+    result = online.ab(data.filter(~closed), ["search_ctr"], design=online.Design(control="old"))
     assert "started-twice" in codes(result, "block")
 
 
@@ -481,19 +552,23 @@ def test_an_arm_whose_logging_changed_blocks():
     data = log(users=1500, days=10, seed=8)
     lost = (pl.col("variant") == "new") & (pl.col("kind") == "click")
     lost &= pl.col("at").dt.day() >= 6
-    found = online.ab(data.filter(~lost), ["search_ctr"], control="old")
+    found = online.ab(data.filter(~lost), ["search_ctr"], design=online.Design(control="old"))
     assert "logging-changed" in codes(found, "block")
     assert "2026-03-06" in next(each.text for each in found.findings if each.severity == "block")
     assert found.status == 3
 
 
 def test_a_steady_effect_is_no_change_of_logging():
-    found = online.ab(log(users=1500, effect=0.35), ["search_ctr"], control="old")
+    found = online.ab(
+        log(users=1500, effect=0.35), ["search_ctr"], design=online.Design(control="old")
+    )
     assert codes(found) <= {"changing-effect"}
 
 
 def test_a_kpi_without_values_is_null():
-    result = online.ab(log(), ["search_ctr", "conversion_rate"], control="old")
+    result = online.ab(
+        log(), ["search_ctr", "conversion_rate"], design=online.Design(control="old")
+    )
     assert result.status == 3
     found = row(result, "conversion_rate")
     assert found["status"] == "inconclusive"
@@ -505,29 +580,37 @@ def test_bad_input(shared):
     data = str(shared / "cookie-cats-abtest" / "cookie_cats.csv.gz")
     one = pl.DataFrame({"arm": ["old"] * 3, "y": [1.0, 2.0, 3.0]})
     with raises("missing-column", InputError):
-        online.ab(data, ["nothing"], variant="version")
+        online.ab(data, ["nothing"], design=online.Design(variant="version"))
     with raises("missing-column", InputError):
-        online.ab(data, ["retention_1"], variant="arm")
+        online.ab(data, ["retention_1"], design=online.Design(variant="arm"))
     with raises("wrong-type", InputError):
-        online.ab(data, ["version"], variant="version")
+        online.ab(data, ["version"], design=online.Design(variant="version"))
     with raises("unknown-arm", UsageError):
-        online.ab(data, ["retention_1"], variant="version", control="gate_50")
+        online.ab(data, ["retention_1"], design=online.Design(variant="version", control="gate_50"))
     with raises("unplanned-arm", UsageError):
-        online.ab(data, ["retention_1"], variant="version", split={"gate_30": 1, "x": 1})
+        online.ab(
+            data,
+            ["retention_1"],
+            design=online.Design(variant="version", split={"gate_30": 1, "x": 1}),
+        )
     with raises("one-arm", UsageError):
-        online.ab(one, ["y"], variant="arm")
+        online.ab(one, ["y"], design=online.Design(variant="arm"))
     with raises("missing-metric", UsageError):
-        online.ab(one, variant="arm")
+        online.ab(one, design=online.Design(variant="arm"))
     with raises("invalid-day", UsageError):
-        online.ab(one, ["y"], variant="arm", start="March")
+        online.ab(one, ["y"], design=online.Design(variant="arm", start="March"))
     with raises("unknown-unit", UsageError):
-        online.ab(log(), ["search_ctr"], unit="browser")
+        online.ab(log(), ["search_ctr"], design=online.Design(unit="browser"))
     with raises("unknown-KPI", UsageError):
         online.ab(log(), ["serach_ctr"])
     with raises("no-units", InputError):
         online.ab(log().with_columns(variant=pl.lit(None, pl.String)), ["search_ctr"])
     with raises("missing-unit", InputError):
-        online.ab(one.with_columns(u=pl.Series([1, None, 3])), ["y"], variant="arm", unit="u")
+        online.ab(
+            one.with_columns(u=pl.Series([1, None, 3])),
+            ["y"],
+            design=online.Design(variant="arm", unit="u"),
+        )
 
 
 def test_the_command(run, tmp_path):

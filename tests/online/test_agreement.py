@@ -172,7 +172,7 @@ def test_queries_of_a_log():
     run = {query: {"a": 3 if at % 2 else 1, "b": 2, "c": 1.5}
            for at, query in enumerate(qrels)}  # fmt: skip
     made = online.simulate(qrels, [run], searches=6000)
-    found = online.agreement(events=made.events, qrels=qrels, metrics=["RR", "P@3"], resamples=50)
+    found = online.agreement(made.events, qrels=qrels, metrics=["RR", "P@3"], resamples=50)
     assert found.unit == "query"
     rows = {(row["metric"], row["kpi"]): row for row in found.pairs.to_dicts()}
     seen = rows["RR", "mrr_first_click"]
@@ -200,9 +200,7 @@ def test_the_command(tmp_path):
 def test_tables_that_cannot_be_read(tmp_path):
     good = experiments(5)
     with raises("missing-argument", UsageError):
-        online.agreement()
-    with raises("missing-argument", UsageError):
-        online.agreement(events=good)
+        online.agreement(online.Events(good))
     with raises("missing-column", InputError):
         online.agreement(good.drop("delta"))
     with raises("unknown-side", InputError):
@@ -223,6 +221,6 @@ def test_tables_that_cannot_be_read(tmp_path):
         online.agreement(good.head(6))
     made = online.simulate({"q": {"a": 1}}, [{"q": {"a": 1}}], searches=50)
     with raises("too-few-queries", InputError):
-        online.agreement(events=made.events, qrels={"q": {"a": 1}})
+        online.agreement(made.events, qrels={"q": {"a": 1}})
     with raises("no-common-queries", InputError):
-        online.agreement(events=made.events, qrels={"other": {"a": 1}})
+        online.agreement(made.events, qrels={"other": {"a": 1}})

@@ -40,7 +40,7 @@ def test_values_are_the_same_on_spark(tmp_path, spark):  # noqa: F811 - the fixt
     (tmp_path / "map.toml").write_text(test_kpi.MAPPING)
     log = written(tmp_path / "log.jsonl", test_kpi.ROWS)
     online.ingest(log, tmp_path / "events", mapping=tmp_path / "map.toml")
-    expected = online.kpi(tmp_path / "events", by=(), checks=False, despite=True)
+    expected = online.kpi(online.Events(tmp_path / "events", despite=True), by=(), checks=False)
 
     connected = ibis.pyspark.connect(spark)
     parts = [str(each) for each in (tmp_path / "events").glob("*.parquet")]

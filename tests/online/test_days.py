@@ -9,8 +9,6 @@ import polars as pl
 import pytest
 
 from rankgate import online
-from rankgate.online.database import database
-from rankgate.online.events.opened import open_events
 
 ZONES = ("Europe/Berlin", "America/Los_Angeles", "Asia/Kolkata", "Pacific/Chatham")
 CHANGES = (datetime(2026, 3, 28, tzinfo=UTC), datetime(2026, 10, 24, tzinfo=UTC))
@@ -53,7 +51,9 @@ def counted(table):
 @pytest.mark.parametrize("start", CHANGES)
 def test_days_of_kpis_are_those_of_the_zone(tmp_path, zone, start):
     frame = events(start)
-    table = online.kpi(frame, ["search_ctr"], mapping=mapping(tmp_path, zone), checks=False)
+    table = online.kpi(
+        online.Events(frame, mapping=mapping(tmp_path, zone)), ["search_ctr"], checks=False
+    )
     assert counted(table) == days_of(frame, zone)
     assert table.time_zone == zone
     assert table.first == start.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -65,7 +65,9 @@ def test_arms_are_compared_on_days_of_the_zone(tmp_path, start):
     frame = events(start)
     days = sorted(days_of(frame, "America/Los_Angeles"))
     path = mapping(tmp_path, "America/Los_Angeles")
-    result = online.ab(frame, ["search_ctr"], control="old", mapping=path)
+    result = online.ab(
+        online.Events(frame, mapping=path), ["search_ctr"], design=online.Design(control="old")
+    )
     assert result.period == (days[0], days[-1])
     assert sorted(result.daily["day"].unique()) == days
     assert result.settings["time_zone"] == "America/Los_Angeles"
@@ -73,7 +75,11 @@ def test_arms_are_compared_on_days_of_the_zone(tmp_path, start):
     units = dict(result.daily.filter(metric="search_ctr").select("day", "n").iter_rows())
     counts = days_of(frame, "America/Los_Angeles")
     assert units == {day: sum(counts[d] for d in days if d <= day) for day in days}
-    late = online.ab(frame, ["search_ctr"], control="old", mapping=path, start=days[1])
+    late = online.ab(
+        online.Events(frame, mapping=path),
+        ["search_ctr"],
+        design=online.Design(control="old", start=days[1]),
+    )
     assert late.variants["units"].sum() == sum(counts[day] for day in days[1:])
 
 
@@ -81,9 +87,9 @@ def test_weeks_begin_on_the_monday_of_the_zone(tmp_path):
     """On Sunday the first of March at 20:00 in UTC it is Monday in Kolkata."""
     frame = events(datetime(2026, 3, 1, 20, tzinfo=UTC), hours=2)
     path = mapping(tmp_path, "Asia/Kolkata")
-    assert set(online.weeks(frame, kpis=["search_ctr"], mapping=path).weeks["week"]) == {
-        "2026-03-02"
-    }
+    assert set(
+        online.weeks(online.Events(frame, mapping=path), kpis=["search_ctr"]).weeks["week"]
+    ) == {"2026-03-02"}
     assert set(online.weeks(frame, kpis=["search_ctr"]).weeks["week"]) == {"2026-02-23"}
 
 
@@ -102,11 +108,11 @@ def ubi(path, zone=""):
 def test_a_declared_zone_is_that_of_times_without_one(tmp_path):
     log = ubi(tmp_path / "log.jsonl")
     path = mapping(tmp_path, "Europe/Berlin")
-    table = online.kpi(log, ["zero_result_rate"], mapping=path)
+    table = online.kpi(online.Events(log, mapping=path), ["zero_result_rate"])
     rows = table.values.filter(by="day").select("slice", "n").iter_rows()
     assert dict(rows) == {"2026-03-28": 4, "2026-03-29": 6}
     assert "time-without-zone" not in {notice.code for notice in table.notices}
-    codes = {finding.code for finding in online.doctor(log, mapping=path).findings}
+    codes = {finding.code for finding in online.doctor(online.Events(log, mapping=path)).findings}
     assert "time-without-zone" not in codes
     assert "time-without-zone" in {finding.code for finding in online.doctor(log).findings}
 
@@ -129,8 +135,7 @@ def test_a_folder_keeps_the_zone_of_its_mapping(tmp_path):
 
 def test_times_that_come_back_are_in_utc(tmp_path):
     frame = events(CHANGES[0], hours=1)
-    with database() as base:
-        open_events(base, frame, mapping(tmp_path, "Asia/Kolkata"))
-        times = base.rows('SELECT min("at") AS first FROM events')["first"]
+    with online.Events(frame, mapping(tmp_path, "Asia/Kolkata")).open() as log:
+        times = log.base.rows('SELECT min("at") AS first FROM events')["first"]
     assert times.dtype == pl.Datetime("us", "UTC")
     assert times[0] == CHANGES[0]

@@ -143,7 +143,7 @@ def test_files_are_read_once(tmp_path):
     assert result.files["new"].to_list() == [False, True]
     assert result.files["events"].sum() == 11 + 16
     with raises("different-events", UsageError):
-        online.ingest(second, tmp_path / "events", queries="drop")
+        online.ingest(second, tmp_path / "events", privacy=online.Privacy(queries="drop"))
     third = written(tmp_path / "c.ndjson", honest(4, base=1))
     with raises("mixed-rank-base", InputError):
         online.ingest(third, tmp_path / "events")
@@ -172,9 +172,11 @@ def test_what_cannot_be_read_is_counted_with_its_lines(tmp_path):
 def test_private_words_and_ids_are_not_kept(tmp_path, monkeypatch):
     log = written(tmp_path / "log.ndjson", honest())
     with raises("missing-secret", UsageError):
-        online.ingest(log, tmp_path / "events", users="hash")
+        online.ingest(log, tmp_path / "events", privacy=online.Privacy(users="hash"))
     monkeypatch.setenv("RANKGATE_HASH_KEY", "0123456789abcdef")
-    result = online.ingest(log, tmp_path / "events", queries="hash", users="hash")
+    result = online.ingest(
+        log, tmp_path / "events", privacy=online.Privacy(queries="hash", users="hash")
+    )
     table = events_of(tmp_path / "events")
     words = (tmp_path / "events" / "events.json").read_text() + str(table.rows())
     assert "words" not in words.replace('"words"', "")
@@ -182,9 +184,9 @@ def test_private_words_and_ids_are_not_kept(tmp_path, monkeypatch):
     assert "'v1'" not in words
     assert table["query"].n_unique() == 8  # with null
     assert result.privacy == {"queries": "hash", "users": "hash"}
-    online.ingest(log, tmp_path / "rare", queries="frequent", min_users=9)
+    online.ingest(log, tmp_path / "rare", privacy=online.Privacy(queries="frequent", min_users=9))
     assert events_of(tmp_path / "rare")["query"].drop_nulls().n_unique() == 4
-    online.ingest(log, tmp_path / "none", queries="drop", users="drop")
+    online.ingest(log, tmp_path / "none", privacy=online.Privacy(queries="drop", users="drop"))
     dropped = events_of(tmp_path / "none")
     assert dropped["query"].is_null().all()
     assert dropped["user"].is_null().all()
@@ -199,7 +201,9 @@ def test_what_is_left_out_is_in_no_file(tmp_path, monkeypatch, queries, users):
     rows = [{**each, "message": "words", "event_attributes": {**each.get("event_attributes", {}),
              **secret}} for each in honest()]  # fmt: skip
     log = written(tmp_path / "log.ndjson", rows)
-    online.ingest(log, tmp_path / "events", queries=queries, users=users, min_users=9)
+    online.ingest(
+        log, tmp_path / "events", privacy=online.Privacy(queries=queries, users=users, min_users=9)
+    )
     table = events_of(tmp_path / "events")
     cells = {str(cell) for row in table.rows() for cell in row}
     known = {"queries": {f"words {n}" for n in range(7)}, "users": {f"u{n}" for n in range(20)},
@@ -263,7 +267,11 @@ def test_a_table_of_events_is_ingested_as_it_is_read_directly(tmp_path):
 def test_tables_of_events_keep_what_privacy_allows(tmp_path):
     online.ingest(written(tmp_path / "log.ndjson", honest()), tmp_path / "first")
     events_of(tmp_path / "first").write_parquet(tmp_path / "events.parquet")
-    online.ingest(tmp_path / "events.parquet", tmp_path / "second", queries="drop", users="drop")
+    online.ingest(
+        tmp_path / "events.parquet",
+        tmp_path / "second",
+        privacy=online.Privacy(queries="drop", users="drop"),
+    )
     table = events_of(tmp_path / "second")
     assert table["query"].null_count() == table["user"].null_count() == len(table)
 

@@ -70,18 +70,18 @@ def test_they_are_judgments_for_everything_else(judged, tmp_path):
     ],
 )
 def test_other_rules(log, options, expected):
-    found = online.judgments(log, model="pbm", **options)
+    found = online.judgments(log, model="pbm", grading=online.Grading(**options))
     assert {row["doc_id"]: row["grade"] for row in found.judged.to_dicts()} == expected
 
 
 def test_the_value_itself_is_a_grade(log):
-    found = online.judgments(log, model="dctr", grades="value")
+    found = online.judgments(log, model="dctr", grading=online.Grading(grades="value"))
     for row in found.judged.to_dicts():
         assert row["grade"] == row["clicks"] / row["impressions"]
 
 
 def test_pairs_with_little_evidence_have_no_judgment(log):
-    found = online.judgments(log, model="dctr", min_examined=1e6)
+    found = online.judgments(log, model="dctr", grading=online.Grading(min_examined=1e6))
     assert {each.code for each in found.notices} == {"too-little-evidence"}
     with raises("no-judgments", InputError):
         _ = found.qrels
@@ -91,7 +91,7 @@ def test_words_that_name_nothing(log):
     with raises("unknown-click-model", UsageError):
         online.judgments(log, model="bdn")
     with raises("invalid-cuts", UsageError):
-        online.judgments(log, cuts=(0.5, 0.2))
+        online.judgments(log, grading=online.Grading(cuts=(0.5, 0.2)))
     with raises("no-model", UsageError):
         online.judgments(log, models=("gctr", "rctr"))
     with raises("no-impressions", InputError):
@@ -135,7 +135,7 @@ def twice(clicked):
 )
 def test_of_a_document_shown_twice_the_logged_rank_is_clicked(tmp_path, clicked, rates, of_a, of_b):
     log = written(tmp_path / "log.ndjson", twice(clicked))
-    options = {"min_examined": 0, "resamples": 0, "held_out": 0}
+    options = {"grading": online.Grading(min_examined=0), "resamples": 0, "held_out": 0}
     by_rank = online.judgments(log, model="rctr", **options).curves
     assert by_rank["value"].to_list() == rates
     judged = online.judgments(log, model="sdbn", **options).judged

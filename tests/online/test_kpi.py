@@ -129,9 +129,9 @@ def place(tmp_path_factory):
 @pytest.fixture(scope="module")
 def table(place):
     return online.kpi(
-        place / "log.jsonl", mapping=place / "map.toml", by=("day", "variant", "position"),
-        despite=True,
-    )  # fmt: skip
+        online.Events(place / "log.jsonl", mapping=place / "map.toml", despite=True),
+        by=("day", "variant", "position"),
+    )
 
 
 @pytest.mark.parametrize("name", KPIS)
@@ -185,7 +185,7 @@ def test_a_fault_blocks_what_it_spoils(tmp_path):
     assert found["revenue_per_search"] is None
     assert found["search_ctr"] == 20 / 60
     assert {each.code for each in found.notices} == {"negative-revenue", "blocked-kpis"}
-    assert online.kpi(log, by=(), despite=True)["revenue_per_search"] == -5 / 60
+    assert online.kpi(online.Events(log, despite=True), by=())["revenue_per_search"] == -5 / 60
 
 
 def test_bots_and_repeated_events_can_be_left_out(tmp_path):
@@ -195,8 +195,10 @@ def test_bots_and_repeated_events_can_be_left_out(tmp_path):
     click = next(each for each in honest() if each.get("action_name") == "click")
     log = written(tmp_path / "log.ndjson", [*honest(), *bots, click])
     names = ("search_ctr", "clicks_per_search")
-    plain = online.kpi(log, names, by=(), despite=True)
-    clean = online.kpi(log, names, by=(), despite=True, without_bots=True, without_duplicates=True)
+    plain = online.kpi(online.Events(log, despite=True), names, by=())
+    clean = online.kpi(
+        online.Events(log, despite=True, without_bots=True, without_duplicates=True), names, by=()
+    )
     assert plain["clicks_per_search"] == 21 / 120
     assert clean["clicks_per_search"] == clean["search_ctr"] == 20 / 60
     assert len(clean.excluded) == 2
@@ -216,7 +218,9 @@ def test_bots_and_repeated_events_can_be_left_out(tmp_path):
 def test_success_is_what_the_user_declares(place, success, share, seconds):
     names = ("session_success_rate", "time_to_success_p50")
     found = online.kpi(
-        place / "log.jsonl", names, mapping=place / "map.toml", by=(), success=success
+        online.Events(place / "log.jsonl", mapping=place / "map.toml", success=success),
+        names,
+        by=(),
     )
     assert found["session_success_rate"] == share
     assert found["time_to_success_p50"] == seconds
@@ -237,18 +241,20 @@ def test_null_is_not_zero(tmp_path):
 def test_a_search_of_several_records_has_its_best_state(tmp_path):
     more = {"query_response_hit_ids": []}
     rows = [*honest(2), search(0, 50, **more), search(1, 110, **more), search(7, 300, **more)]
-    found = online.kpi(written(tmp_path / "log.ndjson", rows), by=(), despite=True)
+    found = online.kpi(online.Events(written(tmp_path / "log.ndjson", rows), despite=True), by=())
     # both honest searches showed results, whatever the later records say
     assert found["zero_result_rate"] == 1 / 3
 
 
 def test_words_that_name_nothing(place):
     with raises("unknown-KPI", UsageError):
-        online.kpi(place / "log.jsonl", ("ctr",), mapping=place / "map.toml")
+        online.kpi(online.Events(place / "log.jsonl", mapping=place / "map.toml"), ("ctr",))
     with raises("invalid-goal", UsageError):
-        online.kpi(place / "log.jsonl", mapping=place / "map.toml", success=("a >= b",))
+        online.kpi(
+            online.Events(place / "log.jsonl", mapping=place / "map.toml", success=("a >= b",))
+        )
     with raises("unknown-slice", UsageError):
-        online.kpi(place / "log.jsonl", mapping=place / "map.toml", by=("week",))
+        online.kpi(online.Events(place / "log.jsonl", mapping=place / "map.toml"), by=("week",))
 
 
 SHOP = """[columns]
@@ -270,17 +276,17 @@ def shop(tmp_path, kinds="", names=EVENTS):
 
 def test_actions_without_a_kind_are_named_with_their_share_and_the_lines_to_add(tmp_path):
     log, mapping = shop(tmp_path)
-    result = online.kpi(log, mapping=mapping)
+    result = online.kpi(online.Events(log, mapping=mapping))
     (finding,) = (each for each in result.findings if each.code == "unmapped-actions")
     assert (finding.count, finding.total) == (95, 100)
     (text,) = (each.text for each in result.notices if each.code == "unmapped-actions")
     for words in ("view (90)", "login (5)", "95.00%", 'impression = ["view"]', 'other = ["login"]'):
         assert words in text
-    diagnosis = online.doctor(log, mapping=mapping)
+    diagnosis = online.doctor(online.Events(log, mapping=mapping))
     assert finding in diagnosis.findings
     lines = 'click = ["view"]\nother = ["login"]\n'
     log, mapping = shop(tmp_path, f"[kinds]\n{lines}")
-    codes = {each.code for each in online.kpi(log, mapping=mapping).findings}
+    codes = {each.code for each in online.kpi(online.Events(log, mapping=mapping)).findings}
     assert "clicks-without-search" in codes
     assert "unmapped-actions" not in codes
 
@@ -288,7 +294,7 @@ def test_actions_without_a_kind_are_named_with_their_share_and_the_lines_to_add(
 def test_a_log_with_nothing_usable_is_an_error(tmp_path, run):
     log, mapping = shop(tmp_path)
     with raises("no-usable-events", InputError) as error:
-        online.kpi(log, ["search_ctr"], mapping=mapping)
+        online.kpi(online.Events(log, mapping=mapping), ["search_ctr"])
     assert 'impression = ["view"]' in str(error.value)
     assert run("online", "kpi", log, "--mapping", mapping, "-k", "search_ctr").code == 2
     for command in (online.kpi, online.doctor, lambda log: online.ingest(log, tmp_path / "events")):
@@ -299,7 +305,7 @@ def test_a_log_with_nothing_usable_is_an_error(tmp_path, run):
     assert not list(tmp_path.glob("events/*"))
     log, mapping = shop(tmp_path, names=["view"] * 9)
     with raises("no-usable-events", InputError):
-        online.doctor(log, mapping=mapping)
+        online.doctor(online.Events(log, mapping=mapping))
 
 
 def test_kinds_alone_add_to_the_actions_of_ubi(tmp_path):
@@ -309,7 +315,7 @@ def test_kinds_alone_add_to_the_actions_of_ubi(tmp_path):
     assert online.kpi(log)["search_ctr"] is None
     mapping = tmp_path / "more.toml"
     mapping.write_text('[kinds]\nclick = ["product-tap"]\n')
-    assert online.kpi(log, mapping=mapping)["search_ctr"] == pytest.approx(20 / 60)
+    assert online.kpi(online.Events(log, mapping=mapping))["search_ctr"] == pytest.approx(20 / 60)
 
 
 def test_every_kpi_blocked_is_exit_3_and_stands_in_json(tmp_path, run):

@@ -55,7 +55,7 @@ def test_clicks_judge_the_lists_that_were_shown(tmp_path, suffix):
     log = written(tmp_path / "log.ndjson", honest())
     online.lists(log, output=tmp_path / f"shown.{suffix}")
     name = f"clicks.{'txt' if suffix == 'run' else suffix}"
-    online.judgments(log, min_examined=1, held_out=0).write(tmp_path / name)
+    online.judgments(log, held_out=0, grading=online.Grading(min_examined=1)).write(tmp_path / name)
     found = rankgate.evaluate(tmp_path / name, tmp_path / f"shown.{suffix}", ["nDCG@4"])
     assert found.runs[0].counts.queries == 7
     assert not found.runs[0].counts.missing

@@ -81,7 +81,7 @@ def test_slate_estimators_agree_with_obp():
          "action": np.tile(["a", "b", "c"], 6), "reward": reward, "propensity": logged,
          "target": target}
     ).sample(fraction=1, shuffle=True, seed=1)  # fmt: skip
-    log = read_log(frame, "target")
+    log = read_log(online.DecisionLog(frame), "target")
     expected = {"ips": 1.9471672711383974, "iips": 1.7567206209969368, "rips": 2.314779531270243}
     for name, value in expected.items():
         found = ESTIMATORS[name].estimate(log, Settings())
@@ -212,7 +212,7 @@ def test_refused_without_support(tmp_path):
     found = online.ope(frame, target)
     assert found.unsupported == pytest.approx(0.2)
     assert found.checks.filter(outcome="blocks")["check"].to_list() == ["support"]
-    assert online.ope(frame, "uniform", actions=4).verdict == "inconclusive"
+    assert online.ope(online.DecisionLog(frame, actions=4), "uniform").verdict == "inconclusive"
     assert online.ope(frame, target, max_unsupported=0.3).estimator
 
 
@@ -238,7 +238,7 @@ def test_the_order_of_rows_is_no_drift():
     words = frame.with_columns(time=pl.lit("monday"))
     assert "drift" not in online.ope(words, "new").checks["check"].to_list()
     with raises("invalid-time", InputError):
-        online.ope(words, "new", columns="time=time")
+        online.ope(online.DecisionLog(words, columns="time=time"), "new")
 
 
 RARE = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.62])
@@ -304,7 +304,9 @@ def test_a_target_as_a_frame_and_own_names_of_columns(tmp_path):
     renamed = frame.rename({"action": "offer", "reward": "bought"})
     others = pl.DataFrame({"offer": columns["action"], "share": columns["probability"]})
     names = "action=offer,reward=bought,probability=share"
-    assert online.ope(renamed, others, columns=names).estimates.equals(expected.estimates)
+    assert online.ope(online.DecisionLog(renamed, columns=names), others).estimates.equals(
+        expected.estimates
+    )
     log, target = tmp_path / "log.csv", tmp_path / "others.csv"
     renamed.write_csv(log)
     others.write_csv(target)
@@ -312,14 +314,14 @@ def test_a_target_as_a_frame_and_own_names_of_columns(tmp_path):
     done = CliRunner().invoke(program, [*words, "--format", "json"])
     assert json.loads(done.output)["estimator"] == expected.estimator
     with raises("duplicate-name", UsageError):
-        online.ope(renamed, others, columns=f"{names},action=bought")
+        online.ope(online.DecisionLog(renamed, columns=f"{names},action=bought"), others)
 
 
 def test_two_propensities_are_refused_until_one_is_named():
     frame = decisions(1000, 4).with_columns(pscore=pl.col("propensity") / 2)
     with raises("ambiguous-column", InputError):
         online.ope(frame, "uniform")
-    one = online.ope(frame, "uniform", columns={"propensity": "propensity"})
+    one = online.ope(online.DecisionLog(frame, columns={"propensity": "propensity"}), "uniform")
     assert one.mean_weight == pytest.approx(1, abs=0.1)
     # the target's own column is no propensity of the log
     assert online.ope(frame.drop("new"), "pscore").mean_weight == pytest.approx(0.5)
@@ -356,11 +358,11 @@ def test_logs_that_cannot_be_right(tmp_path):
     with raises("unknown-target", UsageError):
         online.ope(good, "newer")
     with raises("too-few-actions", UsageError):
-        online.ope(good, "uniform", actions=2)
+        online.ope(online.DecisionLog(good, actions=2), "uniform")
     with raises("estimator-not-allowed", UsageError):
         online.ope(good, "new", estimators=["dr"])
     with raises("unknown-column", UsageError):
-        online.ope(good, "new", columns={"context": "x"})
+        online.ope(online.DecisionLog(good, columns={"context": "x"}), "new")
     twice = slates(3, WORLDS["independent"][0]).with_columns(position=1)
     with raises("duplicate-slot", InputError):
         online.ope(twice, "uniform")

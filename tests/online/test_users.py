@@ -150,7 +150,7 @@ def test_variants_that_a_fault_makes_wrong_are_refused(personal):
     few = log.filter((pl.col("variant") == "plain") | (pl.col("user").hash() % 3 == 0))
     with raises("spoiled-variants", InputError):
         online.personalization(few, "plain")
-    found = online.personalization(few, "plain", kpis=["search_ctr"], despite=True)
+    found = online.personalization(online.Events(few, despite=True), "plain", kpis=["search_ctr"])
     assert {each.code for each in found.notices} >= {"spoiled-variants"}
 
 

@@ -203,7 +203,9 @@ def made(folder, ratings):
         ),
         "history": lambda: rankgate.history("nDCG@10", recorded(folder).place),
         "kpi_table": lambda: online.kpi(user_log(folder)),
-        "click_judgments": lambda: online.judgments(user_log(folder), min_examined=1, held_out=0),
+        "click_judgments": lambda: online.judgments(
+            user_log(folder), held_out=0, grading=online.Grading(min_examined=1)
+        ),
         "ramp_verdict": lambda: online.watch(
             parsed(
                 '[experiment]\ncontrol = "old"\ntreatment = "new"\n[[rules]]\nid = "<script>"\n'
@@ -213,7 +215,9 @@ def made(folder, ratings):
             arms.log(users=300),
         ),
         "experiment_plan": lambda: online.plan(arms.log(users=300), ["search_ctr"]),
-        "experiment": lambda: online.ab(arms.log(users=300), ["search_ctr"], control="old"),
+        "experiment": lambda: online.ab(
+            arms.log(users=300), ["search_ctr"], design=online.Design(control="old")
+        ),
         "shown_lists": lambda: online.lists(user_log(folder)),
         "intent_diversity": lambda: online.intents(user_log(folder), min_users=2),
         "personalization_impact": lambda: online.personalization(two_arms(), "run1"),

@@ -12,8 +12,6 @@ from rankgate import online
 from rankgate.core.errors import InputError
 from rankgate.interface.cli import rankgate as program
 from rankgate.online.clicks import click_counts as counting
-from rankgate.online.database import database
-from rankgate.online.events.opened import open_events
 from rankgate.online.indicators import tables
 from rankgate.spark import click_counts
 from support.spark import spark  # noqa: F401 - a fixture
@@ -47,9 +45,8 @@ def events(tmp_path_factory):
 
 
 def local(events, **chosen):
-    with database() as base:
-        open_events(base, events)
-        return base.rows(base.text(counting.click_counts(tables.events(), **chosen)))
+    with online.Events(events).open() as log:
+        return log.base.rows(log.base.text(counting.click_counts(tables.events(), **chosen)))
 
 
 @pytest.mark.parametrize("chosen", [{}, {"ranks": 2}, {"min_searches": 5}])
@@ -73,7 +70,7 @@ def test_counts_are_those_of_duckdb(spark, events, chosen):  # noqa: F811
 def test_counts_give_the_judgments_of_the_log(spark, events, tmp_path):  # noqa: F811
     chosen = {
         "models": ("dctr", "sdbn", "pbm"),
-        "min_examined": 1,
+        "grading": online.Grading(min_examined=1),
         "resamples": 0,
         "held_out": 0,
     }  # fmt: skip - twelve searches are too few for the condition

@@ -23,7 +23,7 @@ def test_the_daily_table_is_the_same(spark, tmp_path):  # noqa: F811
     log = written(tmp_path / "log.jsonl", test_kpi.ROWS)
     online.ingest(log, tmp_path / "events", mapping=tmp_path / "map.toml")
     names = ("search_ctr", "abandonment_rate", "ctr_at_1", "revenue_per_search", "latency_p95")
-    here = online.kpi(tmp_path / "events", names, checks=False, despite=True)
+    here = online.kpi(online.Events(tmp_path / "events", despite=True), names, checks=False)
     there = kpi(str(tmp_path / "events"), names, spark=spark)
     assert_frame_equal(here.values, there.values, rel_tol=1e-12)
     assert (here.first, here.last, here.events) == (there.first, there.last, there.events)

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import kendalltau
 
+from rankgate.online.clicks.grades import Grading
 from rankgate.online.clicks.judge import judgments
 from rankgate.online.clicks.packed import PackedSearches
 from rankgate.online.clicks.products import CellCounts
@@ -152,8 +153,8 @@ def run(runs: int = RUNS, seed: int = 0) -> list[Cell]:
                 for model in MODELS:
                     others = MODELS[:-1] if model == "auto" else (model,)
                     result = judgments(
-                        packed, model=model, models=others, seed=replication, min_examined=5,
-                        resamples=20 if model == "pbm" else 0,
+                        packed, model=model, models=others, seed=replication,
+                        grading=Grading(min_examined=5), resamples=20 if model == "pbm" else 0,
                     )  # fmt: skip
                     found[model].append(_measured(result, truth))
             for model, rows in found.items():

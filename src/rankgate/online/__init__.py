@@ -10,10 +10,14 @@ from rankgate.core.present.resolve import lazy_names
 
 _HOMES = {
     "rankgate.decisions.gating.ramps.watch": ["watch"],
+    "rankgate.online.clicks.grades": ["Grading"],
     "rankgate.online.clicks.judge": ["judgments"],
     "rankgate.online.counterfactual.replay": ["replay"],
+    "rankgate.online.events.events": ["Events"],
     "rankgate.online.events.ingest": ["ingest"],
+    "rankgate.online.events.privacy": ["Privacy"],
     "rankgate.online.experiments.ab": ["ab"],
+    "rankgate.online.experiments.design": ["Design", "ExperimentTest"],
     "rankgate.online.experiments.plan": ["plan"],
     "rankgate.online.faults.diagnose": ["doctor"],
     "rankgate.online.indicators.compute": ["kpi"],
@@ -22,6 +26,7 @@ _HOMES = {
     "rankgate.online.interleaving.score": ["preference"],
     "rankgate.online.interleaving.simulate_tests": ["sensitivity"],
     "rankgate.online.off_policy.evaluate": ["ope"],
+    "rankgate.online.off_policy.read_log": ["DecisionLog"],
     "rankgate.online.offline_online.agreement": ["agreement"],
     "rankgate.online.shown.lists": ["lists"],
     "rankgate.online.simulation.simulate": ["simulate"],

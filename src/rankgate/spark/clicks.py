@@ -9,7 +9,7 @@ from rankgate.online.clicks import click_counts as counting
 from rankgate.online.clicks.packed import RANKS
 from rankgate.online.indicators import tables
 from rankgate.spark.failures import translated
-from rankgate.spark.logs import events_label, open_events
+from rankgate.spark.logs import events_label, on_spark, open_events
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +47,8 @@ def click_counts(
         UsageError: an unknown format.
         MissingExtraError: PySpark or Ibis is not installed.
     """
-    with translated(events_label(events)):
-        base = open_events(events, from_, spark)
+    log = on_spark(events, success=False).log
+    with translated(events_label(log)):
+        base = open_events(log, from_, spark)
         counted = counting.click_counts(tables.events(), ranks, min_searches)
         return base.spark.sql(base.text(counted))

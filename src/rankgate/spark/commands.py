@@ -118,17 +118,10 @@ def _scorecard(spark: SparkSession, given: Mapping[str, Any]) -> None:
 
 
 def _kpi(spark: SparkSession, given: Mapping[str, Any]) -> None:
-    _refuse_others(given, ("events", "names", "by", "success", "memory", "form", "output"))
+    _refuse_others(given, ("events", "names", "by", "form", "output"))
     from rankgate.spark.indicators import kpi
 
-    events = given["events"]
-    table = kpi(
-        events if isinstance(events, str) else list(events),
-        given["names"],
-        by=given["by"],
-        success=given["success"],
-        spark=spark,
-    )
+    table = kpi(given["events"], given["names"], by=given["by"], spark=spark)
     print_result(table, given["form"], given["output"])
     import click
 
@@ -150,17 +143,14 @@ def _split(spark: SparkSession, given: Mapping[str, Any]) -> None:
 
 
 def _judgments(spark: SparkSession, given: Mapping[str, Any]) -> None:
-    _refuse_others({"mapping": given["mapping"]}, ())
     from rankgate.online.clicks.judge import judgments
     from rankgate.spark.clicks import click_counts
 
-    own = ("events", "target", "to", "form", "mapping")
+    own = ("events", "target", "to", "form")
     events, target = given["events"], given["target"]
     refuse_clashes(inputs(), target)
-    counted = click_counts(
-        events if isinstance(events, str) else list(events), ranks=given["ranks"], spark=spark
-    )
-    with translated(str(events)):
+    counted = click_counts(events, ranks=given["ranks"], spark=spark)
+    with translated(str(events.log)):
         table = counted.toArrow()
     found = judgments(table, **{name: each for name, each in given.items() if name not in own})
     if target and not found.status:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.errors import UsageError
-from rankgate.online.indicators.catalogue import KPIS, SLICES, has_events
-from rankgate.online.indicators.compute import table_of
+from rankgate.online.indicators.catalogue import KPIS, has_events
+from rankgate.online.indicators.compute import check_slices, table_of
 from rankgate.spark.failures import translated
-from rankgate.spark.logs import events_label, open_events
+from rankgate.spark.logs import events_label, on_spark, open_events
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,11 +17,10 @@ if TYPE_CHECKING:
 
 
 def kpi(
-    events: Any,  # noqa: ANN401 - a DataFrame or paths
+    events: Any,  # noqa: ANN401 - Events, a DataFrame or paths
     names: Sequence[str] = (),
     *,
     by: Sequence[str] = ("day",),
-    success: Sequence[str] = (),
     from_: str | None = None,
     spark: SparkSession | None = None,
 ) -> KpiTable:
@@ -30,10 +28,10 @@ def kpi(
 
     Args:
         events: a DataFrame with the columns of events; ``table:NAME``; Parquet, Delta, CSV, TSV or
-            JSON files with them; or the folder that ``rankgate online ingest`` made.
+            JSON files with them; the folder that ``rankgate online ingest`` made; or ``Events`` of
+            one of these, with rules of success.
         names: the KPIs, such as search_ctr; all by default.
         by: what divides the log, as of ``rankgate.online.kpi``.
-        success: the rules of success, as there.
         from_: the format of files; by their names if not given.
         spark: the session.
 
@@ -42,16 +40,14 @@ def kpi(
         UsageError: no such KPI, or nothing that divides a log; an unknown format.
         MissingExtraError: PySpark or Ibis is not installed.
     """
-    chosen = [KPIS.named(name) for name in names] or list(KPIS.values())
-    for each in by:
-        if each not in SLICES:
-            problem = f"nothing divides a log by {each!r}; there are {', '.join(SLICES)}."
-            raise UsageError(problem, code="unknown-slice")
-    with translated(events_label(events)):
-        base = open_events(events, from_, spark)
+    kpis = [KPIS.named(name) for name in names] or list(KPIS.values())
+    check_slices(by)
+    events = on_spark(events)
+    with translated(events_label(events.log)):
+        base = open_events(events.log, from_, spark)
         try:
             kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
-            known = [each for each in chosen if has_events(each, kinds, success)]
-            return table_of(base, chosen, known, by, success)
+            measured = [each for each in kpis if has_events(each, kinds, events.success)]
+            return table_of(base, kpis, measured, by, events.success)
         finally:
             base.close()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.online.database import Database
+from rankgate.online.events.events import Events
 from rankgate.online.events.ingest import MANIFEST, ZONE
 from rankgate.online.events.table import COLUMNS
 from rankgate.online.indicators.tables import ibis
@@ -74,6 +76,29 @@ class SparkDatabase(Database):
         """Let go of what was kept."""
         for frame in self._kept:
             frame.unpersist()
+
+
+def on_spark(events: Any, *, success: bool = True) -> Events:  # noqa: ANN401 - Events or a log
+    """Return the events of a log for Spark, which reads events as they are.
+
+    Args:
+        events: events, or a log.
+        success: whether rules of success count.
+
+    Raises:
+        UsageError: a mapping, or another fact of how they are read that Spark does not have.
+    """
+    if not isinstance(events, Events):
+        return Events(events)
+    for each in fields(Events):
+        if each.name in ("log", "memory") or (success and each.name == "success"):
+            continue
+        if getattr(events, each.name) != each.default:
+            problem = (
+                f"--{each.name.replace('_', '-')} is not there with --backend spark; leave it out."
+            )
+            raise UsageError(problem, code="unused-option")
+    return events
 
 
 def open_events(

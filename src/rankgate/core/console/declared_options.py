@@ -6,6 +6,7 @@ import functools
 import inspect
 import math
 import re
+import sys
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -68,13 +69,13 @@ def options_of(
     ``Args``. What accepts judgments, runs and other inputs is a path on the command line.
 
     Args:
-        verb: the function that the command calls.
+        verb: the function that the command calls, or the class of a value that it makes.
         names: its parameters in the order of the help; with words behind a name: how the value is
             called there, and further flags, as in ``"metric METRIC -m"``.
         choices: what a text may be, where the annotation does not say it; a registry has aliases.
     """
     signature = inspect.signature(verb).parameters
-    help_of = documented(verb.__doc__ or "", "Args")
+    help_of = documented(verb.__doc__ or "", "Attributes" if isinstance(verb, type) else "Args")
 
     def decorate(function: Command) -> Command:
         for words in reversed(names):
@@ -127,7 +128,8 @@ def _flag(name: str, known: Container[str] | None = None) -> str:
 def _declared(verb: Command, each: inspect.Parameter, help_: str) -> Parameter:
     """What an argument declares; its type is open where an annotation is of type checkers only."""
     try:
-        hint = eval(str(each.annotation), verb.__globals__)  # noqa: S307 - our own source
+        names = vars(sys.modules[verb.__module__])
+        hint = eval(str(each.annotation), names)  # noqa: S307 - our own source
     except NameError:
         hint = Any
     return parameter(each.name, hint, each.default, help_=help_)
@@ -172,6 +174,38 @@ def collected(
                 command
             )
         return command
+
+    return decorate
+
+
+def value_options(
+    name: str,
+    kind: type[Any],
+    *fields: str,
+    also: Mapping[str, str] = MappingProxyType({}),
+    choices: Mapping[str, Iterable[str]] | None = None,
+) -> Callable[[Command], Command]:
+    """Return a decorator with options of a value's fields; the command gets the value.
+
+    It gets None where an argument of ``also`` has no value.
+
+    Args:
+        name: the argument of the command that gets the value.
+        kind: the value's class.
+        fields: its fields that are options, in the words of `options_of`.
+        also: by field the argument of the command that holds it, declared above this decorator.
+        choices: as of `options_of`.
+    """
+    arguments = {**{words.split()[0]: words.split()[0] for words in fields}, **also}
+
+    def decorate(function: Command) -> Command:
+        @functools.wraps(function)
+        def collect(*args: Any, **given: Any) -> Any:
+            values = {field: given.pop(argument) for field, argument in arguments.items()}
+            missing = any(values[field] is None for field in also)
+            return function(*args, **{name: None if missing else kind(**values)}, **given)
+
+        return options_of(kind, *fields, choices=choices)(collect)
 
     return decorate
 

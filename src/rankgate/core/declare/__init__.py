@@ -8,7 +8,7 @@ plug-ins, and `Toml` reads a file whose errors name the line.
 from rankgate.core.declare.declared import Declared, Registry, declared_in
 from rankgate.core.declare.parameter import Count, Cutoff, OnlyWith, Parameter, Range, Share
 from rankgate.core.declare.plugins import API_VERSION, Added, added, using
-from rankgate.core.declare.signature import fields_of, parameters_of
+from rankgate.core.declare.signature import check_fields, fields_of, parameters_of
 
 __all__ = [
     "API_VERSION",
@@ -22,6 +22,7 @@ __all__ = [
     "Registry",
     "Share",
     "added",
+    "check_fields",
     "declared_in",
     "fields_of",
     "parameters_of",

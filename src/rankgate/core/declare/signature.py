@@ -75,6 +75,25 @@ def _fields_of(kind: Any) -> Mapping[str, Parameter]:
     return types.MappingProxyType(found)
 
 
+def check_fields(value: Any, *names: str) -> None:
+    """Check that fields of a dataclass hold what they declare.
+
+    Args:
+        value: an object of the class.
+        names: the fields; all by default.
+
+    Raises:
+        UsageError: A field whose value does not fit; the message names it.
+    """
+    declared = fields_of(type(value))
+    for name in names or declared:
+        try:
+            declared[name].read(getattr(value, name))
+        except ValueError as error:
+            problem = f"{declared[name].name}={getattr(value, name)!r} {error}"
+            raise UsageError(problem, code="invalid-parameter") from None
+
+
 def parameter(name: str, hint: object, default: object, *, help_: str = "") -> Parameter:
     """Return the parameter that an annotation and a default declare."""
     required = default is inspect.Parameter.empty

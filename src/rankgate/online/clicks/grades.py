@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import polars as pl
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from rankgate.core.declare import Range, check_fields
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 
 GradeRule = Literal["relative", "cuts", "quantiles", "value"]
 """How a value becomes a grade: ``relative`` to the highest of the query, by fixed ``cuts`` of the
@@ -17,18 +19,46 @@ CUTS = (0.25, 0.5, 0.75)
 """Where grades begin: the first gives grade 1, the second grade 2, and so on."""
 
 
-def graded(
-    table: pl.DataFrame, rule: GradeRule, cuts: Sequence[float], least: float
-) -> pl.DataFrame:
+@dataclass(frozen=True)
+class Grading:
+    """How what a click model learned becomes grades; judgments keep it in ``made_by``.
+
+    Attributes:
+        grades: How values become grades: relative to the highest of the query, by fixed cuts of
+            the value, by quantiles of the query's documents, or the value itself.
+        cuts: Where grades begin: the first gives grade 1, the second grade 2, and so on.
+        min_examined: How many impressions of a document must have been looked at, as the model
+            expects, for a judgment.
+
+    Raises:
+        UsageError: No such rule; cuts that do not rise; a number below 0.
+    """
+
+    grades: GradeRule = "relative"
+    cuts: Sequence[float] = CUTS
+    min_examined: Annotated[float, Range(0)] = 10.0
+
+    def __post_init__(self) -> None:
+        check_fields(self, "grades", "min_examined")
+        if not self.cuts or list(self.cuts) != sorted(set(self.cuts)):
+            problem = f"cuts must rise, as in 0.25,0.5,0.75, not {', '.join(map(str, self.cuts))}."
+            raise UsageError(problem, code="invalid-cuts")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What judgments say about how they were made."""
+        cuts = {} if self.grades == "value" else {"cuts": list(self.cuts)}
+        return {"rule": self.grades, **cuts, "min_examined": self.min_examined}
+
+
+def graded(table: pl.DataFrame, grading: Grading) -> pl.DataFrame:
     """Add ``grade`` to pairs with enough evidence; leave others out.
 
     Args:
         table: ``query_id``, ``value``, ``examined``.
-        rule: how values become grades.
-        cuts: where grades begin.
-        least: how many impressions must have been looked at.
+        grading: how values become grades.
     """
-    enough = table.filter(pl.col("examined") >= least, pl.col("value").is_not_nan())
+    rule, cuts = grading.grades, grading.cuts
+    enough = table.filter(pl.col("examined") >= grading.min_examined, pl.col("value").is_not_nan())
     measure = pl.col("value")
     if rule == "relative":
         top = pl.col("value").max().over("query_id")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -18,11 +17,10 @@ from rankgate.online.clicks.click_counts import counts_in, packed, packed_counts
 from rankgate.online.clicks.click_judgments import CURVES, JUDGMENTS, ClickJudgments
 from rankgate.online.clicks.click_judgments import MODELS as MODEL_COLUMNS
 from rankgate.online.clicks.click_judgments import RANKS as RANK_COLUMNS
-from rankgate.online.clicks.grades import CUTS, GradeRule, graded
+from rankgate.online.clicks.grades import Grading, graded
 from rankgate.online.clicks.model import Settings, fitness, surprise_over_ranks
 from rankgate.online.clicks.packed import RANKS, PackedSearches
-from rankgate.online.database import database
-from rankgate.online.events.opened import EventsLike, open_events
+from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.faults.diagnose import diagnosed
 
 if TYPE_CHECKING:
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike
     from rankgate.online.clicks.estimates import Estimates
     from rankgate.online.clicks.model import ClickModel
-    from rankgate.online.events.mapping import LogMapping
 
 _LEVEL = 0.95
 _FEW = 3  # pairs that a correlation needs
@@ -43,13 +40,10 @@ _FITTED = {OPENSEARCH: "dctr"}  # the click model that is fitted in its place
 def judgments(
     events: EventsLike | PackedSearches,
     *,
-    mapping: str | Path | LogMapping | None = None,
     model: str = "auto",
     models: Sequence[str] = (),
     ranks: Count = RANKS,
-    grades: GradeRule = "relative",
-    cuts: Sequence[float] = CUTS,
-    min_examined: Annotated[float, Range(0)] = 10.0,
+    grading: Grading | None = None,
     prior: Annotated[float, Range(0)] | None = None,
     no_click: Literal["drop", "all_examined"] | None = None,
     held_out: Annotated[float, Range(0, 0.9)] = 0.2,
@@ -60,17 +54,13 @@ def judgments(
     """Learn from clicks what documents are worth, and make judgments of it.
 
     Args:
-        events: a folder of events, a table of them, files of logs, packed searches, or click
-            counts (of ``rankgate.spark.click_counts``) as a frame or Parquet files.
-        mapping: a TOML file that says which column of a log holds what; without it it is UBI.
+        events: what users did: a folder of events, a table of them, files of logs, ``Events``,
+            packed searches, or click counts (of ``rankgate.spark.click_counts``) as a frame or
+            Parquet files.
         model: the click model, such as sdbn; auto takes the one that predicts held-out clicks best.
         models: the click models that are compared; with auto all by default.
         ranks: how many ranks of each list count.
-        grades: how values become grades: relative to the highest of the query, by fixed cuts of
-            the value, by quantiles of the query's documents, or the value itself.
-        cuts: where grades begin: the first gives grade 1, the second grade 2, and so on.
-        min_examined: how many impressions of a document must have been looked at, as the model
-            expects, for a judgment.
+        grading: how values become grades; relative to the highest of the query by default.
         prior: clicks and non-clicks that are added to each document; by default those of the model:
             1 in coec, dcm, dbn and ccm, else 0.
         no_click: what searches without a click say to cascade models: nothing (drop), or that
@@ -85,12 +75,12 @@ def judgments(
 
     Raises:
         InputError: a log that cannot be read, or without lists.
-        UsageError: no such model; cuts that do not rise.
+        UsageError: no such model.
         MissingExtraError: DuckDB is not installed.
     """
-    _refuse_cuts(cuts)
+    grading = grading or Grading()
     names = _names(model, models)
-    searches, faults = _searches(events, mapping, ranks)
+    searches, faults = _searches(events, ranks)
     settings = Settings(prior=prior, no_click=no_click or "")
     halves = searches.split(held_out, seed) if held_out else None
     if halves and not all(half.searches for half in halves):
@@ -101,11 +91,9 @@ def judgments(
     refused = {name: reason for name, reason in unidentified.items() if name != best} | tried
     value = coec_opensearch(searches) if best == OPENSEARCH else estimates.relevance
     table = _table(searches, estimates, value, best)
-    judged = graded(table.head(0) if best in refused else table, grades, cuts, min_examined)
+    judged = graded(table.head(0) if best in refused else table, grading)
     made_by = {
-        "rule": grades,
-        **({} if grades == "value" else {"cuts": list(cuts)}),
-        "min_examined": min_examined,
+        **grading.to_dict(),
         "model": best,
         "prior": prior if prior is not None else MODELS[_FITTED.get(best, best)].prior,
         "ranks": ranks,
@@ -125,12 +113,6 @@ def judgments(
         faults,
         refused,
     )
-
-
-def _refuse_cuts(cuts: Sequence[float]) -> None:
-    if not cuts or list(cuts) != sorted(set(cuts)):
-        problem = f"cuts must rise, as in 0.25,0.5,0.75, not {', '.join(map(str, cuts))}."
-        raise UsageError(problem, code="invalid-cuts")
 
 
 def _names(model: str, models: Sequence[str]) -> list[str]:
@@ -198,19 +180,19 @@ def _no_better_than_ranks(
 
 
 def _searches(
-    events: EventsLike | PackedSearches, mapping: str | Path | LogMapping | None, ranks: int
+    events: EventsLike | PackedSearches, ranks: int
 ) -> tuple[PackedSearches, tuple[str, ...]]:
     """The searches, and what the log doctor says that spoils clicks."""
     if isinstance(events, PackedSearches):
         return events, ()
-    counted = counts_in(events)
+    events = Events.of(events)
+    counted = counts_in(events.log)
     if counted is not None:
         return packed_counts(counted, ranks), ()
-    with database() as base:
-        manifest = open_events(base, events, mapping)
-        found = diagnosed(base, manifest)
+    with events.open() as log:
+        found = diagnosed(log.base, log.manifest)
         faults = tuple(each.code for each in found.blocking(("clicks", "ranks", "impressions")))
-        return packed(base, ranks), faults
+        return packed(log.base, ranks), faults
 
 
 def _compared(

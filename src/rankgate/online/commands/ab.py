@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,20 +11,25 @@ from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
 from rankgate.core.console.recording import recordable
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import logs
+from rankgate.online.commands.arguments import (
+    design_options,
+    events_options,
+    logs,
+    test_options,
+)
 from rankgate.online.experiments.ab import ab
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
+    from rankgate.online.experiments.design import Design
 
 
 @click.command("ab")
 @logs
-@options_of(
-    ab, "metrics METRIC -m --metric", "variant COLUMN", "unit UNIT", "control ARM", "split",
-    "day COLUMN", "start DAY", "end DAY", "guardrails METRIC=SHARE --guardrail",
-    "down METRIC", "cuped", "covariates METRIC=COLUMN --covariate", "segments COLUMN --segment",
-    "winsorise SHARE", "sequential", "tuned_to N", "bootstrap N", "relative", "level", "power",
-    "correction", "prior", "halves N", "crossed SHARE", "mapping", "without_bots",
-    "success ACTION", "despite", "seed", "memory SIZE",
-)  # fmt: skip
+@options_of(ab, "metrics METRIC -m --metric", "guardrails METRIC=SHARE --guardrail", "down METRIC")
+@design_options()
+@test_options()
+@events_options(goals=True, figures=True)
 @recordable
 @options.form(*FORMS)
 @options.output
@@ -32,7 +37,8 @@ from rankgate.online.experiments.ab import ab
 def command(
     ctx: click.Context,
     /,
-    events: str | tuple[str, ...],
+    events: Events,
+    design: Design,
     form: str,
     output: str | None,
     **chosen: Any,
@@ -48,6 +54,7 @@ def command(
     rankgate online ab events -m revenue_per_session --cuped --start 2026-03-01
     rankgate online ab users.csv --variant arm --unit user_id -m spend -m spend/visits
     """
-    result = ab(events, **chosen)
+    data = events.log if design.variant else events
+    result = ab(data, design=design, despite=events.despite, **chosen)
     print_result(result, form, output)
     ctx.exit(result.status)

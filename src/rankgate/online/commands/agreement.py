@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console import options
 from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
+from rankgate.core.errors import UsageError
 from rankgate.core.present.write import FORMS
-from rankgate.online.offline_online.agreement import agreement
+from rankgate.online.commands.arguments import events_options
+from rankgate.online.offline_online.agreement import NOTHING_TO_MEASURE, agreement
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
 
 
 @click.command("agreement")
@@ -23,12 +28,19 @@ from rankgate.online.offline_online.agreement import agreement
     "events, or a file of a log.",
 )
 @options_of(
-    agreement, "mapping", "qrels", "metrics METRIC -m --metric", "min_searches N", "chance",
+    agreement, "qrels", "metrics METRIC -m --metric", "min_searches N", "chance",
     "level", "resamples N", "seed",
 )  # fmt: skip
+@events_options()
 @options.form(*FORMS)
 @options.output
-def command(experiments: str | None, form: str, output: str | None, **chosen: Any) -> None:
+def command(
+    experiments: str | None,
+    events: Events | None,
+    form: str,
+    output: str | None,
+    **chosen: Any,
+) -> None:
     """Measure whether offline metrics predict what users do.
 
     EXPERIMENTS is a table with a row for each past experiment and metric or KPI: experiment, side
@@ -40,4 +52,7 @@ def command(experiments: str | None, form: str, output: str | None, **chosen: An
     rankgate online agreement experiments.csv --chance 0.9 -o agreement.html
     rankgate online agreement --events events --qrels qrels.txt -m nDCG@10 -m RR@10
     """
-    print_result(agreement(experiments, **chosen), form, output)
+    data = experiments or events
+    if data is None or (experiments and events) or bool(events) != bool(chosen["qrels"]):
+        raise UsageError(NOTHING_TO_MEASURE, code="missing-argument")
+    print_result(agreement(data, **chosen), form, output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,18 +11,21 @@ from rankgate.core.console import options
 from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import logs
+from rankgate.online.commands.arguments import events_options, logs
 from rankgate.online.faults.diagnose import doctor
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
 
 
 @click.command("doctor")
 @logs
-@options_of(doctor, "mapping", "split")
+@options_of(doctor, "split")
+@events_options()
 @options.form(*FORMS)
 @options.output
 def command(
-    events: str | tuple[str, ...],
-    mapping: str | None,
+    events: Events,
     split: Mapping[str, float] | None,
     form: str,
     output: str | None,
@@ -34,4 +38,4 @@ def command(
     rankgate online doctor ubi.ndjson
     rankgate online doctor events --split old=0.9 --split new=0.1
     """
-    print_result(doctor(events, mapping=mapping, split=split), form, output)
+    print_result(doctor(events, split=split), form, output)

@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import options_of, value_options
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
 from rankgate.online.events.ingest import ingest
+from rankgate.online.events.privacy import Privacy
 
 
 @click.command("ingest")
@@ -24,7 +25,8 @@ from rankgate.online.events.ingest import ingest
     metavar="FOLDER",
     help="The folder of the events; files that are in it are not read again.",
 )
-@options_of(ingest, "mapping", "rank_base", "queries", "users", "min_users N")
+@options_of(ingest, "mapping", "rank_base")
+@value_options("privacy", Privacy, "queries", "users", "min_users N")
 @options.form(*FORMS)
 def command(logs: tuple[str, ...], folder: str, form: str, **chosen: Any) -> None:
     """Read LOGs into a folder of events, one Parquet file for each LOG.

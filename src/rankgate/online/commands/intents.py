@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,16 +10,20 @@ from rankgate.core.console import options
 from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import logs
+from rankgate.online.commands.arguments import events_options, logs
 from rankgate.online.users.intents import intents
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
 
 
 @click.command("intents")
 @logs
-@options_of(intents, "mapping", "min_users N")
+@options_of(intents, "min_users N")
+@events_options()
 @options.form(*FORMS)
 @options.output
-def command(events: str | tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:
+def command(events: Events, form: str, output: str | None, **chosen: Any) -> None:
     """Measure for each query how unlike the clicks of different users are.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.

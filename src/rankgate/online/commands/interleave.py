@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,11 +12,15 @@ from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.output import print_result
 from rankgate.core.console.places import inputs, refuse_clashes
 from rankgate.core.present.write import FORMS
+from rankgate.online.commands.arguments import events_options, optional_logs
 from rankgate.online.interleaving.catalogue import METHODS
 from rankgate.online.interleaving.mix import mix
 from rankgate.online.interleaving.score import preference
 from rankgate.online.interleaving.simulate_tests import sensitivity
 from rankgate.online.simulation.users import USERS
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
 
 _DEFINED = {"Methods": [(each.name, each.title) for each in METHODS.values()]}
 
@@ -62,8 +66,9 @@ def lists(runs: tuple[str, ...], target: str | None, form: str, **chosen: Any) -
 
 @command.command("score")
 @click.argument("assignments", type=click.Path(), metavar="LISTS.jsonl")
-@click.argument("events", type=click.Path(), nargs=-1, metavar="[EVENTS]...")
-@options_of(preference, "mapping", "unit", "level")
+@optional_logs
+@options_of(preference, "unit", "level")
+@events_options()
 @options.form(*FORMS)
 @options.output
 @click.pass_context
@@ -71,7 +76,7 @@ def score(
     ctx: click.Context,
     /,
     assignments: str,
-    events: tuple[str, ...],
+    events: Events | None,
     form: str,
     output: str | None,
     **chosen: Any,
@@ -86,8 +91,7 @@ def score(
     rankgate online interleave score shown.jsonl
     rankgate online interleave score lists.jsonl events --unit session
     """
-    given = events[0] if len(events) == 1 else events or None
-    result = preference(assignments, given, **chosen)
+    result = preference(assignments, events, **chosen)
     print_result(result, form, output)
     ctx.exit(result.status)
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console import options
 from rankgate.core.console.backends import on_backend
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import options_of, value_options
 from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.output import print_result
 from rankgate.core.console.places import inputs, refuse_clashes
 from rankgate.core.present.write import FORMS
 from rankgate.online.clicks.catalogue import MODELS
+from rankgate.online.clicks.grades import Grading
 from rankgate.online.clicks.judge import OPENSEARCH, judgments
-from rankgate.online.commands.arguments import logs
+from rankgate.online.commands.arguments import events_options, logs
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
 
 
 def _numbers(_ctx: click.Context, _option: click.Parameter, words: str) -> list[float]:
@@ -42,11 +46,11 @@ def _numbers(_ctx: click.Context, _option: click.Parameter, words: str) -> list[
 @click.option(
     "--to", metavar="FORMAT", help="The format of QRELS; by the suffix of its name without it."
 )
-@options_of(judgments, "mapping")
 @options_of(
-    judgments, "model", "models MODEL", "ranks N", "grades",
+    judgments, "model", "models MODEL", "ranks N",
     choices={"model": ["auto", *MODELS, OPENSEARCH], "models": list(MODELS)},
 )  # fmt: skip
+@value_options("grading", Grading, "grades", also={"cuts": "cuts", "min_examined": "min_examined"})
 @click.option(
     "--cuts",
     default="0.25,0.5,0.75",
@@ -55,18 +59,20 @@ def _numbers(_ctx: click.Context, _option: click.Parameter, words: str) -> list[
     callback=_numbers,
     help="Where grades begin: the first gives grade 1, the second grade 2, and so on.",
 )
+@options_of(Grading, "min_examined N")
 @options_of(
-    judgments, "min_examined N", "prior N", "no_click", "held_out SHARE", "human", "resamples N",
+    judgments, "prior N", "no_click", "held_out SHARE", "human", "resamples N",
     "seed",
     choices={"no_click": ["drop", "all_examined"]},
 )  # fmt: skip
+@events_options()
 @options.form(*FORMS)
 @on_backend("judgments")
 @click.pass_context
 def command(
     ctx: click.Context,
     /,
-    events: str | tuple[str, ...],
+    events: Events,
     target: str | None,
     to: str | None,
     form: str,

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console import options
 from rankgate.core.console.backends import on_backend
-from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.output import print_result
 from rankgate.core.console.recording import recordable
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import logs
+from rankgate.online.commands.arguments import events_options, logs
 from rankgate.online.indicators.catalogue import KPIS, SLICES
 from rankgate.online.indicators.compute import kpi
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
 
 
 @click.command(
@@ -32,7 +34,6 @@ from rankgate.online.indicators.compute import kpi
     metavar="KPI",
     help="A KPI such as search_ctr; may be given several times. Without it all.",
 )
-@options_of(kpi, "mapping")
 @click.option(
     "--by",
     multiple=True,
@@ -41,15 +42,7 @@ from rankgate.online.indicators.compute import kpi
     show_default=True,
     help="What divides the log; band is the frequency of the query; may be given several times.",
 )
-@options_of(
-    kpi,
-    "without_bots",
-    "without_duplicates",
-    "success RULE",
-    "despite",
-    "memory SIZE",
-    "threads N",
-)
+@events_options(goals=True, figures=True)
 @recordable
 @options.form(*FORMS)
 @options.output
@@ -58,7 +51,7 @@ from rankgate.online.indicators.compute import kpi
 def command(
     ctx: click.Context,
     /,
-    events: str | tuple[str, ...],
+    events: Events,
     names: tuple[str, ...],
     form: str,
     output: str | None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,8 +11,11 @@ from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
 from rankgate.core.console.places import inputs, refuse_clashes
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import logs
+from rankgate.online.commands.arguments import events_options, logs
 from rankgate.online.shown.lists import lists
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
 
 
 @click.command("lists")
@@ -26,9 +29,10 @@ from rankgate.online.shown.lists import lists
     required=True,
     help="Write the run to RUN.",
 )
-@options_of(lists, "to FORMAT", "mapping", "choose", "variant", "ranks N", "name")
+@options_of(lists, "to FORMAT", "choose", "variant", "ranks N", "name")
+@events_options()
 @options.form(*FORMS)
-def command(events: str | tuple[str, ...], target: str, form: str, **chosen: Any) -> None:
+def command(events: Events, target: str, form: str, **chosen: Any) -> None:
     """Write the lists that users were shown as a run.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. The

@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import options_of, value_options
 from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
 from rankgate.online.off_policy.catalogue import ESTIMATORS
 from rankgate.online.off_policy.evaluate import ope
+from rankgate.online.off_policy.read_log import DecisionLog
 
 
 @click.command(
@@ -29,20 +30,21 @@ from rankgate.online.off_policy.evaluate import ope
     "file of action, probability and perhaps position.",
 )
 @options_of(ope, "estimators ESTIMATOR --estimator", choices={"estimators": list(ESTIMATORS)})
+@value_options("log", DecisionLog, "actions N", also={"table": "log", "columns": "columns"})
 @click.option(
     "--columns",
     multiple=True,
     metavar="NAME=COLUMN,...",
     help="What columns of LOG and of the target's table are called: reward=bought,action=offer.",
 )
-@options_of(ope, "actions N", "clip", "min_ess N", "max_unsupported SHARE", "level")
+@options_of(ope, "clip", "min_ess N", "max_unsupported SHARE", "level")
 @options.form(*FORMS)
 @options.output
 @click.pass_context
 def command(
     ctx: click.Context,
     /,
-    log: str,
+    log: DecisionLog,
     target: str,
     form: str,
     output: str | None,

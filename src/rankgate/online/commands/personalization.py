@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,18 +10,22 @@ from rankgate.core.console import options
 from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import kpi_names, logs
+from rankgate.online.commands.arguments import events_options, kpi_names, logs
 from rankgate.online.users.personalization import personalization
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
 
 
 @click.command("personalization")
 @logs
 @options_of(personalization, "control VARIANT")
 @kpi_names
-@options_of(personalization, "groups FILE", "mapping", "success RULE", "ranks N", "despite")
+@options_of(personalization, "groups FILE", "ranks N")
+@events_options(goals=True, figures=True)
 @options.form(*FORMS)
 @options.output
-def command(events: str | tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:
+def command(events: Events, form: str, output: str | None, **chosen: Any) -> None:
     """Compare variants with personal lists with one without, by group of users.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,13 +10,22 @@ from rankgate.core.console import options
 from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import logs
+from rankgate.online.commands.arguments import (
+    design_options,
+    events_options,
+    logs,
+    test_options,
+)
 from rankgate.online.experiments.plan import plan
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
 
 
 @click.command("plan")
 @logs
-@options_of(plan, "kpis KPI -k --kpi", "unit UNIT")
+@options_of(plan, "kpis KPI -k --kpi")
+@design_options("unit UNIT")
 @click.option(
     "--share",
     "shares",
@@ -26,10 +35,8 @@ from rankgate.online.experiments.plan import plan
     show_default=True,
     help="A share of the traffic that the treatment would have; may be given several times.",
 )
-@options_of(
-    plan, "effect SHARE", "horizon DAYS", "level", "power", "mapping", "without_bots",
-    "success ACTION", "memory SIZE",
-)  # fmt: skip
+@options_of(plan, "effect SHARE", "horizon DAYS")
+@test_options("level", "power")
 @click.option(
     "--interleave",
     nargs=3,
@@ -37,9 +44,10 @@ from rankgate.online.experiments.plan import plan
     help="Also say what interleaving needs to tell two runs from each other, against A/B tests of "
     "the same two; simulated users click on what judgments call relevant.",
 )
+@events_options(goals=True, figures=True)
 @options.form(*FORMS)
 @options.output
-def command(events: str | tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:
+def command(events: Events, form: str, output: str | None, **chosen: Any) -> None:
     """Plan an experiment from a log: what shows after how many days, for each KPI.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.

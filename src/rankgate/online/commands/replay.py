@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,8 +10,11 @@ from rankgate.core.console import options
 from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import logs
+from rankgate.online.commands.arguments import events_options, logs
 from rankgate.online.counterfactual.replay import replay
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
 
 
 def _numbers(_ctx: click.Context, _option: click.Parameter, words: str | None) -> tuple[float, ...]:
@@ -24,7 +27,7 @@ def _numbers(_ctx: click.Context, _option: click.Parameter, words: str | None) -
 @click.command("replay")
 @options.run
 @logs
-@options_of(replay, "mapping", "k N -k", "model")
+@options_of(replay, "k N -k", "model")
 @click.option(
     "--examination",
     metavar="X,X,...",
@@ -32,6 +35,7 @@ def _numbers(_ctx: click.Context, _option: click.Parameter, words: str | None) -
     help="How often each rank is looked at, relative to the first; estimated without it.",
 )
 @options_of(replay, "min_support SHARE", "resamples N", "level", "seed")
+@events_options()
 @options.form(*FORMS)
 @options.output
 @click.pass_context
@@ -39,7 +43,7 @@ def command(
     ctx: click.Context,
     /,
     run: str,
-    events: str | tuple[str, ...],
+    events: Events,
     form: str,
     output: str | None,
     **chosen: Any,

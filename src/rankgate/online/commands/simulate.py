@@ -13,6 +13,7 @@ from rankgate.core.console.output import print_result
 from rankgate.core.console.places import inputs, refuse_clashes
 from rankgate.core.present.write import FORMS
 from rankgate.online.clicks.catalogue import MODELS
+from rankgate.online.commands.arguments import events_options
 from rankgate.online.simulation.simulate import simulate
 from rankgate.online.simulation.users import USERS
 
@@ -33,9 +34,10 @@ from rankgate.online.simulation.users import USERS
     help="Write the events to FILE.parquet.",
 )
 @options_of(
-    simulate, "user", "learned_from EVENTS", "mapping", "model", "searches N", "ranks N", "seed",
+    simulate, "user", "learned_from EVENTS", "model", "searches N", "ranks N", "seed",
     choices={"user": list(USERS), "model": list(MODELS)},
 )  # fmt: skip
+@events_options(log="learned_from")
 @options.form(*FORMS)
 def command(
     qrels: str | None, runs: tuple[str, ...], target: str | None, form: str, **chosen: Any

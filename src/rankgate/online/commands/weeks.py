@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,21 +11,24 @@ from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
 from rankgate.measurement import metric_options
-from rankgate.online.commands.arguments import kpi_names, logs
+from rankgate.online.commands.arguments import events_options, kpi_names, logs
 from rankgate.online.users.weeks import weeks
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
 
 
 @click.command("weeks")
 @logs
 @kpi_names
-@options_of(weeks, "mapping", "success RULE", "qrels")
+@options_of(weeks, "qrels")
 @metric_options.metrics_option(
     "A ranking metric to correlate with KPIs; may be given several times. Without it nDCG@10."
 )
-@options_of(weeks, "despite")
+@events_options(goals=True, figures=True)
 @options.form(*FORMS)
 @options.output
-def command(events: str | tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:
+def command(events: Events, form: str, output: str | None, **chosen: Any) -> None:
     """Follow users over weeks: KPIs, users that come back, novelty, ranking metrics.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.

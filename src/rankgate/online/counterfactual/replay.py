@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -33,8 +32,7 @@ from rankgate.online.counterfactual.estimate import (
     misfit,
     resampled,
 )
-from rankgate.online.database import database
-from rankgate.online.events.opened import EventsLike, open_events
+from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.faults.diagnose import diagnosed
 
 if TYPE_CHECKING:
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
 
     from rankgate.data.inputs import RunLike
     from rankgate.data.run import Run
-    from rankgate.online.events.mapping import LogMapping
 
     Floats = NDArray[np.float64]
 
@@ -60,7 +57,6 @@ def replay(
     run: RunLike,
     events: EventsLike | PackedSearches,
     *,
-    mapping: str | Path | LogMapping | None = None,
     k: Annotated[int, Range(1)] = 10,
     model: str = "auto",
     examination: Sequence[float] = (),
@@ -77,8 +73,8 @@ def replay(
 
     Args:
         run: the candidate's lists; ids of queries are their words, as in the log.
-        events: a folder of events, a table of them, files of logs, or packed searches.
-        mapping: a TOML file that says which column of a log holds what.
+        events: what users did: a folder of events, a table of them, files of logs, ``Events``, or
+            packed searches.
         k: how many ranks of the candidate's lists count.
         model: the click model: pbm_harvest, dbn, ubm or another of rankgate online judgments; auto
             takes of these three the one that predicts clicks on other searches best, and intervals
@@ -95,7 +91,7 @@ def replay(
         UsageError: an examination that is not above 0 and at most 1.
     """
     curve = _curve(examination)
-    searches, faults = _searches(events, mapping)
+    searches, faults = _searches(events)
     name, lists = _candidate_lists(read_run(run, "candidate"), k)
     candidate, queries = _candidate(lists, searches, k)
     models = _models(searches, model, curve, seed)
@@ -177,16 +173,13 @@ def _curve(examination: Sequence[float]) -> Floats | None:
     return wide
 
 
-def _searches(
-    events: EventsLike | PackedSearches, mapping: str | Path | LogMapping | None
-) -> tuple[PackedSearches, tuple[str, ...]]:
+def _searches(events: EventsLike | PackedSearches) -> tuple[PackedSearches, tuple[str, ...]]:
     if isinstance(events, PackedSearches):
         return events, ()
-    with database() as base:
-        manifest = open_events(base, events, mapping)
-        found = diagnosed(base, manifest)
+    with Events.of(events).open() as log:
+        found = diagnosed(log.base, log.manifest)
         faults = tuple(each.code for each in found.blocking(("clicks", "ranks", "impressions")))
-        return packed(base), faults
+        return packed(log.base), faults
 
 
 def _candidate_lists(run: Run, k: int) -> tuple[str, pl.DataFrame]:

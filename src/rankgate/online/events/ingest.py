@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
@@ -40,9 +40,7 @@ def ingest(
     *,
     mapping: str | Path | LogMapping | None = None,
     rank_base: Annotated[int, Range(0, 1)] | None = None,
-    queries: Literal["keep", "drop", "hash", "frequent"] = "keep",
-    users: Literal["keep", "drop", "hash"] = "keep",
-    min_users: Annotated[int, Range(2)] = 10,
+    privacy: Privacy | None = None,
 ) -> EventLog:
     """Read logs into a folder of events.
 
@@ -53,9 +51,8 @@ def ingest(
         folder: where the events go: a Parquet file for each file of the log, and ``events.json``.
         mapping: a TOML file that says which column holds what; without it the logs are UBI.
         rank_base: the rank at which the log begins to count; found out by default.
-        queries: keep the words of queries, drop or hash them, or keep the frequent ones only.
-        users: keep the ids of users and sessions, drop those of users, or hash both.
-        min_users: how many users must have typed a query that counts as frequent.
+        privacy: what becomes of the words of queries and of the ids of users; all are kept by
+            default.
 
     Raises:
         InputError: a file that cannot be read; records of which none is an event with a kind; a
@@ -63,10 +60,10 @@ def ingest(
         UsageError: the folder was made with another mapping or other privacy; no key for a hash.
         MissingExtraError: DuckDB is not installed.
     """
-    privacy = Privacy(queries, users, min_users)
-    chosen = mapping if isinstance(mapping, LogMapping) else _mapping(mapping)
+    log_mapping = mapping if isinstance(mapping, LogMapping) else _mapping(mapping)
     with database() as base:
-        return ingested(base, files_of(logs), Path(folder), chosen, rank_base, privacy)
+        return ingested(base, files_of(logs), Path(folder), log_mapping, rank_base,
+                        privacy or Privacy())  # fmt: skip
 
 
 def _mapping(path: str | Path | None) -> LogMapping:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from rankgate.core.declare import Range
+from rankgate.core.declare import Range, check_fields
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.online.database import quoted
@@ -24,16 +24,20 @@ class Privacy:
     """What becomes of the words of queries and of the ids of users and sessions.
 
     Attributes:
-        queries: Keep the words of queries, drop them, replace them by a keyed hash, or keep those
-            that at least min_users users typed and drop the others (frequent).
-        users: Keep the ids of users and sessions, drop those of users, or replace both by a keyed
-            hash.
-        min_users: How many users must have typed a query that is kept as frequent.
+        queries: Keep the words of queries, drop or hash them, or keep the frequent ones only.
+        users: Keep the ids of users and sessions, drop those of users, or hash both.
+        min_users: How many users must have typed a query that counts as frequent.
+
+    Raises:
+        UsageError: A value that a field cannot have.
     """
 
     queries: Literal["keep", "drop", "hash", "frequent"] = "keep"
     users: Literal["keep", "drop", "hash"] = "keep"
     min_users: Annotated[int, Range(2)] = 10
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def to_dict(self) -> dict[str, str | int]:
         """What is recorded next to the events; never the key."""

@@ -13,6 +13,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.measurement.stats.corrections import Correction, correct
 from rankgate.measurement.stats.experiments.posterior import posterior
 from rankgate.measurement.stats.experiments.two_arms import MOST_SKEWED
+from rankgate.online.experiments.design import TUNED_TO
 from rankgate.online.experiments.estimate import Method, estimate
 from rankgate.online.experiments.experiment import (
     AGAINST_ITSELF,
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from rankgate.online.experiments.measure import Measure
     from rankgate.online.experiments.units import Units
 
-TUNED_TO = 10_000
-"""Units at which daily intervals are narrowest, unless a plan says another number."""
-
 _DAYS = 90  # at most; a longer experiment shows the last ones
 _FEW = 100  # units of an arm in a segment
 _ALARM = 0.01
@@ -37,7 +35,7 @@ _FEW_VALUES = 10  # units of an arm with a value other than 0, where arms are un
 
 
 @dataclass(frozen=True)
-class Design:
+class ArmComparison:
     """What is compared, and how.
 
     Attributes:
@@ -65,36 +63,40 @@ class Design:
     why: Mapping[str, str] = field(default_factory=dict)
 
 
-def metrics_of(units: Units, design: Design) -> pl.DataFrame:
+def metrics_of(units: Units, comparison: ArmComparison) -> pl.DataFrame:
     """One row for each measure and arm; see `Experiment.metrics`."""
-    rows = [_row(units, each, arm, design) for arm in design.treatments for each in design.measures]
+    rows = [
+        _row(units, each, arm, comparison)
+        for arm in comparison.treatments
+        for each in comparison.measures
+    ]
     family = [row for row in rows if row["role"] == "success"]
     raw = np.array([np.nan if row["p_raw"] is None else row["p_raw"] for row in family], float)
     tests = int((~np.isnan(raw)).sum())
-    for row, p in zip(family, correct(raw, design.correction), strict=True):
+    for row, p in zip(family, correct(raw, comparison.correction), strict=True):
         row["p_value"] = None if np.isnan(p) else float(p)
-        row["correction"] = f"{design.correction} over {tests} test{'s' * (tests != 1)}"
-        row["status"] = _status(row, 1 - design.method.level)
+        row["correction"] = f"{comparison.correction} over {tests} test{'s' * (tests != 1)}"
+        row["status"] = _status(row, 1 - comparison.method.level)
     return pl.DataFrame(rows, schema=METRICS)
 
 
-def _row(units: Units, measure: Measure, arm: str, design: Design) -> dict[str, Any]:
-    margin = design.margins.get(measure.name)
+def _row(units: Units, measure: Measure, arm: str, comparison: ArmComparison) -> dict[str, Any]:
+    margin = comparison.margins.get(measure.name)
     row: dict[str, Any] = {
         **dict.fromkeys(METRICS), "metric": measure.name, "variant": arm, "margin": margin,
         "role": "success" if margin is None else "guardrail", "better": measure.better,
-        "level": design.method.level, "kind": "quantile" if measure.quantile else "mean",
+        "level": comparison.method.level, "kind": "quantile" if measure.quantile else "mean",
         "status": "inconclusive",
     }  # fmt: skip
-    if why := design.why.get(measure.name):
+    if why := comparison.why.get(measure.name):
         return {**row, "why": why}
     values = units.of(measure).group_by("variant").agg(pl.col("unit").n_unique())
     counts = dict(values.iter_rows())
-    row |= {"n_control": counts.get(design.control, 0), "n": counts.get(arm, 0)}
+    row |= {"n_control": counts.get(comparison.control, 0), "n": counts.get(arm, 0)}
     if min(row["n_control"], row["n"]) < 2:
         return {**row, "why": "an arm has fewer than two units with a value"}
-    method = design.method if margin is None else guarding(design.method)
-    effect = estimate(units, measure, design.control, arm, method)
+    method = comparison.method if margin is None else guarding(comparison.method)
+    effect = estimate(units, measure, comparison.control, arm, method)
     row |= {
         name: _known(getattr(effect, name))
         for name in ("control", "treatment", "delta", "low", "high", "relative", "relative_low",
@@ -106,8 +108,8 @@ def _row(units: Units, measure: Measure, arm: str, design: Design) -> dict[str, 
     }  # fmt: skip
     if not np.isfinite(effect.se):
         return {**row, "why": "there are too few values for an interval"}
-    row["mde"] = effect.mde(1 - design.method.level, design.power)
-    row |= _view(effect, measure, design.prior)
+    row["mde"] = effect.mde(1 - comparison.method.level, comparison.power)
+    row |= _view(effect, measure, comparison.prior)
     if margin is not None:
         row["status"] = guarded(effect, measure, margin)
     return row
@@ -164,39 +166,39 @@ def _known(value: Any) -> Any:  # noqa: ANN401 - a number, a word
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def daily_of(units: Units, design: Design) -> pl.DataFrame:
+def daily_of(units: Units, comparison: ArmComparison) -> pl.DataFrame:
     """Differences at the end of each day, with intervals that hold on all of them."""
-    method = design.method
+    method = comparison.method
     if method.tuned_to is None:
         method = replace(method, tuned_to=TUNED_TO)
     method = replace(method, resamples=0)
     rows = []
     for day in units.days[-_DAYS:]:
         until = units.until(day)
-        for measure in design.measures:
-            if measure.name in design.why:
+        for measure in comparison.measures:
+            if measure.name in comparison.why:
                 continue
-            for arm in design.treatments:
-                found = estimate(until, measure, design.control, arm, method)
+            for arm in comparison.treatments:
+                found = estimate(until, measure, comparison.control, arm, method)
                 if np.isfinite(found.se):
                     rows.append((measure.name, arm, str(day), found.n, found.delta, found.low,
                                  found.high))  # fmt: skip
     return pl.DataFrame(rows, schema=DAILY, orient="row")
 
 
-def segments_of(units: Units, design: Design) -> pl.DataFrame:
+def segments_of(units: Units, comparison: ArmComparison) -> pl.DataFrame:
     """Differences within segments; p is corrected by Benjamini-Hochberg over all of them.
 
     ``p_differ`` is that of Cochran's Q: Σ (delta − weighted mean)² / se² against chi-squared.
     """
     rows: list[dict[str, Any]] = []
-    method = replace(design.method, resamples=0)
+    method = replace(comparison.method, resamples=0)
     for segment in units.segments:
-        for measure in design.measures:
-            if measure.name in design.why:
+        for measure in comparison.measures:
+            if measure.name in comparison.why:
                 continue
-            for arm in design.treatments:
-                rows += _within(units, measure, (segment, arm), design.control, method)
+            for arm in comparison.treatments:
+                rows += _within(units, measure, (segment, arm), comparison.control, method)
     corrected = correct(np.array([row["p_raw"] for row in rows], float), "bh")
     for row, p in zip(rows, corrected, strict=True):
         row["p_value"] = float(p)
@@ -231,54 +233,56 @@ def _within(
     return rows
 
 
-def against_itself(units: Units, design: Design, seed: int) -> pl.DataFrame:
+def against_itself(units: Units, comparison: ArmComparison, seed: int) -> pl.DataFrame:
     """Compare random halves of the control: significant as often as the level says, if all is well.
 
     The halves are drawn anew each time; what they share makes the count vary more than that of
     independent tests.
     """
-    if not design.halves:
+    if not comparison.halves:
         return pl.DataFrame(schema=AGAINST_ITSELF)
-    own = units.among(pl.col("variant") == design.control)
+    own = units.among(pl.col("variant") == comparison.control)
     random = np.random.default_rng(seed)
-    method = replace(design.method, tuned_to=None, resamples=0)
+    method = replace(comparison.method, tuned_to=None, resamples=0)
     rows: dict[str, int] = dict.fromkeys(
-        (each.name for each in design.measures if each.name not in design.why), 0
+        (each.name for each in comparison.measures if each.name not in comparison.why), 0
     )
-    for _ in range(design.halves):
+    for _ in range(comparison.halves):
         halves = pl.Series(random.permutation(len(own.arms)) % 2).cast(pl.String)
         split = replace(own, arms=own.arms.with_columns(variant=halves))
-        for each in design.measures:
+        for each in comparison.measures:
             if each.name in rows:
                 p = estimate(split, each, "0", "1", method).p_value
-                rows[each.name] += bool(p < 1 - design.method.level)
-    table = [(name, design.halves, count, count / design.halves) for name, count in rows.items()]
+                rows[each.name] += bool(p < 1 - comparison.method.level)
+    table = [
+        (name, comparison.halves, count, count / comparison.halves) for name, count in rows.items()
+    ]
     return pl.DataFrame(table, schema=AGAINST_ITSELF, orient="row")
 
 
-def doubts(units: Units, design: Design) -> Iterable[ExperimentFinding]:
+def doubts(units: Units, comparison: ArmComparison) -> Iterable[ExperimentFinding]:
     """What makes single measures doubtful: one unit with much influence, effects that fade."""
-    for measure in design.measures:
-        if measure.name in design.why:
+    for measure in comparison.measures:
+        if measure.name in comparison.why:
             continue
-        for arm in design.treatments:
+        for arm in comparison.treatments:
             if measure.quantile is None:
-                yield from _one_unit(units, measure, arm, design)
-                yield from _skewed(units, measure, arm, design)
-            yield from _fading(units, measure, arm, design)
+                yield from _one_unit(units, measure, arm, comparison)
+                yield from _skewed(units, measure, arm, comparison)
+            yield from _fading(units, measure, arm, comparison)
 
 
 def _one_unit(
-    units: Units, measure: Measure, arm: str, design: Design
+    units: Units, measure: Measure, arm: str, comparison: ArmComparison
 ) -> Iterable[ExperimentFinding]:
-    rows = units.of(measure, design.method.cap)
-    rows = rows.filter(pl.col("variant").is_in([design.control, arm]))
+    rows = units.of(measure, comparison.method.cap)
+    rows = rows.filter(pl.col("variant").is_in([comparison.control, arm]))
     if len(rows) < 2 * _FEW:
         return
-    plain = replace(design.method, resamples=0, tuned_to=None)
+    plain = replace(comparison.method, resamples=0, tuned_to=None)
     largest = rows.sort(pl.col("value").abs(), descending=True)["unit"][0]
-    whole = estimate(units, measure, design.control, arm, plain)
-    rest = estimate(units.among(pl.col("unit") != largest), measure, design.control, arm, plain)
+    whole = estimate(units, measure, comparison.control, arm, plain)
+    rest = estimate(units.among(pl.col("unit") != largest), measure, comparison.control, arm, plain)
     if not whole.se > 0 or abs(whole.delta - rest.delta) < whole.se / 2:
         return
     text = (
@@ -289,18 +293,18 @@ def _one_unit(
 
 
 def _skewed(
-    units: Units, measure: Measure, arm: str, design: Design
+    units: Units, measure: Measure, arm: str, comparison: ArmComparison
 ) -> Iterable[ExperimentFinding]:
     """Arms of unequal size, and so few units with a value that the correction falls short."""
-    if design.method.resamples:
+    if comparison.method.resamples:
         return
-    plain = replace(design.method, tuned_to=None)
-    skewness = estimate(units, measure, design.control, arm, plain).arms.skewness
+    plain = replace(comparison.method, tuned_to=None)
+    skewness = estimate(units, measure, comparison.control, arm, plain).arms.skewness
     if abs(skewness) < MOST_SKEWED:
         return
-    rows = units.of(measure, design.method.cap).filter(pl.col("value") != 0)
+    rows = units.of(measure, comparison.method.cap).filter(pl.col("value") != 0)
     counts = dict(rows["variant"].value_counts().iter_rows())
-    few, arm_of_few = min((counts.get(name, 0), name) for name in (design.control, arm))
+    few, arm_of_few = min((counts.get(name, 0), name) for name in (comparison.control, arm))
     if few >= _FEW_VALUES:
         return
     text = (
@@ -312,7 +316,7 @@ def _skewed(
 
 
 def _fading(
-    units: Units, measure: Measure, arm: str, design: Design
+    units: Units, measure: Measure, arm: str, comparison: ArmComparison
 ) -> Iterable[ExperimentFinding]:
     """Differences of the first and of the second half of the days."""
     from scipy.special import ndtr
@@ -321,12 +325,12 @@ def _fading(
     if len(days) < 4:
         return
     middle = days[len(days) // 2]
-    method = replace(design.method, resamples=0, tuned_to=None)
+    method = replace(comparison.method, resamples=0, tuned_to=None)
     halves = []
     for chosen in (pl.col("day") < middle, pl.col("day") >= middle):
         rows = {measure.name: units.rows[measure.name].filter(chosen)}
         part = replace(units, rows=rows)
-        halves.append(estimate(part, measure, design.control, arm, method))
+        halves.append(estimate(part, measure, comparison.control, arm, method))
     first, second = halves
     error = float(np.hypot(first.se, second.se))
     if not error > 0:

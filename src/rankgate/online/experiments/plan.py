@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import polars as pl
 
-from rankgate.core.declare import Count, Range, Share
+from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.stats.experiments.always_valid import half_width
 from rankgate.measurement.stats.experiments.quantiles import quantile
 from rankgate.measurement.stats.experiments.sizes import detectable
-from rankgate.online.database import MEMORY, database
-from rankgate.online.events.opened import open_events
+from rankgate.online.events.events import Events
+from rankgate.online.experiments.design import Design, ExperimentTest
 from rankgate.online.experiments.experiment_plan import (
     DETECTABLE,
     INTERLEAVING,
@@ -32,13 +31,12 @@ from rankgate.online.experiments.unit_events import COLUMNS, from_events, kpi_ta
 from rankgate.online.faults.diagnose import diagnosed
 from rankgate.online.indicators.catalogue import KPIS as CATALOGUE
 from rankgate.online.indicators.catalogue import has_events
-from rankgate.online.indicators.compute import exclude
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.online.database import Database
-    from rankgate.online.events.mapping import LogMapping
-    from rankgate.online.events.opened import EventsLike
+    from rankgate.online.events.events import EventsLike, OpenEvents
+    from rankgate.online.experiments.design import DesignLike
     from rankgate.online.experiments.units import Units
 
 _SHORT = 7
@@ -49,17 +47,12 @@ def plan(
     events: EventsLike,
     kpis: Sequence[str] = (),
     *,
-    unit: str = "user",
+    design: DesignLike | None = None,
+    test: ExperimentTest | None = None,
     shares: Sequence[float] = (0.01, 0.05, 0.25, 0.5),
     effect: Annotated[float, Range(0.0, 10.0, exclusive=True)] = 0.02,
     horizon: Count = 90,
-    level: Annotated[float, Range(0.5, 0.9999)] = 0.95,
-    power: Share = 0.8,
-    mapping: str | Path | LogMapping | None = None,
-    without_bots: bool = False,
-    success: Sequence[str] = (),
     interleave: tuple[QrelsLike, RunLike, RunLike] | None = None,
-    memory: str = MEMORY,
 ) -> ExperimentPlan:
     """Plan an experiment from a log: what shows after how many days, for each KPI.
 
@@ -68,43 +61,35 @@ def plan(
     that of the second half.
 
     Args:
-        events: a folder of events, a table of them, or files of logs.
+        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
         kpis: the KPIs, such as search_ctr; all by default.
-        unit: what would be assigned to arms: user, session or query.
+        design: the experiment, of which the unit counts; or a TOML file with it.
+        test: how its arms would be tested, of which level and power count; days with CUPED and
+            with intervals for every look are shown beside those of one look.
         shares: shares of the traffic that the treatment would have.
         effect: the relative difference that should show.
         horizon: how many days are looked ahead.
-        level: of intervals.
-        power: the chance to find such a difference.
-        mapping: a TOML file that says which column of a log holds what.
-        without_bots: leave out sessions with more than 50 searches, or 1,000 events and more.
-        success: the actions that mean that a session reached its goal.
         interleave: judgments and two runs: how many units interleaving needs to tell them from
             each other, and how many an A/B test of the same two, with simulated clicks.
-        memory: how much DuckDB may use before it uses the disk.
 
     Raises:
         InputError: a log that cannot be read, or without times.
         UsageError: no such KPI or unit; a share that is not between 0 and 1.
         MissingExtraError: DuckDB or Ibis is not installed.
     """
-    if unit not in COLUMNS:
-        problem = f"no event has a unit {unit!r}; there are {', '.join(COLUMNS)}."
-        raise UsageError(problem, code="unknown-unit")
+    unit, test = Design.of(design).unit_of_events, test or ExperimentTest()
     if any(not 0 < each < 1 for each in shares):
         raise UsageError("a share of the traffic is between 0 and 1.", code="invalid-share")
     measures = [of_kpi(name) for name in (kpis or CATALOGUE)]
-    with database(memory) as base:
-        manifest = open_events(base, events, mapping)
-        if without_bots:
-            exclude(base, bots=True, duplicates=False)
-        why = _unknown(base, measures, manifest, success)
+    events = Events.of(events)
+    with events.open() as log:
+        why = _unknown(log, measures, events)
         known = [each for each in measures if each.name not in why and _has(each, unit)]
         why |= {each.name: f"it has no value for each {unit}" for each in measures
                 if each not in known and each.name not in why}  # fmt: skip
-        whole, halves = _units(base, known, unit, success)
-        per_unit = _searches(base, unit)
-    goal = _Goal(1 - level, power, effect, horizon, tuple(shares))
+        whole, halves = _units(log.base, known, unit, events.success)
+        per_unit = _searches(log.base, unit)
+    goal = _Goal(1 - test.level, test.power, effect, horizon, tuple(shares))
     curves = {each.name: _curve(whole, each, halves) for each in known}
     days = whole.days
     table = [_kpi(each, curves.get(each.name), why) for each in measures]
@@ -116,7 +101,7 @@ def plan(
     return ExperimentPlan(
         unit, str(days[0]), str(days[-1]), pl.DataFrame(table, schema=KPIS, orient="row"), needed,
         pl.DataFrame(shown, schema=DETECTABLE, orient="row"), horizon,
-        {"level": level, "power": power, "effect": effect, "shares": list(shares)},
+        {"level": test.level, "power": test.power, "effect": effect, "shares": list(shares)},
         tuple(_doubts(len(days))),
         _interleaving(interleave, per_unit, [each for each in curves.values() if each], horizon),
     )  # fmt: skip
@@ -168,18 +153,16 @@ def _has(measure: Measure, unit: str) -> bool:
     return unit != "query" or table in {"searches", "clicks", "events"}
 
 
-def _unknown(
-    base: Database, measures: Sequence[Measure], manifest: Mapping[str, Any], success: Sequence[str]
-) -> dict[str, str]:
-    found = diagnosed(base, manifest)
-    kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
+def _unknown(log: OpenEvents, measures: Sequence[Measure], events: Events) -> dict[str, str]:
+    found = diagnosed(log.base, log.manifest)
+    kinds = log.kinds
     why = {}
     for each in measures:
         faults = found.blocking(each.kpi.made_of if each.kpi else ())
         codes = [fault.code for fault in faults if fault.code != "sample-ratio"]
-        if codes:
+        if codes and not events.despite:
             why[each.name] = f"a fault of the log forbids it: {', '.join(codes)}"
-        elif each.kpi and not has_events(each.kpi, kinds, success):
+        elif each.kpi and not has_events(each.kpi, kinds, events.success):
             why[each.name] = "the log has no events for it"
     return why
 

@@ -12,6 +12,7 @@ from rankgate.core.errors import InputError
 from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.streams.source import source
 from rankgate.data.text.utf8 import BOM
+from rankgate.online.experiments.design import Design
 from rankgate.online.experiments.measure import Measure
 from rankgate.online.experiments.units import Units, numbered
 
@@ -25,33 +26,25 @@ UnitsLike: TypeAlias = "Source | Frame"
 def from_table(
     data: UnitsLike,
     measures: Sequence[Measure],
-    variant: str,
-    unit: str = "",
-    *,
-    day: str = "",
-    covariates: Mapping[str, str] | None = None,
-    segments: Sequence[str] = (),
+    design: Design,
 ) -> Units:
     """Read units from a table.
 
     Args:
         data: the table.
         measures: what is compared; their columns are numbers, or true and false.
-        variant: the column of arms.
-        unit: the column of units; each row is a unit without it.
-        day: the column of days or times.
-        covariates: by the name of a measure the column that was known before the experiment; of a
-            ratio both columns, with a slash between them.
-        segments: further columns that divide units.
+        design: has the columns of arms, units, days, covariates and segments.
 
     Raises:
         InputError: a table that cannot be read, a column that it does not have, or that holds no
             numbers; a unit without an id.
     """
     table, label = _read(data)
+    variant, unit, day, segments = design.variant, design.unit, design.day, design.segments
+    covariates = design.covariates or {}
     wanted = [variant, *([unit] if unit else []), *([day] if day else []), *segments,
               *(each.value for each in measures), *(each.per for each in measures if each.per),
-              *(each for words in (covariates or {}).values() for each in _columns(words)),
+              *(each for words in covariates.values() for each in _columns(words)),
     ]  # fmt: skip
     for name in wanted:
         if name not in table.columns:
@@ -82,7 +75,7 @@ def from_table(
             **{part: _numbers(table, column, label)
                for part, column in zip(("value", "per"), _columns(words), strict=False)},
         ).group_by("unit").agg(pl.all().first())
-        for name, words in (covariates or {}).items()
+        for name, words in covariates.items()
     }  # fmt: skip
     logged = _logged(head, {each.name: table[each.value] for each in measures}) if day else None
     return Units(arms, rows, before, crossed, nulls, logged, tuple(segments), label)

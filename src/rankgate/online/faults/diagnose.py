@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rankgate.online.database import Database, database
-from rankgate.online.events.opened import EventsLike, open_events
+from rankgate.online.database import Database
+from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.events.unmapped import (
     advice,
     named_actions,
@@ -19,9 +18,6 @@ from rankgate.online.faults.checks import CHECKS, VIEWS
 from rankgate.online.faults.diagnosis import COUNTS, Diagnosis
 from rankgate.online.faults.finding import UNMAPPED, LogFinding
 from rankgate.online.faults.ratio import mean_weight, sample_ratio
-
-if TYPE_CHECKING:
-    from rankgate.online.events.mapping import LogMapping
 
 _EXAMPLES = 5
 _UNREADABLE: Mapping[str, tuple[str, ...]] = {
@@ -50,23 +46,20 @@ _BLOCKS_FROM = 0.01
 def doctor(
     events: EventsLike,
     *,
-    mapping: str | Path | LogMapping | None = None,
     split: Mapping[str, float] | None = None,
 ) -> Diagnosis:
     """Look for faults in a log, and for the figures that they spoil.
 
     Args:
-        events: a folder of events, a table of them, or files of logs.
-        mapping: a TOML file that says which column of a log holds what; without it it is UBI.
+        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
         split: the planned share of each variant, as in a=0.5; equal shares by default.
 
     Raises:
         InputError: a log that cannot be read.
         MissingExtraError: DuckDB is not installed.
     """
-    with database() as base:
-        manifest = open_events(base, events, mapping)
-        return diagnosed(base, manifest, split)
+    with Events.of(events).open() as log:
+        return diagnosed(log.base, log.manifest, split)
 
 
 def diagnosed(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
-from rankgate.online.database import MEMORY, Database, database
-from rankgate.online.events.opened import EventsLike, open_events
+from rankgate.online.database import Database
+from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.events.unmapped import advice, named_actions, unmapped_actions
 from rankgate.online.faults.diagnose import diagnosed
 from rankgate.online.faults.finding import UNMAPPED
@@ -21,7 +19,6 @@ from rankgate.online.indicators.catalogue import KPIS, SLICES, has_events
 from rankgate.online.indicators.kpi_table import VALUES, KpiTable
 
 if TYPE_CHECKING:
-    from rankgate.online.events.mapping import LogMapping
     from rankgate.online.faults.diagnosis import Diagnosis
     from rankgate.online.indicators.kpi import Kpi
 
@@ -30,57 +27,50 @@ def kpi(
     events: EventsLike,
     names: Sequence[str] = (),
     *,
-    mapping: str | Path | LogMapping | None = None,
     by: Sequence[str] = ("day",),
-    without_bots: bool = False,
-    without_duplicates: bool = False,
-    success: Sequence[str] = (),
-    despite: bool = False,
     checks: bool = True,
-    memory: str = MEMORY,
-    threads: Count | None = None,
 ) -> KpiTable:
     """Compute KPIs of a log, after the log doctor.
 
     Args:
-        events: a folder of events, a table of them, or files of logs.
+        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
         names: the KPIs, such as search_ctr; all by default.
-        mapping: a TOML file that says which column of a log holds what; without it it is UBI.
         by: what divides the log: day, variant, application, band of query frequency, position,
             page.
-        without_bots: leave out sessions with more than 50 searches, or 1,000 events and more.
-        without_duplicates: count an event once that is in the log several times.
-        success: the rules of which any means that a session reached its goal, instead of
-            add_to_cart and purchase: an action, with a value as in dwell>=30, or several together
-            as in click and survey>=4.
-        despite: give figures that a fault of the log makes wrong, too.
         checks: whether the log doctor runs first; without it nothing is said of faults.
-        memory: how much DuckDB may use before it uses the disk.
-        threads: how many threads DuckDB uses; one for each core by default.
 
     Raises:
         InputError: a log that cannot be read; one that has nothing for any KPI.
         UsageError: no such KPI, or nothing that divides a log.
         MissingExtraError: DuckDB or Ibis is not installed.
     """
-    chosen = [KPIS.named(name) for name in names] or list(KPIS.values())
-    for each in by:
-        if each not in SLICES:
-            problem = f"nothing divides a log by {each!r}; there are {', '.join(SLICES)}."
+    kpis = [KPIS.named(name) for name in names] or list(KPIS.values())
+    check_slices(by)
+    events = Events.of(events)
+    with events.open() as log:
+        diagnosis = diagnosed(log.base, log.manifest) if checks else None
+        blocked = {} if events.despite or not diagnosis else _blocked(kpis, diagnosis)
+        kinds = log.kinds
+        possible = [each for each in kpis if each.name not in blocked]
+        measured = [each for each in possible if has_events(each, kinds, events.success)]
+        if not _tells_failures(log.manifest):
+            measured = [each for each in measured if each.name != "error_rate"]
+        if not measured and not blocked:
+            _refuse_nothing(log.base, log.manifest, names)
+        return table_of(log.base, kpis, measured, by, events.success, diagnosis, blocked,
+                        log.excluded)  # fmt: skip
+
+
+def check_slices(by: Sequence[str]) -> None:
+    """Check what divides a log.
+
+    Raises:
+        UsageError: no such slice.
+    """
+    for name in by:
+        if name not in SLICES:
+            problem = f"nothing divides a log by {name!r}; there are {', '.join(SLICES)}."
             raise UsageError(problem, code="unknown-slice")
-    with database(memory, threads) as base:
-        manifest = open_events(base, events, mapping)
-        excluded = exclude(base, bots=without_bots, duplicates=without_duplicates)
-        found = diagnosed(base, manifest) if checks else None
-        blocked = {} if despite or not found else _blocked(chosen, found)
-        kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
-        given = [each for each in chosen if each.name not in blocked]
-        known = [each for each in given if has_events(each, kinds, success)]
-        if not _tells_failures(manifest):
-            known = [each for each in known if each.name != "error_rate"]
-        if not known and not blocked:
-            _refuse_nothing(base, manifest, names)
-        return table_of(base, chosen, known, by, success, found, blocked, excluded)
 
 
 def _refuse_nothing(base: Database, manifest: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -162,36 +152,6 @@ def _tells_failures(manifest: Mapping[str, Any]) -> bool:
 def _blocked(chosen: Iterable[Kpi], found: Diagnosis) -> dict[str, tuple[str, ...]]:
     codes = {each.name: found.blocking(each.made_of) for each in chosen}
     return {name: tuple(each.code for each in faults) for name, faults in codes.items() if faults}
-
-
-def exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]:
-    """Leave rows out of ``events``; say what and how many."""
-    words = []
-    if duplicates:
-        before = base.one("SELECT count(*) FROM events")
-        base.run(
-            'CREATE TEMP TABLE once AS SELECT * FROM events QUALIFY "at" IS NULL OR kind NOT IN '
-            "('impression', 'click', 'add_to_cart', 'purchase', 'refund') OR row_number() OVER ("
-            'PARTITION BY kind, action, "at", query_event_id, session, "user", doc_id, rank, value '
-            "ORDER BY source_file, source_line) = 1"
-        )
-        base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM once")
-        after = base.one("SELECT count(*) FROM events")
-        words.append(f"{before - after:,} events that were in the log before")
-    if bots:
-        base.run(
-            "CREATE TEMP TABLE robots AS SELECT session FROM events WHERE session IS NOT NULL "
-            "GROUP BY 1 HAVING count(*) >= 1000 OR count(DISTINCT query_event_id) FILTER "
-            "(WHERE kind IN ('search', 'impression')) > 50"
-        )
-        base.run(
-            "CREATE TEMP TABLE people AS SELECT * FROM events WHERE session IS NULL AND "
-            "query_event_id NOT IN (SELECT query_event_id FROM events WHERE session IN (FROM "
-            "robots) AND query_event_id IS NOT NULL) OR session NOT IN (FROM robots)"
-        )
-        base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM people")
-        words.append(f"{base.one('SELECT count(*) FROM robots'):,} sessions of bots")
-    return tuple(words)
 
 
 def _divided(built: KpiTables, chosen: Sequence[Kpi], by: str) -> Iterable[pl.DataFrame]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.extras import require
-from rankgate.online.indicators.goals import first_times, goals, reached
+from rankgate.online.events.goals import first_times, goals, reached
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

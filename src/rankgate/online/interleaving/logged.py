@@ -14,8 +14,7 @@ from rankgate.data.streams.source import source
 from rankgate.online.interleaving.assignment import Assignment
 
 if TYPE_CHECKING:
-    from rankgate.online.events.mapping import LogMapping
-    from rankgate.online.events.opened import EventsLike
+    from rankgate.online.events.events import EventsLike
 
 Unit = Literal["request", "session", "user", "query"]
 """Whose clicks are one observation."""
@@ -128,7 +127,6 @@ def _lines(path: str | Path) -> Iterator[tuple[Assignment, Sequence[int], Any, i
 def with_events(
     requests: Sequence[Request],
     events: EventsLike,
-    mapping: str | Path | LogMapping | None = None,
     unit: Unit = "request",
 ) -> list[Request]:
     """Requests with the clicks that events hold for them, by the search's id and document.
@@ -136,7 +134,7 @@ def with_events(
     Raises:
         InputError: events that cannot be read, or that belong to none of the requests.
     """
-    clicks, units = _of_events(events, mapping, unit)
+    clicks, units = _of_events(events, unit)
     if not clicks.keys() & {each.assignment.request for each in requests} and clicks:
         problem = "no click belongs to a request of the log; query_event_id must be its request."
         raise InputError(problem, code="no-common-requests")
@@ -155,22 +153,21 @@ def with_events(
 
 
 def _of_events(
-    events: EventsLike, mapping: str | Path | LogMapping | None, unit: Unit
+    events: EventsLike, unit: Unit
 ) -> tuple[Mapping[str, frozenset[str]], Mapping[str, str]]:
     """Clicked documents and the unit of each search."""
-    from rankgate.online.database import database, named
-    from rankgate.online.events.opened import open_events
+    from rankgate.online.database import named
+    from rankgate.online.events.events import Events
 
-    with database() as base:
-        open_events(base, events, mapping)
-        rows = base.rows(
+    with Events.of(events).open() as log:
+        rows = log.base.rows(
             "SELECT query_event_id, list(DISTINCT doc_id) AS docs FROM events WHERE kind = 'click' "
             "AND query_event_id IS NOT NULL AND doc_id IS NOT NULL GROUP BY 1"
         )
         clicks = {name: frozenset(docs) for name, docs in rows.iter_rows()}
         if unit == "request":
             return clicks, {}
-        whose = base.rows(
+        whose = log.base.rows(
             f"SELECT query_event_id, max({named(unit)}) FROM events WHERE query_event_id IS NOT "
             "NULL GROUP BY 1"
         )

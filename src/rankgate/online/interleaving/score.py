@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.online.events.mapping import LogMapping
-    from rankgate.online.events.opened import EventsLike
+    from rankgate.online.events.events import EventsLike
     from rankgate.online.interleaving.method import Interleaving
 
 
@@ -43,7 +41,6 @@ def preference(
     assignments: AssignmentsLike,
     events: EventsLike | None = None,
     *,
-    mapping: str | Path | LogMapping | None = None,
     unit: Unit = "request",
     level: Annotated[float, Range(0.5, 0.9999)] = 0.95,
 ) -> Preference:
@@ -52,9 +49,8 @@ def preference(
     Args:
         assignments: a file of logged assignments, one in a line of JSON, or assignments; clicks
             are in its key clicks (slots from 1), or in events.
-        events: a folder of events, a table of them, or files of logs; query_event_id is the
-            request.
-        mapping: a TOML file that says which column of a log holds what.
+        events: what users did: a folder of events, a table of them, files of logs, or ``Events``;
+            query_event_id is the request.
         unit: whose clicks are one observation; the unit must be independent of others, so that
             users are safest where they come back.
         level: of intervals and tests.
@@ -65,7 +61,7 @@ def preference(
     """
     requests = read_requests(assignments, "request" if events is not None else unit)
     if events is not None:
-        requests = with_events(requests, events, mapping, unit)
+        requests = with_events(requests, events, unit)
     first = requests[0].assignment
     method = METHODS.named(first.method)
     credits_of = _credits(requests)

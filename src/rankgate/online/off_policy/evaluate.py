@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import polars as pl
 
-from rankgate.core.declare import Count, Range
+from rankgate.core.declare import Range
 from rankgate.measurement.stats.rare_values import rare_values_interval
 from rankgate.online.off_policy.bandit_log import BanditLog, effective_size
 from rankgate.online.off_policy.catalogue import ESTIMATORS
@@ -21,7 +21,7 @@ from rankgate.online.off_policy.off_policy_estimate import (
     ESTIMATES,
     OffPolicyEstimate,
 )
-from rankgate.online.off_policy.read_log import read_log
+from rankgate.online.off_policy.read_log import DecisionLog, read_log
 from rankgate.online.off_policy.reward_model import with_model
 from rankgate.online.off_policy.target_policy import TargetLike, target_name
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.data.inputs import ColumnsLike, TableLike
+    from rankgate.online.off_policy.read_log import DecisionLogLike
 
     Floats = NDArray[np.float64]
 
@@ -39,12 +39,10 @@ _REJECTED = 0.01
 
 
 def ope(
-    log: TableLike,
+    log: DecisionLogLike,
     target: TargetLike,
     *,
     estimators: Sequence[str] = (),
-    columns: ColumnsLike | None = None,
-    actions: Count | None = None,
     clip: Annotated[float, Range(0, exclusive=True)] = 10.0,
     min_ess: Annotated[float, Range(1)] = 100.0,
     max_unsupported: Annotated[float, Range(0, 1)] = 0.05,
@@ -59,16 +57,11 @@ def ope(
     Intervals are those of ``rare_values_interval``.
 
     Args:
-        log: a table with a row for each decision: action, reward, propensity (P(action) when it
-            was logged); with slates a row for each slot, with slate and position, the propensity
-            being that of the action at its position given those above; with time a change of
-            the logging is looked for.
+        log: a table with a row for each decision: action, reward, propensity; or a
+            ``DecisionLog`` that says what its columns are called.
         target: the policy: uniform, a column of the log with its probability of the logged action,
             or a table of action, probability and perhaps position.
         estimators: which are computed; by default all that the log allows.
-        columns: what columns of the log and of the target's table are called, as in
-            reward=bought,action=offer.
-        actions: how many actions there are; by default those that the log shows.
         clip: the largest weight of the clipped estimator.
         min_ess: the effective number of decisions below which nothing is estimated.
         max_unsupported: the share of the target's probability on actions never shown above which
@@ -80,7 +73,7 @@ def ope(
             propensities that are not above 0 and at most 1; a target without any action of the log.
         UsageError: no such target or estimator; an estimator that the log does not allow.
     """
-    read = with_model(read_log(log, target, columns, actions))
+    read = with_model(read_log(DecisionLog.of(log), target))
     chosen = _allowed(read, estimators)
     table = checks(read, min_ess, max_unsupported)
     refused = any(row["outcome"] == "blocks" for row in table)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
+from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import ByContent, dataclass
 from rankgate.data.column_map import column_pairs
 from rankgate.data.logs.items import read_frame
 from rankgate.online.off_policy.bandit_log import BanditLog
@@ -40,22 +42,66 @@ the target's table, whose action and position are called as in the log."""
 _NEEDED = ("action", "reward", "propensity")
 
 
-def read_log(
-    table: TableLike,
-    target: TargetLike,
-    columns: ColumnsLike | None = None,
-    actions: int | None = None,
-) -> BanditLog:
+@dataclass(frozen=True)
+class DecisionLog(ByContent):
+    """A log of decisions with propensities, and what its columns are called.
+
+    Attributes:
+        table: A table with a row for each decision: action, reward, propensity (P(action) when it
+            was logged); with slates a row for each slot, with slate and position, the propensity
+            being that of the action at its position given those above; with time a change of the
+            logging is looked for.
+        columns: What columns of the log and of the target's table are called, as in
+            reward=bought,action=offer.
+        actions: How many actions there are; by default those that the log shows.
+
+    Raises:
+        UsageError: A name that is none of our columns, or that is there twice; no action.
+    """
+
+    table: TableLike
+    columns: ColumnsLike | None = None
+    actions: Count | None = None
+
+    def __post_init__(self) -> None:
+        if self.actions is not None and self.actions < 1:
+            raise UsageError("there is at least 1 action.", code="invalid-parameter")
+        self.names()
+
+    @classmethod
+    def of(cls, log: DecisionLogLike) -> DecisionLog:
+        """Return a log as it is, or that of a table."""
+        return log if isinstance(log, DecisionLog) else cls(log)
+
+    def names(self) -> dict[str, str]:
+        """The names of columns that the call gives, by ours.
+
+        Raises:
+            UsageError: as of the class.
+        """
+        names: dict[str, str] = {}
+        for ours, column in column_pairs(self.columns or {}):
+            if ours not in NAMES:
+                problem = f"no column of a log is called {ours!r}; there are {', '.join(NAMES)}."
+                raise UsageError(problem, code="unknown-column")
+            if ours in names:
+                raise UsageError(f"columns: {ours} is named twice.", code="duplicate-name")
+            names[ours] = column
+        return names
+
+
+DecisionLogLike: TypeAlias = "DecisionLog | TableLike"
+"""A log of decisions, or its table."""
+
+
+def read_log(log: DecisionLog, target: TargetLike) -> BanditLog:
     """A log with the weights of a target policy.
 
     Args:
-        table: a row for each decision, or for each slot of a slate: action, reward, propensity;
-            position and slate where there are several slots; perhaps time.
+        log: decisions with propensities.
         target: ``uniform``; a column of the log with the target's probability of its action; or a
             table (file, frame or dict of columns) of action, probability and, where it depends on
             it, position.
-        columns: what columns of the log and of the target's table are called.
-        actions: how many there are; by default those of the log.
 
     Raises:
         InputError: a missing column or value, several columns that could be the same one, a
@@ -63,34 +109,21 @@ def read_log(
             a target without any action of the log.
         UsageError: no such target; fewer actions than the log has.
     """
-    frame, place = read_frame(table, "log")
-    named = _named(columns)
+    frame, place = read_frame(log.table, "log")
+    named = log.names()
     names = _columns(frame, named, place, target)
     rows = _rows(frame, names, place, time_named="time" in named)
-    policy = target_policy(frame, rows, target, actions, place, {**names, **named})
+    policy = target_policy(frame, rows, target, log.actions, place, {**names, **named})
     weight = policy.chances / rows.propensity
     if rows.slate is None:
-        log = BanditLog(
+        bandit_log = BanditLog(
             rows.reward[:, None], weight[:, None], np.ones((len(weight), 1), np.bool_),
             rows.action[:, None], rows.place[:, None], policy.table, policy.unsupported,
             time=rows.time,
         )  # fmt: skip
     else:
-        log = _slates(rows, weight, policy.table, policy.unsupported, place)
-    return replace(log, unseen_actions=policy.unseen_actions)
-
-
-def _named(columns: ColumnsLike | None) -> dict[str, str]:
-    """The names that the call gives."""
-    named: dict[str, str] = {}
-    for ours, column in column_pairs(columns or {}):
-        if ours not in NAMES:
-            problem = f"no column of a log is called {ours!r}; there are {', '.join(NAMES)}."
-            raise UsageError(problem, code="unknown-column")
-        if ours in named:
-            raise UsageError(f"columns: {ours} is named twice.", code="duplicate-name")
-        named[ours] = column
-    return named
+        bandit_log = _slates(rows, weight, policy.table, policy.unsupported, place)
+    return replace(bandit_log, unseen_actions=policy.unseen_actions)
 
 
 def _columns(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -13,6 +12,8 @@ import polars as pl
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.online.clicks.packed import PackedSearches
+from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.offline_online.observations import Observations, of_experiments, of_log
 from rankgate.online.offline_online.online_agreement import BEST, PAIRS, UNITS, OnlineAgreement
 from rankgate.online.offline_online.prediction import (
@@ -31,14 +32,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.inputs import QrelsLike, TableLike
-    from rankgate.online.clicks.packed import PackedSearches
-    from rankgate.online.events.mapping import LogMapping
-    from rankgate.online.events.opened import EventsLike
 
     Floats = NDArray[np.float64]
 
 LEAST = 3
 """Units that a metric and a KPI must have in common."""
+
+NOTHING_TO_MEASURE = "name a table of experiments, or --events with --qrels."
 
 _MISSING = 0.1  # share of resamples without a threshold above which it has no interval
 
@@ -52,10 +52,8 @@ class _Setting:
 
 
 def agreement(
-    experiments: TableLike | None = None,
+    data: TableLike | EventsLike | PackedSearches,
     *,
-    events: EventsLike | PackedSearches | None = None,
-    mapping: str | Path | LogMapping | None = None,
     qrels: QrelsLike | None = None,
     metrics: Sequence[str] = ("nDCG@10",),
     min_searches: Count = 10,
@@ -69,10 +67,9 @@ def agreement(
     Over past experiments, or over the queries of a log.
 
     Args:
-        experiments: a table with a row for each past experiment and metric or KPI: experiment,
-            side (offline or online), name, delta, standard_error (needed online).
-        events: instead, a log: a folder of events, a table of them, or files of logs.
-        mapping: a TOML file that says which column of a log holds what.
+        data: a table with a row for each past experiment and metric or KPI: experiment, side
+            (offline or online), name, delta, standard_error (needed online); with ``qrels`` what
+            users did: a folder of events, a table of them, files of logs, or ``Events``.
         qrels: judgments of the log's queries; their ids are the words of the log.
         metrics: of the lists that the log shows.
         min_searches: that a query of the log must have.
@@ -83,17 +80,14 @@ def agreement(
 
     Raises:
         InputError: a table or log that cannot be read; fewer than three units in common.
-        UsageError: neither experiments, nor a log with judgments; or both.
+        UsageError: events without judgments.
     """
-    if (experiments is None) == (events is None) or (events is not None and qrels is None):
-        problem = "name a table of experiments, or --events with --qrels."
-        raise UsageError(problem, code="missing-argument")
-    if experiments is not None:
-        seen = of_experiments(experiments)
+    if qrels is not None:
+        seen = of_log(data, qrels, metrics, min_searches)  # type: ignore[arg-type]
+    elif isinstance(data, Events | PackedSearches):
+        raise UsageError(NOTHING_TO_MEASURE, code="missing-argument")
     else:
-        assert events is not None
-        assert qrels is not None
-        seen = of_log(events, qrels, metrics, mapping, min_searches)
+        seen = of_experiments(data)  # type: ignore[arg-type]
     setting = _Setting(chance, level, resamples, seed)
     pairs, units = [], []
     for k, kpi in enumerate(seen.kpis):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, TableLike
     from rankgate.data.place import Place
     from rankgate.online.clicks.packed import PackedSearches
-    from rankgate.online.events.mapping import LogMapping
-    from rankgate.online.events.opened import EventsLike
+    from rankgate.online.events.events import EventsLike
 
     Floats = NDArray[np.float64]
 
@@ -133,7 +131,6 @@ def of_log(
     events: EventsLike | PackedSearches,
     qrels: QrelsLike,
     metrics: Sequence[str],
-    mapping: str | Path | LogMapping | None = None,
     min_searches: int = 10,
 ) -> Observations:
     """Queries of a log: the metrics of the lists that were shown, and what users did.
@@ -141,10 +138,9 @@ def of_log(
     KPIs are ``clicked`` (searches with a click) and ``mrr_first_click``.
 
     Args:
-        events: a folder of events, a table of them, files of logs, or packed searches.
+        events: what users did, or packed searches.
         qrels: judgments, whose query ids are the words of the log.
         metrics: of the shown lists.
-        mapping: says which column of a log holds what.
         min_searches: of a query, at least.
 
     Raises:
@@ -153,15 +149,13 @@ def of_log(
     """
     from rankgate.online.clicks.click_counts import packed
     from rankgate.online.clicks.packed import PackedSearches
-    from rankgate.online.database import database
-    from rankgate.online.events.opened import open_events
+    from rankgate.online.events.events import Events
 
     if isinstance(events, PackedSearches):
         searches = events
     else:
-        with database() as base:
-            open_events(base, events, mapping)
-            searches = packed(base)
+        with Events.of(events).open() as log:
+            searches = packed(log.base)
     scores = _scores(searches, qrels, metrics)
     weight = searches.weight
     hit = np.asarray(searches.clicked.any(axis=1))

@@ -9,15 +9,13 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import InputError
 from rankgate.data import read_run
 from rankgate.data.write import format_for, write_run
-from rankgate.online.database import Database, database
-from rankgate.online.events.opened import EventsLike, open_events
+from rankgate.online.database import Database
+from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.faults.diagnose import diagnosed
 from rankgate.online.shown.shown_lists import ShownLists
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from rankgate.online.events.mapping import LogMapping
 
 Choice = Literal["frequent", "latest", "average"]
 """Which list of a query with several: the most frequent, the latest, or documents in the order of
@@ -36,7 +34,6 @@ _RANKS = (
 def lists(
     events: EventsLike,
     *,
-    mapping: str | Path | LogMapping | None = None,
     choose: Choice = "frequent",
     variant: str | None = None,
     ranks: Count = 100,
@@ -50,8 +47,7 @@ def lists(
     evaluated with them.
 
     Args:
-        events: a folder of events, a table of them, or files of logs.
-        mapping: a TOML file that says which column of a log holds what; without it it is UBI.
+        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
         choose: which list of a query that had several counts: the most frequent one, the latest
             one, or documents in the order of their mean reciprocal rank (average).
         variant: only searches of this variant.
@@ -64,9 +60,9 @@ def lists(
         InputError: a log that cannot be read; no search with words and a list.
         MissingExtraError: DuckDB is not installed.
     """
-    with database() as base:
-        manifest = open_events(base, events, mapping)
-        faults = diagnosed(base, manifest).blocking(("impressions", "ranks"))
+    with Events.of(events).open() as log:
+        base = log.base
+        faults = diagnosed(base, log.manifest).blocking(("impressions", "ranks"))
         _prepare(base, variant, ranks)
         found = base.one("SELECT count(DISTINCT query_event_id) FROM shown_ranks") or 0
         if not found:

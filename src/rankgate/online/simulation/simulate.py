@@ -23,8 +23,7 @@ from rankgate.online.clicks.click_counts import packed
 from rankgate.online.clicks.estimates import Estimates
 from rankgate.online.clicks.model import Settings
 from rankgate.online.clicks.packed import PackedSearches
-from rankgate.online.database import database
-from rankgate.online.events.opened import open_events
+from rankgate.online.events.events import Events
 from rankgate.online.simulation.reliability import checked
 from rankgate.online.simulation.sampling import Simulator, by_rank
 from rankgate.online.simulation.simulation import VARIANTS, Simulation
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.inputs import QrelsLike, RunLike
-    from rankgate.online.events.opened import EventsLike
+    from rankgate.online.events.events import EventsLike
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 """When simulated searches begin; one follows the other after a minute."""
@@ -49,7 +48,6 @@ def simulate(
     *,
     user: str = "navigational",
     learned_from: EventsLike | None = None,
-    mapping: str | Path | None = None,
     model: str = "dbn",
     searches: Count = 10_000,
     ranks: Count = 10,
@@ -64,9 +62,8 @@ def simulate(
         qrels: judgments that say what declared users click on.
         runs: what they are shown.
         user: who clicks: perfect, navigational or informational.
-        learned_from: events, or files of logs, from which a click model is learned; its lists are
-            shown again.
-        mapping: a TOML file that says which column of such a log holds what.
+        learned_from: what users did, from which a click model is learned; its lists are shown
+            again.
         model: the click model that is learned.
         searches: how many are simulated.
         ranks: how many ranks of a list are shown.
@@ -79,7 +76,7 @@ def simulate(
     """
     random = np.random.default_rng(seed)
     if learned_from is not None:
-        made = _learned(learned_from, mapping, model, searches, ranks, random)
+        made = _learned(learned_from, model, searches, ranks, random)
     elif qrels is not None and runs:
         made = _declared(qrels, runs, user, searches, ranks, random)
     else:
@@ -115,16 +112,14 @@ class _Made:
 
 def _learned(
     events: EventsLike,
-    mapping: str | Path | None,
     name: str,
     count: int,
     ranks: int,
     random: np.random.Generator,
 ) -> _Made:
     """A model of half of the searches of a log; the other half's lists are shown."""
-    with database() as base:
-        open_events(base, events, mapping)
-        every = packed(base, ranks)
+    with Events.of(events).open() as log:
+        every = packed(log.base, ranks)
     known, unseen = every.split(0.5, int(random.integers(2**31)))
     if not (known.searches and unseen.searches):
         raise InputError("too few searches to learn from.", code="too-few-searches")

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from rankgate.core.declare import Range
-from rankgate.online.database import database
-from rankgate.online.events.opened import EventsLike, open_events
+from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.faults.diagnose import diagnosed
 from rankgate.online.users.intent_diversity import QUERIES, IntentDiversity
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from rankgate.online.events.mapping import LogMapping
 
 _CLICKS = (
     'WITH texts AS (SELECT query_event_id, max(query) AS query, max(coalesce("user", session)) '
@@ -45,7 +41,6 @@ _QUERIES = (
 def intents(
     events: EventsLike,
     *,
-    mapping: str | Path | LogMapping | None = None,
     min_users: Annotated[int, Range(2)] = 5,
 ) -> IntentDiversity:
     """Measure how unlike the clicks of different users of a query are.
@@ -55,8 +50,7 @@ def intents(
     Teevan, Dumais and Horvitz, TOCHI 2010).
 
     Args:
-        events: a folder of events, a table of them, or files of logs.
-        mapping: a TOML file that says which column of a log holds what; without it it is UBI.
+        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
         min_users: how many users must have clicked for a query to count; sessions count as users
             where users are unknown.
 
@@ -64,9 +58,9 @@ def intents(
         InputError: a log that cannot be read.
         MissingExtraError: DuckDB is not installed.
     """
-    with database() as base:
-        manifest = open_events(base, events, mapping)
-        faults = diagnosed(base, manifest).blocking(("clicks", "users"))
+    with Events.of(events).open() as log:
+        base = log.base
+        faults = diagnosed(base, log.manifest).blocking(("clicks", "users"))
         base.run(f"CREATE TEMP TABLE clicked AS {_CLICKS}")
         base.run(f"CREATE TEMP VIEW parts AS {_PARTS}")
         seen = int(base.one("SELECT count(DISTINCT query) FROM clicked") or 0)

@@ -15,8 +15,8 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.dataframes import polars_frame
 from rankgate.measurement.stats.corrections import correct
-from rankgate.online.database import Database, database, quoted
-from rankgate.online.events.opened import EventsLike, open_events
+from rankgate.online.database import Database, quoted
+from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.faults.diagnose import diagnosed
 from rankgate.online.users.per_user import Rate, chosen, per_user, rate
 from rankgate.online.users.personalization_impact import (
@@ -29,7 +29,6 @@ from rankgate.online.users.personalization_impact import (
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import Frame, Source
-    from rankgate.online.events.mapping import LogMapping
 
 KPIS = ("search_ctr", "mrr_first_click", "satisfied_click_rate", "conversion_rate")
 """What lifts are of by default."""
@@ -58,39 +57,34 @@ def personalization(
     *,
     kpis: Sequence[str] = (),
     groups: Source | Frame | None = None,
-    mapping: str | Path | LogMapping | None = None,
-    success: Sequence[str] = (),
     ranks: Count = 10,
-    despite: bool = False,
 ) -> PersonalizationImpact:
     """Compare variants with personal lists with one without, by group of users.
 
     Args:
-        events: a folder of events, a table of them, or files of logs.
+        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
         control: the variant without personal lists.
         kpis: the KPIs of lifts, means over searches, clicks or sessions; by default search_ctr,
             mrr_first_click, satisfied_click_rate and conversion_rate.
         groups: a table with the columns user and group; without it users are grouped by how many
             searches they have: 1, 2 to 9, 10 and more.
-        mapping: a TOML file that says which column of a log holds what; without it it is UBI.
-        success: rules that mean that a session reached its goal, as of kpi.
         ranks: how many ranks of lists are compared.
-        despite: give figures although the log doctor found faults that make variants wrong.
 
     Raises:
         InputError: a log that cannot be read; variants that a fault makes wrong.
         UsageError: no such variant or KPI.
         MissingExtraError: DuckDB or Ibis is not installed.
     """
-    with database() as base:
-        manifest = open_events(base, events, mapping)
-        faults = tuple(each.code for each in diagnosed(base, manifest).blocking(("variants",)))
-        if faults and not despite:
+    events = Events.of(events)
+    with events.open() as log:
+        base = log.base
+        faults = tuple(each.code for each in diagnosed(base, log.manifest).blocking(("variants",)))
+        if faults and not events.despite:
             problem = f"the log doctor found {', '.join(faults)}, which makes variants wrong; "
             raise InputError(problem + "--despite gives figures.", code="spoiled-variants")
         others = _variants(base, control)
-        kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
-        rows = per_user(base, chosen(kpis or KPIS, kinds, success), ("variant",), success)
+        asked = chosen(kpis or KPIS, log.kinds, events.success)
+        rows = per_user(base, asked, ("variant",), events.success)
         grouped = rows.join(_groups(base, groups), on="user", how="left").with_columns(
             pl.col("group").fill_null("other")
         )

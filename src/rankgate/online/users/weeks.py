@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.online.database import database
-from rankgate.online.events.opened import EventsLike, open_events
+from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.faults.diagnose import diagnosed
 from rankgate.online.users.link import correlated
 from rankgate.online.users.per_user import chosen, per_user, rate
@@ -28,7 +26,6 @@ from rankgate.online.users.satisfaction import (
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike
-    from rankgate.online.events.mapping import LogMapping
     from rankgate.online.indicators.kpi import Kpi
 
 KPIS = ("search_ctr", "mrr_first_click", "satisfied_click_rate", "session_success_rate")
@@ -46,24 +43,18 @@ def weeks(
     events: EventsLike,
     *,
     kpis: Sequence[str] = (),
-    mapping: str | Path | LogMapping | None = None,
-    success: Sequence[str] = (),
     qrels: QrelsLike | None = None,
     metrics: Sequence[str] = (),
-    despite: bool = False,
 ) -> Satisfaction:
     """Follow users over weeks, and compare KPIs with ranking metrics of the same lists.
 
     Args:
-        events: a folder of events, a table of them, or files of logs.
+        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
         kpis: the KPIs that are followed, means over searches, clicks or sessions; by default
             search_ctr, mrr_first_click, satisfied_click_rate and session_success_rate.
-        mapping: a TOML file that says which column of a log holds what; without it it is UBI.
-        success: rules that mean that a session reached its goal, as of kpi.
         qrels: judgments by the words of queries; with them the ranking metrics of the lists that
             were shown are correlated with KPIs, per query and per day.
         metrics: those ranking metrics; nDCG@10 by default.
-        despite: give figures although the log doctor found faults that make users or times wrong.
 
     Raises:
         InputError: a log that cannot be read, or without times or users; a fault that makes users
@@ -71,11 +62,12 @@ def weeks(
         UsageError: no such KPI, or one that is no mean; none that the log has values for.
         MissingExtraError: DuckDB or Ibis is not installed.
     """
-    with database() as base:
-        manifest = open_events(base, events, mapping)
-        found = diagnosed(base, manifest)
+    events = Events.of(events)
+    with events.open() as log:
+        base = log.base
+        found = diagnosed(base, log.manifest)
         faults = tuple(each.code for each in found.blocking(("users", "time")))
-        if faults and not despite:
+        if faults and not events.despite:
             problem = f"the log doctor found {', '.join(faults)}, which makes users or times wrong;"
             raise InputError(f"{problem} --despite gives figures.", code="spoiled-users")
         seen = base.rows(
@@ -84,10 +76,9 @@ def weeks(
         )
         if seen.is_empty():
             raise InputError("the log has no users with times.", code="no-users")
-        kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
-        asked = chosen(kpis or KPIS, kinds, success)
-        rows = per_user(base, asked, ("day", "variant"), success)
-        linked = correlated(base, asked, success, qrels, metrics or METRICS)
+        asked = chosen(kpis or KPIS, log.kinds, events.success)
+        rows = per_user(base, asked, ("day", "variant"), events.success)
+        linked = correlated(base, asked, events.success, qrels, metrics or METRICS)
     ages = _ages(_aged(rows, seen), asked)
     return Satisfaction(_weeks(rows), _cohorts(seen), ages, _trends(ages), linked, faults)
 

@@ -12,7 +12,7 @@ from rankgate.decisions.gating.kpi_evidence import KpiEvidence
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.verdict import RuleResult
 from rankgate.online.experiments.ab import analysed
-from rankgate.online.experiments.analysis import Design
+from rankgate.online.experiments.analysis import ArmComparison
 from rankgate.online.experiments.estimate import Method
 from rankgate.online.experiments.unit_events import from_events
 
@@ -97,13 +97,13 @@ def decided(
     margins = {rule["kpi"]: rule["relative"] for rule in chosen
                if rule.kind == "kpi_noninferiority" and rule["relative"] is not None}  # fmt: skip
     method = Method(1 - alpha, "fieller", about["tuned_to"])
-    design = Design(control, (treatment,), measures, method, margins, power=policy["power"],
+    arms = ArmComparison(control, (treatment,), measures, method, margins, power=policy["power"],
                     why=why)  # fmt: skip
     settings = {"level": 1 - alpha, "power": policy["power"], "correction": "holm",
                 "sequential": True, "relative": method.relative, "tuned_to": about["tuned_to"],
-                "prior": design.prior, "cuped": about["cuped"], "source": units.source}  # fmt: skip
+                "prior": arms.prior, "cuped": about["cuped"], "source": units.source}  # fmt: skip
     among = units if not extra else units.among(_one_of(planned))
-    found = analysed(among, planned, design, about["unit"], settings, crossed=about["crossed"])
+    found = analysed(among, planned, arms, about["unit"], settings, crossed=about["crossed"])
     invalid = "; ".join(each.text for each in found.blocking)
     blocking = [rule for rule in chosen if rule.tier == "block"]
     evidence = KpiEvidence(among, control, treatment, alpha, max(1, len(blocking)),

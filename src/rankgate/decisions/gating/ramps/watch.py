@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,18 +14,17 @@ from rankgate.decisions.gating.policy import Policy, read
 from rankgate.decisions.gating.ramps.ramp_verdict import STAGES, STEPS, RampVerdict
 from rankgate.decisions.gating.ramps.stages import Stage, earlier
 from rankgate.decisions.gating.ramps.step import Step, StepResult, decided, kpi_rules, measures_of
-from rankgate.online.database import MEMORY, Database, database
-from rankgate.online.events.opened import open_events
+from rankgate.online.database import MEMORY, Database
+from rankgate.online.events.events import Events
 from rankgate.online.experiments.unit_events import kpi_tables
 from rankgate.online.faults.diagnose import diagnosed
 from rankgate.online.indicators.catalogue import KPIS, has_events
-from rankgate.online.indicators.compute import exclude
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rankgate.decisions.gating.rule import Status
-    from rankgate.online.events.opened import EventsLike
+    from rankgate.online.events.events import EventsLike, OpenEvents
 
 
 def watch(
@@ -65,24 +65,31 @@ def watch(
             raise UsageError("name the events, here or in [experiment].", code="missing-input")
         events = rules.folder / about["events"]
     before = earlier(rules)
-    mapping = rules.folder / about["mapping"] if about["mapping"] else None
-    with database(memory) as base:
-        manifest = open_events(base, events, mapping)
-        if about["without_bots"]:
-            exclude(base, bots=True, duplicates=False)
-        why = _why(base, rules, manifest)
-        last = _last(base, today)
+    events = _read_as(rules, Events.of(events), memory)
+    with events.open() as log:
+        why = _why(log, rules)
+        last = _last(log.base, today)
         steps = _steps(rules, last)
         alpha = rules.budget.get("ramp", rules["alpha"]) / max(len(rules.ramp), 1)
-        built = kpi_tables(base, measures_of(rules), about["unit"], ())
+        built = kpi_tables(log.base, measures_of(rules), about["unit"], ())
         found = [decided(built, rules, step, alpha, why) for step in steps]
     return _verdict(rules, before, steps, found, str(last))
 
 
-def _why(base: Database, policy: Policy, manifest: Mapping[str, Any]) -> dict[str, str]:
+def _read_as(policy: Policy, events: Events, memory: str) -> Events:
+    """The events with what the policy says of how they are read; what the call says wins."""
+    about = policy.experiment
+    mapping = policy.folder / about["mapping"] if about["mapping"] else None
+    return replace(
+        events, mapping=mapping if events.mapping is None else events.mapping,
+        without_bots=events.without_bots or about["without_bots"], memory=memory,
+    )  # fmt: skip
+
+
+def _why(log: OpenEvents, policy: Policy) -> dict[str, str]:
     """By KPI the faults of the log that forbid it."""
-    found = diagnosed(base, manifest)
-    kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
+    found = diagnosed(log.base, log.manifest)
+    kinds = log.kinds
     why = {}
     for rule in kpi_rules(policy):
         kpi = KPIS[rule["kpi"]]

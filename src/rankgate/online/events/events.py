@@ -1,0 +1,245 @@
+"""Events: a log with its mapping, and how it is read; every verb on logs takes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rankgate.core.declare import Count
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import ByContent, dataclass
+from rankgate.online.database import MEMORY, Database, database, named, quoted
+from rankgate.online.events.event_log import EventLog
+from rankgate.online.events.goals import goals
+from rankgate.online.events.ingest import MANIFEST, ZONE, files_of, ingested
+from rankgate.online.events.mapping import UBI, LogMapping, read_mapping
+from rankgate.online.events.privacy import Privacy
+from rankgate.online.events.sources import is_event_table
+from rankgate.online.events.table import COLUMNS
+
+if TYPE_CHECKING:
+    from rankgate.data.inputs import Frame, Source
+
+LogLike: TypeAlias = "Source | Sequence[Source] | Frame | EventLog"
+"""A folder of events, a Parquet file or a frame with their columns, files of logs, or the result of
+``ingest``."""
+
+EventsLike: TypeAlias = "Events | LogLike"
+"""Events, or a log that is read as it is."""
+
+_MEMORY = re.compile(r"(?i)\d+(\.\d+)?\s*([kmgt](i?b)?|b|%)")
+
+
+@dataclass(frozen=True)
+class Events(ByContent):
+    """What users did: a log, and how it is read.
+
+    The log is read when a verb needs it. Mapping and rules are checked at once.
+
+    Attributes:
+        log: A folder of events, a table of them, or files of logs.
+        mapping: A TOML file that says which column of a log holds what; without it it is UBI.
+        without_bots: Leave out sessions with more than 50 searches, or 1,000 events and more.
+        without_duplicates: Count an event once that is in the log several times.
+        success: The rules of which any means that a session reached its goal, instead of
+            add_to_cart and purchase: an action, with a value as in dwell>=30, or several together
+            as in click and survey>=4.
+        despite: Give figures that a fault forbids, too.
+        memory: How much DuckDB may use before it uses the disk.
+        threads: How many threads DuckDB uses; one for each core by default.
+
+    Raises:
+        InputError: A mapping that cannot be read.
+        UsageError: No log, a rule of success that cannot be read, a memory that is no size.
+
+    >>> Events("ubi.ndjson", without_bots=True)
+    Events('ubi.ndjson', without_bots=True)
+    """
+
+    log: LogLike
+    mapping: str | Path | LogMapping | None = None
+    without_bots: bool = False
+    without_duplicates: bool = False
+    success: Sequence[str] = ()
+    despite: bool = False
+    memory: str = field(default=MEMORY, compare=False)
+    threads: Count | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.log is None or (isinstance(self.log, Sequence) and not len(self.log)):
+            raise UsageError("name a log, or a folder of events.", code="missing-input")
+        goals(self.success)
+        if not _MEMORY.fullmatch(self.memory):
+            problem = f"memory {self.memory!r} is no size; write it as 2GB."
+            raise UsageError(problem, code="invalid-size")
+        if self.threads is not None and self.threads < 1:
+            raise UsageError("threads are at least 1.", code="invalid-parameter")
+        if self.mapping is not None:
+            _ = self.log_mapping
+
+    @classmethod
+    def of(cls, events: EventsLike) -> Events:
+        """Return events as they are, or those of a log."""
+        return events if isinstance(events, Events) else cls(events)
+
+    @cached_property
+    def log_mapping(self) -> LogMapping:
+        """Which column of the log holds what."""
+        if isinstance(self.mapping, LogMapping):
+            return self.mapping
+        return UBI if self.mapping is None else read_mapping(self.mapping)
+
+    @contextmanager
+    def open(self) -> Iterator[OpenEvents]:
+        """Open a database with the view ``events``.
+
+        Raises:
+            InputError: files that cannot be read; a table without the columns of events.
+            MissingExtraError: DuckDB is not installed.
+        """
+        with database(self.memory, self.threads) as base:
+            yield self.read_into(base)
+
+    def read_into(self, base: Database) -> OpenEvents:
+        """Make the view ``events`` of a database, without bots and duplicates where these are out.
+
+        Days and weeks are those of the mapping's time zone; of a folder without a mapping, of the
+        zone of the mapping that it was read with; else of UTC.
+
+        Raises:
+            InputError: files that cannot be read; a table without the columns of events.
+        """
+        manifest = _view_of(base, self)
+        mapped = self.mapping is not None
+        zone = self.log_mapping.time_zone if mapped else manifest.get(ZONE, "UTC")
+        base.use_zone(zone)
+        excluded = _exclude(base, bots=self.without_bots, duplicates=self.without_duplicates)
+        return OpenEvents(base, {**manifest, ZONE: zone}, excluded)
+
+    def __repr__(self) -> str:
+        shown = [_short(self.log)]
+        for each in fields(self)[1:]:
+            value = getattr(self, each.name)
+            if value != each.default:
+                shown.append(f"{each.name}={value!r}")
+        return f"Events({', '.join(shown)})"
+
+
+@dataclass(frozen=True)
+class OpenEvents:
+    """Events in a database.
+
+    Attributes:
+        base: has the view ``events``.
+        manifest: of what was read; without files where there is none.
+        excluded: what was left out, in words.
+    """
+
+    base: Database
+    manifest: Mapping[str, Any]
+    excluded: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> set[str]:
+        """The kinds of events that the log has."""
+        return set(self.base.rows("SELECT DISTINCT kind FROM events")["kind"])
+
+
+def _short(log: Any) -> str:  # noqa: ANN401 - as of Events
+    """A log in a few words; a table by its size."""
+    if isinstance(log, str | Path):
+        return repr(str(log))
+    if isinstance(log, EventLog):
+        return repr(log.folder)
+    if isinstance(log, Sequence):
+        return repr([str(path) for path in log])
+    shape = getattr(log, "shape", None)
+    return f"<table of {shape[0]:,} rows>" if shape else f"<{type(log).__name__}>"
+
+
+def _view_of(base: Database, events: Events) -> dict[str, Any]:
+    """Make the view ``events``; return the manifest of what was read, empty where there is none."""
+    log = Path(events.log.folder) if isinstance(events.log, EventLog) else events.log
+    if isinstance(log, str | Path) and (Path(log) / MANIFEST).is_file():
+        return _folder(base, Path(log))
+    if isinstance(log, str | Path):
+        files = files_of(log)
+        if all(is_event_table(base, path) for path in files):
+            several = ", ".join(quoted(str(path)) for path in files)
+            _view(base, f"read_parquet([{several}], union_by_name = true)", str(log))
+            return {}
+    if isinstance(log, str | Path | Sequence):
+        folder = Path(base.folder) / "events"
+        ingested(base, files_of(log), folder, events.log_mapping, None, Privacy())
+        return _folder(base, folder)
+    import polars as pl
+
+    frame = log.lazy().collect() if isinstance(log, pl.DataFrame | pl.LazyFrame) else log
+    base.connection.register("given_frame", pl.DataFrame(frame).to_arrow())
+    base.run("CREATE TEMP TABLE given_events AS SELECT * FROM given_frame")
+    _view(base, "given_events", "events")
+    return {}
+
+
+def _folder(base: Database, folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    parts = [quoted(str(folder / file["part"])) for file in manifest["files"].values()]
+    if not parts:
+        raise InputError("no events.", source=str(folder), code="no-events")
+    _view(base, f"read_parquet([{', '.join(parts)}])", str(folder))
+    return manifest
+
+
+def _columns(base: Database, source: str) -> Mapping[str, str]:
+    rows = base.rows(f"DESCRIBE SELECT * FROM {source}")
+    return dict(zip(rows["column_name"], rows["column_type"], strict=True))
+
+
+def _view(base: Database, source: str, name: str) -> None:
+    """The view ``events``, with null for columns that a table does not have."""
+    table = _columns(base, source)
+    if "kind" not in table:
+        problem = f"not events: there is no column kind; the columns are {', '.join(table)}."
+        raise InputError(problem, source=name, code="missing-column")
+    columns = ", ".join(
+        f"CAST({named(column) if column in table else 'NULL'} AS {kind}) AS {named(column)}"
+        for column, kind in COLUMNS.items()
+    )
+    base.run(f"CREATE OR REPLACE TEMP VIEW events AS SELECT {columns} FROM {source}")
+
+
+def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]:
+    """Leave rows out of ``events``; say what and how many."""
+    excluded = []
+    if duplicates:
+        before = base.one("SELECT count(*) FROM events")
+        base.run(
+            'CREATE TEMP TABLE once AS SELECT * FROM events QUALIFY "at" IS NULL OR kind NOT IN '
+            "('impression', 'click', 'add_to_cart', 'purchase', 'refund') OR row_number() OVER ("
+            'PARTITION BY kind, action, "at", query_event_id, session, "user", doc_id, rank, value '
+            "ORDER BY source_file, source_line) = 1"
+        )
+        base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM once")
+        after = base.one("SELECT count(*) FROM events")
+        excluded.append(f"{before - after:,} events that were in the log before")
+    if bots:
+        base.run(
+            "CREATE TEMP TABLE robots AS SELECT session FROM events WHERE session IS NOT NULL "
+            "GROUP BY 1 HAVING count(*) >= 1000 OR count(DISTINCT query_event_id) FILTER "
+            "(WHERE kind IN ('search', 'impression')) > 50"
+        )
+        base.run(
+            "CREATE TEMP TABLE people AS SELECT * FROM events WHERE session IS NULL AND "
+            "query_event_id NOT IN (SELECT query_event_id FROM events WHERE session IN (FROM "
+            "robots) AND query_event_id IS NOT NULL) OR session NOT IN (FROM robots)"
+        )
+        base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM people")
+        excluded.append(f"{base.one('SELECT count(*) FROM robots'):,} sessions of bots")
+    return tuple(excluded)
