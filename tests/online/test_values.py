@@ -102,7 +102,7 @@ crossed = 0.01
 """
 
 
-def test_a_design_from_a_file(tmp_path):
+def test_a_design_from_a_file(run, tmp_path):
     path = tmp_path / "design.toml"
     path.write_text(DESIGN)
     design = online.Design.read(path)
@@ -115,6 +115,11 @@ def test_a_design_from_a_file(tmp_path):
     by_file, by_value = (online.ab(data, ["y"], design=given) for given in (path, design))
     assert by_file == by_value
     assert by_file.variants["planned"].to_list() == [0.9, 0.1]
+    data.write_csv(tmp_path / "data.csv")
+    command = ["ab", str(tmp_path / "data.csv"), "-m", "y", "--format", "json"]
+    for more, control in ([], "old"), (["--control", "new"], "new"):
+        done = run("online", *command, "--design", str(path), *more)
+        assert (done.code, json.loads(done.out)["control"]) == (0, control)
     path.write_text(DESIGN + "arms = 2\n")
     with raises("invalid-design", InputError, source=str(path), line=7):
         online.Design.read(path)
