@@ -9,9 +9,13 @@ import sys
 import click
 import pytest
 
+from rankgate import online
 from rankgate.interface.cli import rankgate as program
 
 NUMBER = re.compile(r"^(?:Annotated\[)?(?:int|float|Count|Share|Cutoff)\b")
+
+VALUES = [online.Events, online.Design, online.ExperimentTest, online.Grading, online.Privacy,
+          online.DecisionLog]  # fmt: skip
 
 
 def _commands(command, context, *path):
@@ -26,9 +30,10 @@ def _commands(command, context, *path):
 
 
 def _verbs(command):
-    """The functions that the module of a command imports."""
+    """The functions that the module of a command imports, and the values that they take."""
     module = sys.modules[inspect.unwrap(command.callback).__module__]
-    return [each for each in vars(module).values() if inspect.isfunction(each)]
+    verbs = [each for each in vars(module).values() if inspect.isfunction(each)]
+    return verbs + VALUES * module.__name__.startswith("rankgate.online.")
 
 
 def _numbers():

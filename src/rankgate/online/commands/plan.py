@@ -10,12 +10,8 @@ from rankgate.core.console import options
 from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import (
-    design_options,
-    events_options,
-    logs,
-    test_options,
-)
+from rankgate.online.commands.arguments import events_options, logs
+from rankgate.online.commands.experiment_options import design_options, test_options
 from rankgate.online.experiments.plan import plan
 
 if TYPE_CHECKING:
