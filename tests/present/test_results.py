@@ -317,9 +317,17 @@ def recorded(folder):
     return rankgate.record(made, place, at="2026-03-03", qrels=other, revision="", branch="")
 
 
+@pytest.fixture(scope="module")
+def results():
+    """By kind: the results that were made, once in whatever order tests run."""
+    return {}
+
+
 @pytest.fixture(scope="module", params=KINDS)
-def result(request, folder, ratings):
-    one = made(folder, ratings)[request.param]()
+def result(request, folder, ratings, results):
+    if request.param not in results:
+        results[request.param] = made(folder, ratings)[request.param]()
+    one = results[request.param]
     assert isinstance(one, Result)
     assert one.kind == request.param
     return one
