@@ -97,6 +97,7 @@ _HOMES = {
     "rankgate.measurement.explanation.verb": ["reconcile"],
     "rankgate.measurement.fusion.fuse": ["fuse"],
     "rankgate.measurement.fusion.fusion": ["Fusion"],
+    "rankgate.measurement.fusion.lesson": ["FusionLearning"],
     "rankgate.measurement.metrics.browsing.declare": ["user_model"],
     "rankgate.measurement.metrics.custom": ["metric"],
     "rankgate.measurement.scoring.chosen": ["chosen_convention as convention"],

@@ -90,6 +90,7 @@ from rankgate.measurement.explanation.reconciliation import Reconciliation as Re
 from rankgate.measurement.explanation.verb import reconcile as reconcile
 from rankgate.measurement.fusion.fuse import fuse as fuse
 from rankgate.measurement.fusion.fusion import Fusion as Fusion
+from rankgate.measurement.fusion.lesson import FusionLearning as FusionLearning
 from rankgate.measurement.metrics.browsing.declare import user_model as user_model
 from rankgate.measurement.metrics.custom import metric as metric
 from rankgate.measurement.scoring.chosen import chosen_convention as convention
@@ -134,6 +135,7 @@ __all__ = [
     "Explanation",
     "Finding",
     "Fusion",
+    "FusionLearning",
     "GateCheck",
     "GoldCheck",
     "History",

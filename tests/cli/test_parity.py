@@ -19,6 +19,7 @@ from rankgate.interface.cli import COMMANDS
 from rankgate.interface.cli import rankgate as program
 from rankgate.judging.admission.demands import Demands
 from rankgate.judging.pooling.pool_design import PoolDesign
+from rankgate.measurement.fusion.lesson import FusionLearning
 from support.wording import raises
 
 FUNCTIONS = {
@@ -57,6 +58,7 @@ VALUES = {
 """What a command has for one value that a function takes; compare has candidates of its own."""
 
 OWN_VALUES = {
+    "fuse": {"learning": set(fields_of(FusionLearning))},
     "pool": {"design": set(fields_of(PoolDesign)) - {"rel"}},
     "split": {"plan": set(fields_of(SplitPlan)), "rule": set(fields_of(Truth))},
 }

@@ -58,6 +58,7 @@ def test_the_public_names_are_these():
     results += ["Descriptions", "EngineComparison", "Evaluation", "Explanation", "Finding"]
     results += [
         "Fusion",
+        "FusionLearning",
         "GateCheck",
         "GoldCheck",
         "History",

@@ -40,7 +40,7 @@ def test_depth_and_keep_cut_lists_before_and_after():
 
 def test_tuned_weights_prefer_the_good_run_on_queries_that_they_have_not_seen():
     qrels, runs = world()
-    fused = rankgate.fuse(runs, "linear", train=qrels, tune=True)
+    fused = rankgate.fuse(runs, "linear", learning=rankgate.FusionLearning(qrels, tune=True))
     learned = fused.learned
     assert all(fold.setting.weights[0] > fold.setting.weights[1] for fold in learned.folds)
     assert learned.singles["good"] - 0.05 < learned.held_out <= learned.in_sample + 0.02
@@ -51,16 +51,20 @@ def test_tuned_weights_prefer_the_good_run_on_queries_that_they_have_not_seen():
 @pytest.mark.parametrize("method", [name for name, each in METHODS.items() if each.train])
 def test_a_trained_method_trusts_the_better_run(method):
     qrels, runs = world()
-    fused = rankgate.fuse(runs, method, train=qrels)
+    fused = rankgate.fuse(runs, method, learning=rankgate.FusionLearning(qrels))
     assert fused.learned.held_out > fused.learned.singles["noise"] + 0.1
 
 
 def test_judgments_of_a_query_never_decide_its_own_list():
     """Other judgments of one fold change lists of the other folds only."""
     qrels, runs = world(queries=12)
-    before = rankgate.fuse(runs, "posfuse", train=qrels, folds=12).run.table
+    before = rankgate.fuse(
+        runs, "posfuse", learning=rankgate.FusionLearning(qrels, folds=12)
+    ).run.table
     turned = qrels | {"q3": {doc: 1 - grade for doc, grade in qrels["q3"].items()}}
-    after = rankgate.fuse(runs, "posfuse", train=turned, folds=12).run.table
+    after = rankgate.fuse(
+        runs, "posfuse", learning=rankgate.FusionLearning(turned, folds=12)
+    ).run.table
     own = pl.col("query_id") == "q3"
     assert before.filter(own).equals(after.filter(own))
     assert not before.filter(~own).equals(after.filter(~own))
@@ -69,7 +73,7 @@ def test_judgments_of_a_query_never_decide_its_own_list():
 def test_queries_without_judgments_are_fused_by_what_all_teach():
     qrels, runs = world()
     some = {query: docs for query, docs in qrels.items() if query != "q7"}
-    fused = rankgate.fuse(runs, "mapfuse", train=some)
+    fused = rankgate.fuse(runs, "mapfuse", learning=rankgate.FusionLearning(some))
     assert fused.learned.unjudged == 1
     assert fused.run.table["query_id"].unique(maintain_order=True).to_list() == list(qrels)
 
@@ -77,7 +81,8 @@ def test_queries_without_judgments_are_fused_by_what_all_teach():
 def test_the_same_words_give_the_same_result():
     qrels, runs = world()
     first, second = (
-        rankgate.fuse(runs, "linear", train=qrels, tune=True, seed=4) for _ in range(2)
+        rankgate.fuse(runs, "linear", learning=rankgate.FusionLearning(qrels, tune=True, seed=4))
+        for _ in range(2)
     )
     assert first.to_dict() == second.to_dict()
     assert first.run.table.equals(second.run.table)
@@ -87,6 +92,7 @@ def test_the_same_words_give_the_same_result():
 
 
 RUN = {"q": {"a": 2.0, "b": 1.0}}
+JUDGED = {"q": {"a": 1}}
 REFUSED = [
     (([RUN],), {}, "missing-input"),
     (([RUN, RUN], "rff"), {}, "unknown-fusion-method"),
@@ -99,10 +105,8 @@ REFUSED = [
     (([RUN, RUN],), {"norm": "max"}, "unused-option"),
     (([RUN, RUN], "combsum"), {"norm": "maximal"}, "unknown-normalisation"),
     (([RUN, RUN], "posfuse"), {}, "missing-input"),
-    (([RUN, RUN],), {"tune": True}, "missing-input"),
-    (([RUN, RUN],), {"train": {"q": {"a": 1}}}, "unused-option"),
-    (([RUN, RUN], "posfuse"), {"train": {"q": {"a": 1}}}, "few-queries"),
-    (([RUN, RUN], "posfuse"), {"train": {"q": {"a": 1}}, "folds": 1}, "invalid-parameter"),
+    (([RUN, RUN],), {"learning": rankgate.FusionLearning(JUDGED)}, "unused-option"),
+    (([RUN, RUN], "posfuse"), {"learning": rankgate.FusionLearning(JUDGED)}, "few-queries"),
 ]
 
 
@@ -113,8 +117,37 @@ def test_what_cannot_be_fused_is_one_error(words, options, code):
     assert error.value.code == code
 
 
+def test_learning_that_cannot_be_is_one_error():
+    for fields, code in (({"tune": True}, "missing-input"), ({"folds": 1}, "invalid-parameter")):
+        with pytest.raises(rankgate.UsageError) as error:
+            rankgate.FusionLearning(**fields)
+        assert error.value.code == code
+    same = rankgate.FusionLearning(JUDGED, tune=True)
+    assert same == rankgate.FusionLearning({"q": {"a": 1}}, tune=True)
+    assert same != rankgate.FusionLearning({"q": {"a": 2}}, tune=True)
+
+
+def test_a_collection_says_how_judgments_are_read():
+    """Labels with grades teach what the grades themselves teach."""
+    qrels, runs = world(queries=30)
+    rows = [
+        {"term": query, "sku": doc, "label": f"grade {grade}"}
+        for query, docs in qrels.items() for doc, grade in docs.items()
+    ]  # fmt: skip
+    grades = {row["label"]: float(row["label"].split()[1]) for row in rows}
+    shop = rankgate.Collection(
+        pl.DataFrame(rows), columns="query=term,doc=sku,grade=label", grades=grades
+    )
+    one, other = (
+        rankgate.fuse(runs, "linear", learning=rankgate.FusionLearning(judged, tune=True))
+        for judged in (qrels, shop)
+    )
+    assert one.learned.setting == other.learned.setting
+    assert one.learned.held_out == other.learned.held_out
+
+
 def test_a_method_with_nothing_to_tune_says_so():
     qrels, runs = world(queries=10)
     with pytest.raises(rankgate.UsageError) as error:
-        rankgate.fuse(runs, "combsum", train=qrels, tune=True)
+        rankgate.fuse(runs, "combsum", learning=rankgate.FusionLearning(qrels, tune=True))
     assert error.value.code == "nothing-to-tune"

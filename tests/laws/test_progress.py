@@ -41,7 +41,10 @@ CASES = {
     "compare_engines": (lambda: rankgate.compare_engines(answers, answers, SHORT), 4),
     "describe": (lambda: rankgate.describe([QRELS, QRELS], as_="qrels"), 2),
     "fuse": (lambda: rankgate.fuse(RUNS), 2),
-    "fuse, trained": (lambda: rankgate.fuse(RUNS, "probfuse", train=QRELS, folds=2), 4),
+    "fuse, trained": (
+        lambda: rankgate.fuse(RUNS, "probfuse", learning=rankgate.FusionLearning(QRELS, folds=2)),
+        4,
+    ),
     "holes": (lambda: rankgate.holes(QRELS, OLD, NEW, ["nDCG@2"]), 2),
     "pool": (lambda: rankgate.pool([OLD, NEW]), 2),
     "pool, by influence": (

@@ -191,7 +191,9 @@ def made(folder, ratings):
         "stages": lambda: rankgate.stages(QRELS, RUNS),
         "scorecard": lambda: rankgate.scorecard(QRELS, RUNS, ["nDCG@3", "Coverage@3"]),
         "advice": lambda: rankgate.advise(QRELS, [OLD, NEW]),
-        "fusion": lambda: rankgate.fuse(RUNS, "linear", train=QRELS, tune=True),
+        "fusion": lambda: rankgate.fuse(
+            RUNS, "linear", learning=rankgate.FusionLearning(QRELS, tune=True)
+        ),
         "rank_similarity": lambda: rankgate.rank_similarity(OLD, NEW, depth=3, qrels=QRELS),
         "table_audit": lambda: rankgate.audit(published(folder), queries=50),
         "reanchored": reanchored,

@@ -150,7 +150,7 @@ def collected(
     """
     declared = dict(fields_of(kind))
     for field, annotation in inspect.get_annotations(kind).items():
-        if field in declared and "Path" in str(annotation):
+        if field in declared and ("Path" in str(annotation) or _LIKE.search(str(annotation))):
             declared[field] = replace(declared[field], kind="path")
     labels = {field: words for field, *words in map(str.split, fields or declared)}
     chosen = {field: declared[field] for field in labels}

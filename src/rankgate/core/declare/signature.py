@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
@@ -61,7 +62,7 @@ def fields_of(kind: type) -> Mapping[str, Parameter]:
 
 @functools.cache
 def _fields_of(kind: Any) -> Mapping[str, Parameter]:
-    hints = get_type_hints(kind, include_extras=True)
+    hints = _hints_of(kind)
     help_of = documented(kind.__doc__ or "", "Attributes")
     empty = inspect.Parameter.empty
     found = {}
@@ -92,6 +93,22 @@ def check_fields(value: Any, *names: str) -> None:
         except ValueError as error:
             problem = f"{declared[name].name}={getattr(value, name)!r} {error}"
             raise UsageError(problem, code="invalid-parameter") from None
+
+
+def _hints_of(kind: Any) -> Mapping[str, Any]:
+    """The types of fields; open where an annotation is of type checkers only."""
+    try:
+        return get_type_hints(kind, include_extras=True)
+    except NameError:
+        names = vars(sys.modules[kind.__module__])
+        return {each.name: _hint(str(each.type), names) for each in fields(kind)}
+
+
+def _hint(annotation: str, names: dict[str, Any]) -> Any:
+    try:
+        return eval(annotation, names)  # noqa: S307 - our own source
+    except NameError:
+        return Any
 
 
 def parameter(name: str, hint: object, default: object, *, help_: str = "") -> Parameter:

@@ -312,7 +312,6 @@ def fuse(
         settings,
         weights=weights,
         norm=(norm or "none") if on_scores else None,
-        convention="ranx",
     )
     assert result.run is not None
     merged = Run.from_df(result.run.table, "query_id", name=method)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import collected, options_of
 from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.output import print_report, print_result
 from rankgate.core.console.places import refuse_clashes
@@ -19,6 +19,7 @@ from rankgate.core.present.write import FORMS
 from rankgate.data.write import format_for, write_run
 from rankgate.measurement.fusion.catalogue import METHODS
 from rankgate.measurement.fusion.fuse import fuse
+from rankgate.measurement.fusion.lesson import FusionLearning
 from rankgate.measurement.fusion.normalise import NORMALISATIONS
 
 
@@ -50,19 +51,12 @@ def _numbers(
     callback=_numbers,
     help="A weight for each RUN, for weighted methods, as in 0.7,0.3.",
 )
-@options_of(
-    fuse,
-    "norm",
-    "depth N",
-    "keep N",
-    "train",
-    "tune",
-    "metric METRIC -m",
-    "folds N",
-    "relevant GRADE",
-    "seed",
+@options_of(fuse, "norm", "depth N", "keep N", choices={"norm": NORMALISATIONS})
+@collected(
+    "learning",
+    FusionLearning,
+    *("train QRELS", "tune", "metric METRIC -m", "folds N", "relevant GRADE", "seed"),
     "convention NAME",
-    choices={"norm": NORMALISATIONS},
 )
 @options.form(*FORMS)
 @click.option(
@@ -77,7 +71,12 @@ def _numbers(
     "--to", metavar="FORMAT", help="The format of the run; by the suffix of FILE without it."
 )
 def command(
-    runs: tuple[str, ...], target: str | None, to: str | None, form: str, **chosen: Any
+    runs: tuple[str, ...],
+    learning: FusionLearning,
+    target: str | None,
+    to: str | None,
+    form: str,
+    **chosen: Any,
 ) -> None:
     """Merge two or more RUNs into one run.
 
@@ -93,8 +92,8 @@ def command(
     rankgate fuse bm25.run dense.run --method linear --train qrels.txt --tune -o hybrid.run
     rankgate fuse a.run b.run c.run --method probfuse --train qrels.txt -o fused.run.gz
     """
-    learning = (chosen["train"],) if chosen["train"] else ()
-    refuse_clashes((*runs, *learning), target)
+    judged = (str(learning.train),) if learning.train else ()
+    refuse_clashes((*runs, *judged), target)
     streamed = target in (None, "-")
     if streamed and form != FORMS[0]:
         raise UsageError(
@@ -103,8 +102,8 @@ def command(
             code="output-is-input",
         )
     found = format_for(None if streamed else target, to or ("trec" if streamed else None), "runs")
-    with Progress(len(runs) + (chosen["folds"] if learning else 0)):
-        result = fuse(runs, **chosen)
+    with Progress(len(runs) + (learning.folds if judged else 0)):
+        result = fuse(runs, learning=learning, **chosen)
     assert result.run is not None
     for loss in write_run(result.run, sys.stdout.buffer if streamed else str(target), found):
         click.echo(f"! {found.name} cannot hold {loss.words}; try csv", err=True)

@@ -18,7 +18,7 @@ from rankgate.measurement.fusion.fuser import Fused, Fuser, Setting
 from rankgate.measurement.fusion.fusion import SOURCES, Fusion, Learned
 from rankgate.measurement.fusion.layout import RankedRun
 from rankgate.measurement.fusion.learning import Learner, settings_of
-from rankgate.measurement.fusion.lesson import Learning, Lesson, lesson_of, values_of
+from rankgate.measurement.fusion.lesson import FusionLearning, Lesson, lesson_of, values_of
 from rankgate.measurement.fusion.normalise import NORMALISATIONS
 from rankgate.measurement.fusion.training import TrainingData
 from rankgate.measurement.scoring.alignment.ranked import systems_of
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.present.result import Notice
-    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike
+    from rankgate.data.inputs import RunLike, RunsLike
     from rankgate.measurement.fusion.method import Method
-    from rankgate.measurement.scoring import Convention
 
 NORM = "min-max"
+NOTHING = FusionLearning()
+"""A fusion that learns nothing."""
 
 
 def fuse(
@@ -43,18 +44,12 @@ def fuse(
     norm: str | None = None,
     depth: Annotated[int, Range(1)] | None = None,
     keep: Annotated[int, Range(1)] | None = None,
-    train: QrelsLike | None = None,
-    tune: bool = False,
-    metric: str = "nDCG@10",
-    folds: Annotated[int, Range(2)] = 5,
-    relevant: float = 1.0,
-    seed: Annotated[int, Range(0)] = 0,
-    convention: str | Convention = "trec",
+    learning: FusionLearning = NOTHING,
 ) -> Fusion:
     """Merge the runs of several systems into one.
 
     Ranks are those of the scores; equal scores are ordered by document id, descending, as
-    trec_eval does. With ``train``, judged queries are cut into folds, and each fold is fused by
+    trec_eval does. With ``learning``, judged queries are cut into folds, and each fold is fused by
     weights and settings that were learned from the other folds, so that the fused run can be
     evaluated with the same judgments; queries without judgments are fused by what all judged
     queries teach.
@@ -67,13 +62,8 @@ def fuse(
         norm: how scores are normalised first, for a method on scores; ``min-max`` by default.
         depth: how many documents of each run and query count; all by default.
         keep: how many documents of each query the fused run keeps; all by default.
-        train: judgments that trained methods and ``tune`` learn from.
-        tune: choose the weights and parameters that are not given, by cross-validation.
-        metric: the metric that ``tune`` maximises.
-        folds: the number of cross-validation folds.
-        relevant: the lowest relevant grade, for trained methods.
-        seed: the seed of the random cross-validation folds.
-        convention: compute the metric as this tool does, or by your own TOML file.
+        learning: judgments, or a `Collection` of them, that weights, parameters and trained methods
+            are learned from, and how.
 
     Raises:
         InputError, DuplicateError: data that cannot be read, with file and line.
@@ -83,10 +73,9 @@ def fuse(
     names, given = _named(runs)
     chosen = METHODS.named(method)
     setting = Setting(_parameters(chosen, parameters), _weights(chosen, weights, len(given)))
-    how = Learning(tune, metric, folds, relevant, seed, convention)
-    lesson = lesson_of(chosen, train, how)
+    lesson = lesson_of(chosen, learning)
     normalisation = NORMALISATIONS.named(_norm(chosen, norm))
-    systems = systems_of(given)
+    systems = systems_of(lesson.collection.run_source(given) if lesson else given)
     names = names or tuple(run.name for run in systems)
     ids = [run.table["query_id"].unique(maintain_order=True) for run in systems]
     in_order = pl.concat(ids).unique(maintain_order=True)

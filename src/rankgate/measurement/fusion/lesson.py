@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
+from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
-from rankgate.core.frozen import dataclass
+from rankgate.core.frozen import ByContent, dataclass
 from rankgate.core.progress import progress
-from rankgate.data import read_qrels
+from rankgate.data.collection import Collection
 from rankgate.measurement.evaluation.evaluate import evaluate
 
 if TYPE_CHECKING:
@@ -24,32 +26,54 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Learning:
-    """How fusion learns from judgments.
+class FusionLearning(ByContent):
+    """What a fusion learns from: judgments, and how they are used.
 
     Attributes:
-        tune: whether settings that were not given are chosen.
-        metric: that a choice maximises, and that results are measured by.
-        folds: the number of parts of the queries; each is fused by what the others teach.
-        relevant: the lowest relevant grade, for trained methods.
-        seed: of the parts.
-        convention: by which the metric is computed.
+        train: Judgments that trained methods and --tune learn from.
+        tune: Choose the weights and parameters that are not given, by cross-validation.
+        metric: The metric that --tune maximises.
+        folds: The number of cross-validation folds.
+        relevant: The lowest relevant grade, for trained methods.
+        seed: The seed of the random cross-validation folds.
+        convention: Compute the metric as this tool does, or by your own TOML file.
+
+    Raises:
+        UsageError: fewer than two folds; a choice without judgments.
     """
 
-    tune: bool
-    metric: str
-    folds: int
-    relevant: float
-    seed: int
-    convention: str | Convention
+    train: Collection | QrelsLike | None = None
+    tune: bool = False
+    metric: str = "nDCG@10"
+    folds: Annotated[int, Range(2)] = 5
+    relevant: float = 1.0
+    seed: Annotated[int, Range(0)] = 0
+    convention: str | Convention = "trec"
+
+    def __post_init__(self) -> None:
+        if self.folds < 2:
+            raise UsageError(
+                f"folds={self.folds}: at least 2 are needed.", code="invalid-parameter"
+            )
+        if self.tune and self.train is None:
+            raise UsageError(
+                "tuning learns from judgments; give them with --train.", code="missing-input"
+            )
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """Judgments, and how fusion learns from them."""
+    """Judgments that were read, and how fusion learns from them.
+
+    Attributes:
+        qrels: the judgments.
+        collection: the same with what else is known of queries and documents.
+        how: how they are used.
+    """
 
     qrels: Qrels
-    how: Learning
+    collection: Collection
+    how: FusionLearning
 
     def values(self, run: RunLike, queries: pl.Series) -> NDArray[np.float64]:
         """The metric's value of each query, NaN if undefined."""
@@ -58,7 +82,7 @@ class Lesson:
     def scores(self, run: RunLike) -> Scores:
         """The scores of a run by the metric."""
         with progress(None):
-            return evaluate(self.qrels, run, [self.how.metric], self.how.convention).runs[0]
+            return evaluate(self.collection, run, [self.how.metric], self.how.convention).runs[0]
 
     def parts(self, queries: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
         """Queries ordered by fold, those without judgments last; where folds begin, and the end.
@@ -85,13 +109,17 @@ def values_of(scores: Scores, queries: pl.Series) -> NDArray[np.float64]:
     return np.array([by_query.get(query) for query in queries], np.float64)
 
 
-def lesson_of(method: Method, train: QrelsLike | None, how: Learning) -> Lesson | None:
-    """What is learned; None where nothing is."""
-    if train is None:
-        if method.train or how.tune:
-            what = f"{method.name} learns" if method.train else "tuning learns"
+def lesson_of(method: Method, how: FusionLearning) -> Lesson | None:
+    """What is learned; None where nothing is.
+
+    Raises:
+        UsageError: a trained method without judgments; judgments that nothing learns from.
+    """
+    if how.train is None:
+        if method.train:
             raise UsageError(
-                f"{what} from judgments; give them with --train.", code="missing-input"
+                f"{method.name} learns from judgments; give them with --train.",
+                code="missing-input",
             )
         return None
     if not (method.train or how.tune):
@@ -100,6 +128,6 @@ def lesson_of(method: Method, train: QrelsLike | None, how: Learning) -> Lesson 
             "leave --train out.",
             code="unused-option",
         )
-    if how.folds < 2:
-        raise UsageError(f"folds={how.folds}: at least 2 are needed.", code="invalid-parameter")
-    return Lesson(read_qrels(train), how)
+    collection = Collection.of(how.train)
+    qrels = collection.qrels()
+    return Lesson(qrels, replace(collection, judgments=qrels, grades={}), how)
