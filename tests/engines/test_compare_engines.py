@@ -74,7 +74,7 @@ def test_a_failing_engine_ends_both_and_both_go_on(tmp_path):
         return recorder("new", asked)(text, depth)
 
     files = tmp_path / "old.run", tmp_path / "new.run"
-    ended = rankgate.compare_engines(old, new, QUERIES, *files, concurrency=1)
+    ended = rankgate.compare_engines(old, new, QUERIES, files, concurrency=1)
     assert not ended.finished
     assert ended.candidate.problem
     assert ended.baseline.problem == f"new: {ended.candidate.problem}"
@@ -83,10 +83,10 @@ def test_a_failing_engine_ends_both_and_both_go_on(tmp_path):
     with raises("other-snapshot"):
         rankgate.snapshot(new, QUERIES, files[1])  # alone it is under another load
     with raises("other-snapshot"):
-        rankgate.compare_engines(old, new, QUERIES, *files, seed=5)
+        rankgate.compare_engines(old, new, QUERIES, files, seed=5)
     broken.clear()
     asked.clear()
-    whole = rankgate.compare_engines(old, new, QUERIES, *files, again=True)
+    whole = rankgate.compare_engines(old, new, QUERIES, files, again=True)
     assert whole.finished
     assert whole.pairs == len(QUERIES)
     assert len(asked) == len(set(asked)) < 2 * len(QUERIES)  # what was answered is kept
@@ -98,9 +98,9 @@ def test_outputs_are_two_files(tmp_path):
     def old(_, **__):
         return ["a"]
 
-    for files in [(tmp_path / "a", None), (None, tmp_path / "a"), (tmp_path / "a", tmp_path / "a")]:
+    for files in [(tmp_path / "a",), (tmp_path / "a", tmp_path / "a"), (tmp_path / "a",) * 3]:
         with raises("missing-output"):
-            rankgate.compare_engines(old, old, QUERIES, *files)
+            rankgate.compare_engines(old, old, QUERIES, files)
 
 
 def test_the_command_writes_two_runs(run, engine, tmp_path):

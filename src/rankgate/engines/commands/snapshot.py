@@ -47,7 +47,13 @@ if TYPE_CHECKING:
     help="Another engine that is asked each query right before or after, so that latencies are "
     "compared under the same load.",
 )
-@options_of(compare_engines, "baseline_output RUN", "seed N")
+@click.option(
+    "--baseline-output",
+    metavar="RUN",
+    type=click.Path(),
+    help="The file of the baseline's run.",
+)
+@options_of(compare_engines, "seed N")
 @recordable
 @options.form(*FORMS)
 def command(
@@ -76,9 +82,8 @@ def command(
     result: Snapshot | EngineComparison
     with Progress(len(asked) * (2 if baseline else 1)):
         if baseline:
-            result = compare_engines(
-                baseline, engine, asked, baseline_output, target, seed=seed, **chosen
-            )
+            outputs = (baseline_output or target, target)
+            result = compare_engines(baseline, engine, asked, outputs, seed=seed, **chosen)
         elif baseline_output:
             raise UsageError(
                 "--baseline-output is for the engine that --compare names.",

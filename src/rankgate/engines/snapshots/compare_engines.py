@@ -38,8 +38,7 @@ def compare_engines(
     baseline: EngineLike,
     candidate: EngineLike,
     queries: QueriesLike,
-    baseline_output: str | Path | None = None,
-    output: str | Path | None = None,
+    outputs: tuple[str | Path, str | Path] | None = None,
     *,
     parameters: Mapping[str, Any] | Sequence[str] = (),
     depth: Annotated[int, Range(1, 10_000)] | None = None,
@@ -61,8 +60,8 @@ def compare_engines(
         baseline: an engine, as for `snapshot`.
         candidate: the engine that is compared with it.
         queries: ids and texts: a file, ``{query_id: text}`` or a frame.
-        baseline_output: the file of the baseline's run.
-        output: the file of the candidate's run; both or neither are given.
+        outputs: the files of the baseline's run and of the candidate's; without them no run is
+            written.
         parameters: of both engines' requests: ``{"k1": 0.9}``, or as words, ``["k1=0.9"]``.
         depth: how many documents are asked for; as the engine's file says without it.
         concurrency: queries that are asked at the same time; as the engine's file says without it.
@@ -74,15 +73,13 @@ def compare_engines(
 
     Raises:
         InputError: a file that cannot be read, with its line.
-        UsageError: as `snapshot`; one output without the other, or the same file twice.
+        UsageError: as `snapshot`; one output, or the same file twice.
         MissingExtraError: the library of an engine is not installed.
     """
     chosen = [
         chosen_engine(each, parameters, depth, concurrency, rate) for each in (baseline, candidate)
     ]
-    if (baseline_output is None) != (output is None) or (
-        output is not None and Path(output).resolve() == Path(str(baseline_output)).resolve()
-    ):
+    if outputs is not None and len({Path(output).resolve() for output in outputs}) != len(_ARMS):
         raise UsageError(
             "a comparison writes two runs; give a file for the baseline's and another one for the "
             "candidate's.",
@@ -92,7 +89,7 @@ def compare_engines(
     with TemporaryDirectory() as folder:
         targets = [
             Target(Path(folder) / name, None) if place is None else target_of(place, to)
-            for name, place in zip(_ARMS, (baseline_output, output), strict=True)
+            for name, place in zip(_ARMS, outputs or (None, None), strict=True)
         ]
         for target in targets:
             if target.format:
