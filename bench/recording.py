@@ -63,7 +63,9 @@ def _timed(what: str, **place: str) -> Timed:
     for day in range(1, TIMES + 1):
         result = _evaluation(rng)
         begin = time.perf_counter()
-        rankgate.record(result, at=f"2026-03-{day:02}", revision="r", branch="b", **place)
+        rankgate.record(
+            result, at=f"2026-03-{day:02}", provenance=rankgate.Provenance("r", "b"), **place
+        )
         taken.append(time.perf_counter() - begin)
     return Timed(what, taken[0], median(taken[1:]))
 

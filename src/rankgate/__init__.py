@@ -113,6 +113,7 @@ _HOMES = {
     "rankgate.workspace.records.attribution": ["Attribution"],
     "rankgate.workspace.records.follow": ["history"],
     "rankgate.workspace.records.history": ["History"],
+    "rankgate.workspace.records.provenance": ["Provenance"],
     "rankgate.workspace.records.record": ["record"],
     "rankgate.workspace.records.recorded": ["Recorded"],
     "rankgate.workspace.reports.plot": ["plot"],

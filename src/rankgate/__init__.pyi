@@ -108,6 +108,7 @@ from rankgate.workspace.records.attribute import attribute as attribute
 from rankgate.workspace.records.attribution import Attribution as Attribution
 from rankgate.workspace.records.follow import history as history
 from rankgate.workspace.records.history import History as History
+from rankgate.workspace.records.provenance import Provenance as Provenance
 from rankgate.workspace.records.record import record as record
 from rankgate.workspace.records.recorded import Recorded as Recorded
 from rankgate.workspace.reports.plot import plot as plot
@@ -153,6 +154,7 @@ __all__ = [
     "PoolDesign",
     "Predicted",
     "Prices",
+    "Provenance",
     "RankgateError",
     "RaterAgreement",
     "RatingAccuracy",

@@ -58,6 +58,7 @@ VALUES = {
 """What a command has for one value that a function takes; compare has candidates of its own."""
 
 OWN_VALUES = {
+    "record": {"provenance": {"revision", "branch"}},
     "fuse": {"learning": set(fields_of(FusionLearning))},
     "pool": {"design": set(fields_of(PoolDesign)) - {"rel"}},
     "split": {"plan": set(fields_of(SplitPlan)), "rule": set(fields_of(Truth))},

@@ -72,6 +72,7 @@ def test_the_public_names_are_these():
         "PoolDesign",
         "Predicted",
         "Prices",
+        "Provenance",
         "RankgateError",
         "RaterAgreement",
         "RatingAccuracy",

@@ -129,10 +129,15 @@ def kept(tmp_path, run, new_file, caplog):
         found |= {f"check as {form}": rendered(check_engine(chosen), form) for form in FORMS}
         scores = rankgate.evaluate({"good": {"d1": 1}}, folder / "new.jsonl", ["P@1"])
         (folder / "scores.json").write_text(rendered(scores, "json"))
-        rankgate.record(scores, folder / "history", revision="1")
+        rankgate.record(scores, folder / "history", provenance=rankgate.Provenance("1"))
         with new_file(folder / "store.db") as store, store.write() as connection:
             projects.add(connection, "shop")
-        rankgate.record(scores, store=str(folder / "store.db"), project="shop", revision="1")
+        rankgate.record(
+            scores,
+            store=str(folder / "store.db"),
+            project="shop",
+            provenance=rankgate.Provenance("1"),
+        )
         files = [folder / "new.jsonl.snapshot.json", folder / "scores.json"]
         done = run("report", *files, "-o", folder / "report.html")
         assert not done.code, done.err

@@ -312,11 +312,20 @@ def recorded(folder):
     for day, run in ((1, OLD), (2, NEW)):
         runs = {"<script>": run}
         made = rankgate.evaluate(QRELS, runs, ["nDCG@10"])
-        rankgate.record(made, place, at=f"2026-03-0{day}", qrels=QRELS, runs=runs, revision="ab")
+        rankgate.record(
+            made,
+            place,
+            at=f"2026-03-0{day}",
+            qrels=QRELS,
+            runs=runs,
+            provenance=rankgate.Provenance("ab"),
+        )
     other = {query: dict.fromkeys(grades, 1) for query, grades in QRELS.items()}
     rankgate.annotate("judgments", "<b>new</b>", place, at="2026-03-03")
     made = rankgate.evaluate(other, {"<script>": NEW}, ["nDCG@10"])
-    return rankgate.record(made, place, at="2026-03-03", qrels=other, revision="", branch="")
+    return rankgate.record(
+        made, place, at="2026-03-03", qrels=other, provenance=rankgate.Provenance()
+    )
 
 
 @pytest.fixture(scope="module")

@@ -48,8 +48,8 @@ def change(cause, rng, judged, run):
 def recorded(place, day, judged, run, labels=None, convention="trec", **more):
     made = rankgate.evaluate(judged, {"app": run}, ["nDCG@10"], convention)
     given = {"qrels": judged, "runs": {"app": run}} | more
-    rankgate.record(made, place, at=f"2026-03-0{day}", labels=labels or {}, revision="r",
-                    branch="", **given)  # fmt: skip
+    rankgate.record(made, place, at=f"2026-03-0{day}", labels=labels or {},
+                    provenance=rankgate.Provenance("r"), **given)  # fmt: skip
 
 
 @pytest.mark.parametrize("cause", CAUSES)
@@ -109,7 +109,8 @@ def test_two_changes_that_only_one_run_shows_are_unknown(tmp_path):
     for day, ranked in ((1, run), (2, fewer)):
         made = rankgate.evaluate(judged, {"app": ranked}, ["nDCG@10"])
         rankgate.record(made, tmp_path, at=f"2026-03-0{day}", labels={"corpus": str(day)},
-                        revision=str(day), qrels=judged, runs={"app": ranked})  # fmt: skip
+                        provenance=rankgate.Provenance(str(day)), qrels=judged,
+                        runs={"app": ranked})  # fmt: skip
     found = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
     changed = dict(found.parts.select("cause", "changed").iter_rows())
     assert {name for name, state in changed.items() if state == "unknown"} == {"corpus", "system"}
@@ -129,7 +130,7 @@ def test_a_judge_is_known_by_its_ratings(run, tmp_path, monkeypatch, guideline, 
         Path("ratings.csv").write_text("query_id,doc_id,rater,grade,guideline\n" + "".join(rows))
         assert run("resolve", "ratings.csv", "-o", f"{day}.qrels").code == 0
         made = rankgate.evaluate(f"{day}.qrels", {"app": ranked}, ["nDCG@10"])
-        rankgate.record(made, "history", at=f"2026-03-0{day}", revision="r", branch="",
+        rankgate.record(made, "history", at=f"2026-03-0{day}", provenance=rankgate.Provenance("r"),
                         qrels=f"{day}.qrels", runs={"app": ranked})  # fmt: skip
     found = rankgate.attribute("2026-03-01", "2026-03-02", "history")
     assert found.answer == answer
@@ -142,7 +143,7 @@ def test_new_ids_that_leave_a_document_as_it_was(tmp_path, revision, answer):
                for q, docs in run.items()}  # fmt: skip
     for day, ranked, built in ((1, run, "1"), (2, renamed, revision)):
         made = rankgate.evaluate(judged, {"app": ranked}, ["nDCG@10"])
-        rankgate.record(made, tmp_path, at=f"2026-03-0{day}", revision=built, branch="",
+        rankgate.record(made, tmp_path, at=f"2026-03-0{day}", provenance=rankgate.Provenance(built),
                         qrels=judged, runs={"app": ranked})  # fmt: skip
     found = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
     assert found.answer == answer

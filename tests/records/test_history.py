@@ -21,7 +21,7 @@ OTHER = {query: {"a": 1, "b": int(i % 2), "c": 0} for i, query in enumerate(QUER
 def evaluate(run, day, to, qrels=QRELS, metric="RR", convention="trec", **more):
     result = rankgate.evaluate(qrels, {"run-7": run}, [metric], convention)
     rankgate.record(result, at=f"2026-03-{day:02}", qrels=qrels, runs={"run-7": run}, system="app",
-                    revision=f"r{day}", branch="", **to, **more)  # fmt: skip
+                    provenance=rankgate.Provenance(f"r{day}"), **to, **more)  # fmt: skip
 
 
 @pytest.fixture(params=["folder", "store"])

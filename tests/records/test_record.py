@@ -46,7 +46,11 @@ def points(folder, metric="RR"):
 
 
 def test_an_evaluation_is_recorded_once_with_its_values(folder):
-    given = {"qrels": QRELS, "runs": {"app": NEW}, "revision": "1f3c", "branch": "main"}
+    given = {
+        "qrels": QRELS,
+        "runs": {"app": NEW},
+        "provenance": rankgate.Provenance("1f3c", "main"),
+    }
     first = rankgate.record(evaluation(), folder, at="2026-03-01", **given)
     again = rankgate.record(evaluation(), folder, at="2026-03-01", **given)
     assert first.records["new"].to_list() == [True]

@@ -46,8 +46,8 @@ def server(tmp_path_factory, quick_passwords):  # noqa: ARG001 - before the serv
 def record(address, day, run, qrels=QRELS, **more):
     made = rankgate.evaluate(qrels, {"app": run}, ["RR"])
     return rankgate.record(made, store=address, project="shop", at=f"2026-03-{day:02}",
-                           qrels=qrels, runs={"app": run}, revision="ab", branch="main",
-                           labels={"nightly": "yes"}, **more)  # fmt: skip
+                           qrels=qrels, runs={"app": run}, labels={"nightly": "yes"},
+                           provenance=rankgate.Provenance("ab", "main"), **more)  # fmt: skip
 
 
 def test_a_server_has_the_history_of_its_store(server, monkeypatch):

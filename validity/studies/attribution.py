@@ -16,6 +16,7 @@ import numpy as np
 
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.workspace.records.attribute import attribute
+from rankgate.workspace.records.provenance import Provenance
 from rankgate.workspace.records.record import record
 
 if TYPE_CHECKING:
@@ -123,9 +124,9 @@ def _answered(causes: tuple[str, ...], rng: np.random.Generator) -> tuple[str, s
     with TemporaryDirectory() as place:
         for day, side in enumerate((old, new), 1):
             labels = {"corpus": side.corpus, "judge": side.judge}
-            record(side.evaluated(), place, at=f"2027-01-0{day}", labels=labels, branch="",
-                   revision=side.revision, qrels=side.qrels(), runs={"app": side.run()},
-                   keep=kept)  # fmt: skip
+            record(side.evaluated(), place, at=f"2027-01-0{day}", labels=labels,
+                   provenance=Provenance(side.revision), qrels=side.qrels(),
+                   runs={"app": side.run()}, keep=kept)  # fmt: skip
         said = attribute("2027-01-01", "2027-01-02", place).answer
     return said, _truth(causes, old, [replace(old, **each) for each in changes], new), kept
 

@@ -95,10 +95,14 @@ def _record(demo: Demo, path: Path) -> None:
 def _evaluate(demo: Demo, place: Stored, night: Night, runs: tuple[Run, ...]) -> None:
     """Record both engines of a night, sometimes a verdict, and look for alerts."""
     from rankgate.workspace.records.alerts.alert_check import check_alerts
+    from rankgate.workspace.records.provenance import Provenance
     from rankgate.workspace.records.record import record_in
 
     qrels = _qrels(demo, strict=night.strict)
-    about: dict[str, Any] = {"revision": night.commit.revision, "branch": "main", "qrels": qrels}
+    about: dict[str, Any] = {
+        "provenance": Provenance(night.commit.revision, "main"),
+        "qrels": qrels,
+    }
     for run in runs:
         record_in(
             place, evaluate(qrels, run, METRICS), at=night.at, runs={run.name: run},

@@ -20,15 +20,17 @@ from rankgate.workspace.records.figures import figures_of
 from rankgate.workspace.records.judge_identity import judge_label
 from rankgate.workspace.records.moment import moment_of
 from rankgate.workspace.records.places.place import place_at
-from rankgate.workspace.records.provenance import Provenance, provenance
+from rankgate.workspace.records.provenance import provenance as provenance_of
 from rankgate.workspace.records.recorded import RECORDS, Recorded
 
 if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
     from rankgate.workspace.records.figures.figures import Figures
     from rankgate.workspace.records.places.place import Place
+    from rankgate.workspace.records.provenance import Provenance
 
 
 def record(
@@ -41,9 +43,8 @@ def record(
     system: str = "",
     name: str = "",
     labels: Mapping[str, str] | None = None,
-    revision: str | None = None,
-    branch: str | None = None,
-    qrels: QrelsLike | None = None,
+    provenance: Provenance | None = None,
+    qrels: Collection | QrelsLike | None = None,
     runs: Mapping[str, RunLike] | None = None,
     keep: bool = True,
 ) -> Recorded:
@@ -61,8 +62,8 @@ def record(
         name: what people call it.
         labels: a word by name, such as nightly=yes; ``judge`` is by default who made the judgments,
             where ``resolve`` has recorded it.
-        revision: of git; by default that of the working directory, or of the build.
-        branch: of git; by default that of the working directory, or of the build.
+        provenance: the revision and branch of git; by default those of the working directory, or of
+            the build.
         qrels: the judgments that the result is of: their hash is recorded.
         runs: the run of a system that the result is of.
         keep: keep judgments and runs too, so that later judgments can be applied to them.
@@ -74,14 +75,15 @@ def record(
     >>> import rankgate, tempfile
     >>> result = rankgate.evaluate({"q": {"a": 1}}, {"q": {"a": 2.0}}, ["RR"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     done = rankgate.record(result, folder, at="2026-03-01", revision="1f3c", branch="main")
+    ...     commit = rankgate.Provenance("1f3c", "main")
+    ...     done = rankgate.record(result, folder, at="2026-03-01", provenance=commit)
     ...     done.records.select("new", "evaluated_at", "system", "figures").rows()
     [(True, '2026-03-01T00:00:00+00:00', 'run1', 1)]
     """
     with closing(place_at(None if to is None else str(to), store, project)) as place:
         return record_in(
-            place, results, at=at, system=system, name=name, labels=labels, revision=revision,
-            branch=branch, qrels=qrels, runs=runs, keep=keep,
+            place, results, at=at, system=system, name=name, labels=labels,
+            provenance=provenance, qrels=qrels, runs=runs, keep=keep,
         )  # fmt: skip
 
 
@@ -93,9 +95,8 @@ def record_in(
     system: str = "",
     name: str = "",
     labels: Mapping[str, str] | None = None,
-    revision: str | None = None,
-    branch: str | None = None,
-    qrels: QrelsLike | None = None,
+    provenance: Provenance | None = None,
+    qrels: Collection | QrelsLike | None = None,
     runs: Mapping[str, RunLike] | None = None,
     keep: bool = True,
 ) -> Recorded:
@@ -103,12 +104,12 @@ def record_in(
     given = [results] if isinstance(results, Result | Mapping | str | Path) else list(results)
     found = [each for one in given for each in _days(_result(one))]
     judged, ranked = _inputs(qrels, runs or {})
-    where = Provenance() if None not in (revision, branch) else provenance()
+    commit = provenance_of() if provenance is None else provenance
     chosen = {
         "name": name,
         "labels": judge_label(judged) | dict(labels or {}),
-        "revision": where.name if revision is None else revision,
-        "branch": where.branch if branch is None else branch,
+        "revision": commit.name,
+        "branch": commit.branch,
     }
     moment = None if at is None else moment_of(at)
     made = [_new(each, moment, system, (judged, ranked), chosen) for each in found]
@@ -185,12 +186,14 @@ def _days(result: Result) -> Sequence[Result]:
 
 
 def _inputs(
-    qrels: QrelsLike | None, runs: Mapping[str, RunLike]
+    qrels: Collection | QrelsLike | None, runs: Mapping[str, RunLike]
 ) -> tuple[Qrels | None, dict[str, Run]]:
-    from rankgate.data.read import read_qrels, read_run
+    from rankgate.data.collection import Collection
+    from rankgate.data.read import read_qrels
 
-    judged = None if qrels is None else read_qrels(qrels, "qrels")
-    return judged, {name: read_run(each, name) for name, each in runs.items()}
+    collection = Collection.of(qrels)
+    judged = None if qrels is None else read_qrels(collection.judgments_source, "qrels")
+    return judged, {name: collection.run(run, name) for name, run in runs.items()}
 
 
 def _new(

@@ -13,13 +13,22 @@ from rankgate.core.console.pairs import pairs
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write import FORMS
 from rankgate.workspace.records.annotate import annotate
+from rankgate.workspace.records.provenance import Provenance, provenance
 from rankgate.workspace.records.record import record
 
 
 @click.command("record")
 @click.argument("results", type=click.Path(), nargs=-1, metavar="RESULT.json...")
 @options_of(record, "to FOLDER", "store URL", "project NAME")
-@options_of(record, "at MOMENT", "system NAME", "name NAME", "revision", "branch")
+@options_of(record, "at MOMENT", "system NAME", "name NAME")
+@click.option(
+    "--revision",
+    help="Of git; by default that of the working directory, or of the build.",
+)
+@click.option(
+    "--branch",
+    help="Of git; by default that of the working directory, or of the build.",
+)
 @click.option(
     "--label", "labels", multiple=True, metavar="NAME=WORD",
     help="A word by name, such as nightly=yes. May be given several times.",
@@ -44,6 +53,8 @@ def command(
     labels: tuple[str, ...],
     runs: tuple[str, ...],
     notes: tuple[str, ...],
+    revision: str | None,
+    branch: str | None,
     form: str,
     **chosen: Any,
 ) -> None:
@@ -62,13 +73,24 @@ def command(
     if not results and not notes:
         problem = "name results that were written with --format json, or --annotate."
         raise UsageError(problem, code="missing-input")
-    where = {name: chosen[name] for name in ("to", "store", "project", "at", "revision")}
+    where = {name: chosen[name] for name in ("to", "store", "project", "at")}
     for kind, text in pairs(notes, "--annotate", str).items():
-        place = annotate(kind, text, **where)
+        place = annotate(kind, text, revision=revision, **where)
         print_summary([f"{kind}: annotated in {place}."])
     if results:
         done = record(
             list(results), labels=pairs(labels, "--label", str), runs=pairs(runs, "--run", str),
-            **chosen,
+            provenance=_provenance(revision, branch), **chosen,
         )  # fmt: skip
         print_result(done, form)
+
+
+def _provenance(revision: str | None, branch: str | None) -> Provenance:
+    """What options state; git and the build say the rest."""
+    if revision is not None and branch is not None:
+        return Provenance(revision, branch)
+    current = provenance()
+    return Provenance(
+        current.name if revision is None else revision,
+        current.branch if branch is None else branch,
+    )
