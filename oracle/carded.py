@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankgate.data.collection import Collection, Items
+from rankgate.data.collection import Collection, Items
 from rankgate.recommenders.scorecard import scorecard
 
 if TYPE_CHECKING:
@@ -22,12 +24,13 @@ def carded(case: World, names: list[str], convention: str) -> Mapping[str, float
     pairs = [(user, item) for user, items in case["train"].items() for item in items]
     items = [(item, *numbers, _words(numbers)) for item, numbers in case["features"].items()]
     frame = pl.DataFrame(run, schema=["query_id", "doc_id", "score"], orient="row")
-    figures = scorecard(
-        qrels, frame, names, convention,
-        train=pl.DataFrame(pairs, schema=["user", "item"], orient="row"),
-        items=pl.DataFrame(items, schema=["item_id", "x", "y", "z", "kind"], orient="row"),
-        features=("x", "y", "z"), category="kind", resamples=1,
-    ).figures  # fmt: skip
+    table = pl.DataFrame(items, schema=["item_id", "x", "y", "z", "kind"], orient="row")
+    collection = Collection(
+        qrels,
+        training=pl.DataFrame(pairs, schema=["user", "item"], orient="row"),
+        items=Items(table, features=("x", "y", "z"), category="kind"),
+    )
+    figures = scorecard(collection, frame, names, convention, resamples=1).figures
     return dict(zip(figures["metric"], figures["value"], strict=True))
 
 

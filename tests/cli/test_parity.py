@@ -42,7 +42,7 @@ PRINTED = {
 """Options of what is printed or kept, and of the whole program: a function takes tables of a
 `StoredProject`, and finds metrics by name with `rankgate.extend.using`."""
 
-INSTEAD = {"on_progress", "names", "name", "extra"}
+INSTEAD = {"names", "name", "extra"}
 """What only a function takes: a function to call, names of frames, metrics as objects."""
 
 COLLECTION = {each.name for each in fields(Collection)} - {"judgments", "name", "candidates"}

@@ -65,8 +65,10 @@ def test_a_snapshot_that_is_interrupted_is_no_arm(files, monkeypatch):
             rankgate.gate(QRELS, old, new, policy)
     with raises("unfinished-snapshot"):
         rankgate.gate(QRELS, new, old)
+    copy = old.with_name("copy.run")
+    copy.write_bytes(old.read_bytes())
     with raises("unfinished-snapshot"):
-        rankgate.gate(QRELS, rankgate.read_run(old, noise=[new]), old.with_name("copy.run"))
+        rankgate.gate(QRELS, rankgate.read_run(old, noise=[new]), copy)
 
 
 def test_queries_that_were_not_asked_are_refused_unless_the_policy_says_what_they_are(files):

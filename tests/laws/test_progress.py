@@ -60,9 +60,6 @@ CASES = {
     "sweep": (lambda: rankgate.sweep(SWEEP), 3),
     "total_error": (lambda: rankgate.total_error(RATERS, OLD, NEW, ["P@1"]), 3),
     "validate": (lambda: rankgate.validate([OLD, NEW], QRELS, as_="run"), 3),
-}
-"""Calls of the verbs with the number of steps that each reports."""
-WITH_PARAMETER = {
     "compare": (lambda: rankgate.compare(QRELS, OLD, NEW, ["nDCG@2"]), 4),
     "evaluate": (lambda: rankgate.evaluate(QRELS, [OLD, NEW], ["RR"]), 2),
     "gate": (lambda: rankgate.gate(QRELS, OLD, NEW), 2),
@@ -73,12 +70,7 @@ WITH_PARAMETER = {
         4,
     ),
 }
-"""The same of verbs that may still take a function as `on_progress`."""
-CASES |= {
-    name: case
-    for name, case in WITH_PARAMETER.items()
-    if "on_progress" not in inspect.signature(getattr(rankgate, name.partition(",")[0])).parameters
-}
+"""Calls of the verbs with the number of steps that each reports."""
 ELSEWHERE = {"rate"}
 """Verbs whose steps are counted in a test of their own: they need a server."""
 
@@ -91,13 +83,12 @@ def steps_of(call):
 
 
 def test_every_verb_that_reports_steps_is_here():
-    """A verb reports if its module calls `step`; one that takes a function for it does not."""
+    """A verb reports if its module calls `step`."""
     verbs = {
         name
         for name in rankgate.__all__
         if inspect.isfunction(verb := getattr(rankgate, name))
         and re.search(r"(?<!def )\bstep\(", inspect.getsource(sys.modules[verb.__module__]))
-        and "on_progress" not in inspect.signature(verb).parameters
     }
     assert verbs - {"progress"} <= {name.partition(",")[0] for name in CASES} | ELSEWHERE
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Number
 from pathlib import Path
@@ -12,7 +12,7 @@ from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import Run, read_run
 from rankgate.data.dataframes import by_system
 from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, source_of
-from rankgate.measurement.scoring.run_names import distinct_names, given_names
+from rankgate.measurement.scoring.run_names import distinct_names
 from rankgate.measurement.scoring.sources import RunSource, measured
 
 if TYPE_CHECKING:
@@ -122,12 +122,8 @@ def named_runs(runs: RunsLike) -> list[Run]:
     return [read_run(run) for run in named_rankings(runs)]
 
 
-def named_rankings(runs: RunsLike, given: Sequence[str] = ()) -> list[Rankings]:
-    """As `named_runs`, but what is a matrix stays so; names that are given replace their own.
-
-    Raises:
-        UsageError: not one name for each run.
-    """
+def named_rankings(runs: RunsLike) -> list[Rankings]:
+    """As `named_runs`, but what is a matrix stays so."""
     runs = by_system(runs) or runs
     if isinstance(runs, Mapping) and not _is_ranking(runs):
         by_name: Mapping[str, Any] = runs
@@ -138,7 +134,7 @@ def named_rankings(runs: RunsLike, given: Sequence[str] = ()) -> list[Rankings]:
 
         several = [runs] if is_pair(runs) else several
     named = [rankings_of(run, f"run{i}") for i, run in enumerate(several, 1)]
-    names = given_names(len(named), given) or distinct_names([run.name for run in named], several)
+    names = distinct_names([run.name for run in named], several)
     return [replace(run, name=name) for run, name in zip(named, names, strict=True)]
 
 

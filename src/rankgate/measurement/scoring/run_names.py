@@ -57,25 +57,9 @@ def _is_file(place: object) -> bool:
     return isinstance(place, str | Path) and Path(place).is_file()
 
 
-def given_names(count: int, names: Sequence[str]) -> Sequence[str]:
-    """Names that a caller gives to runs, checked.
-
-    Raises:
-        UsageError: not one for each run, or one that is there twice.
-    """
-    if names and (len(names) != count or len(set(names)) < count):
-        problem = f"{count} runs take {count} names that differ; names has {', '.join(names)}."
-        raise UsageError(problem, code="wrong-name-count")
-    return names
-
-
-def systems_apart(
-    systems: Sequence[ScoredRun], places: Sequence[Any], given: Sequence[str] = ()
-) -> list[ScoredRun]:
-    """The same of systems that were scored; names that the caller gives replace their own."""
-    names = given_names(len(systems), given) or distinct_names(
-        [system.name for system in systems], places
-    )
+def systems_apart(systems: Sequence[ScoredRun], places: Sequence[Any]) -> list[ScoredRun]:
+    """The same of systems that were scored; arguments as of `distinct_names`."""
+    names = distinct_names([system.name for system in systems], places)
     return [
         system if system.name == name else replace(system, name=name)
         for system, name in zip(systems, names, strict=True)
