@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.data.collection import Collection, Items
-from rankgate.data.collection import Collection, Items
 from rankgate.recommenders.scorecard import scorecard
 
 if TYPE_CHECKING:
