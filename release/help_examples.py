@@ -56,6 +56,7 @@ FEWER = {
     "agree ratings.csv old.run new.run": "agree ratings.csv old.run new.run --draws 20",
     "--snapshots 10": "--snapshots 3",
     "interleave sensitivity": "interleave sensitivity --searches 500",
+    "online replay": "online replay --resamples 10",
 }
 """Where an example repeats one path many times, what it runs with, so that it takes a second."""
 
