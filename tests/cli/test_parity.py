@@ -101,7 +101,7 @@ COMMAND_ONLY = {
     },  # fields of a Judge
     "resolve": {"unresolved"},  # a file
     "agree": {"baseline", "candidate", "metrics", "convention", "overrides", "rule", "draws"},
-    "admit": {"overrides", *fields_of(Demands)},  # one argument
+    "admit": {"overrides", "scale", *fields_of(Demands)},  # of the judgments; one argument
     "reusability": {"overrides"},  # a convention is a value
     "record": {"name", "notes"},  # named by a file elsewhere; annotate
     "split": {"from_", "into", "to"},  # files

@@ -12,6 +12,7 @@ import pytest
 from rankgate.core.errors import InputError
 from rankgate.core.present.write import FORMS, rendered
 from rankgate.data import Qrels, read_qrels
+from rankgate.data.collection import Collection
 from rankgate.decisions.gating.gate import gate
 from rankgate.interface.cli import main
 from rankgate.judging.admission.admission import JudgeAdmission
@@ -97,18 +98,35 @@ def test_what_was_not_answered_counts_against_the_judge(people):
     assert not any("who named them" in notice.text for notice in result.notices)
 
 
+def test_labels_of_people_are_read_by_a_collection(people):
+    words = {0.0: "no", 1.0: "partly", 2.0: "mostly", 3.0: "yes"}
+    table = made(people).table
+    shop = Collection(
+        table.select(
+            pl.col("query_id").alias("term"), pl.col("doc_id").alias("sku"),
+            pl.col("grade").replace_strict(words).alias("label"),
+        ),
+        columns="query=term,doc=sku,grade=label",
+        grades={word: grade for grade, word in words.items()},
+    )  # fmt: skip
+    result = admit(shop, made(people))
+    assert result.coefficients == admit(made(people), made(people)).coefficients
+    assert result.verdict == "pass"
+
+
 def test_a_grade_of_the_judge_outside_the_scale_is_no_answer(people):
     wrong = people.copy()
     wrong[0, :3] = 10
-    result = admit(made(people), made(wrong), scale="0..3")
+    result = admit(read_qrels(made(people), scale="0..3"), made(wrong))
     assert (result.pairs, result.answers.outside) == (397, 3)
     assert result.coefficients["Gwet's AC2, linear"].value == pytest.approx(1)
     assert not result.cautions
     (notice,) = admit(made(people), made(wrong)).notices
     assert notice.code == "stray-grade"
     assert_wording(notice.text)
+    assert read_qrels(made(people)).scale is None
     with raises("grade-outside-scale", InputError):
-        admit(made(wrong), made(people), scale="0..3")
+        admit(read_qrels(made(wrong), scale="0..3"), made(people))
 
 
 def test_pairs_of_one_query_are_not_independent():

@@ -61,6 +61,7 @@ def read_qrels(
     from_: str | None = None,
     *,
     subtopics: bool = False,
+    scale: str | None = None,
 ) -> Qrels:
     """Judgments from a path (``-`` is standard input), a frame, a dict of dicts, or as they are.
 
@@ -69,12 +70,25 @@ def read_qrels(
         name: what to call them where they have no name of their own.
         from_: the name of the file's format; found by looking into it if not given.
         subtopics: whether judgments by subtopic are taken; otherwise they are an error.
+        scale: the grades that were possible, such as graded, 0..4 or 0,1,10; those that the source
+            states without it.
 
     Raises:
         InputError: what is wrong, with file and line; judgments by subtopic.
         DuplicateError: a document judged twice for one query.
-        UsageError: no such format.
+        UsageError: no such format or scale.
     """
+    qrels = _read_qrels(table, name, from_, subtopics=subtopics)
+    if scale is None:
+        return qrels
+    from rankgate.data.scales import scale_of
+
+    return replace(qrels, scale=scale_of(scale))
+
+
+def _read_qrels(
+    table: QrelsLike | InputFile, name: str | None, from_: str | None, *, subtopics: bool
+) -> Qrels:
     refuse_forked()
     if isinstance(table, Qrels):
         return table if subtopics else _of_documents(table)

@@ -12,8 +12,7 @@ from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.present.codec import Named
 from rankgate.core.progress import step
-from rankgate.data import read_qrels
-from rankgate.data.scales import scale_of
+from rankgate.data.collection import Collection
 from rankgate.judging.admission.admission import JudgeAdmission
 from rankgate.judging.admission.attacked import attacks_on
 from rankgate.judging.admission.bias import bias_of
@@ -44,8 +43,8 @@ DEMANDS = Demands()
 
 
 def admit(
-    people: QrelsLike,
-    judge: QrelsLike,
+    people: Collection | QrelsLike,
+    judge: Collection | QrelsLike,
     runs: Sequence[Any] = (),
     metrics: str | Metric | Sequence[str | Metric] = METRICS,
     convention: str | Convention = "trec",
@@ -56,7 +55,6 @@ def admit(
     lineage: Lineage | Mapping[str, Sequence[str]] | str | Path | None = None,
     repeated: Sequence[RatingsLike] = (),
     top: Annotated[int, Range(2)] = TOP,
-    scale: str | None = None,
     resamples: int = 2000,
     seed: int = 0,
 ) -> JudgeAdmission:
@@ -69,8 +67,10 @@ def admit(
     fewer than 15 queries decide nothing.
 
     Args:
-        people: judgments by people: a path, a frame, ``{query: {doc: grade}}``.
-        judge: judgments by the judge.
+        people: judgments by people, or a `Collection` of them, by whose columns runs are read too:
+            a path, a frame, ``{query: {doc: grade}}``. A grade of the judge outside of their scale,
+            as ``read_qrels(path, scale="0..4")`` states it, is not an answer.
+        judge: judgments by the judge, or a `Collection` of them.
         runs: systems whose order is compared; three or more.
         metrics: under which it is.
         convention: by which they are scored.
@@ -87,8 +87,6 @@ def admit(
             goes with every level of the others. Shows what each adds to the variance of grades.
         top: the best systems by people whose order is compared too (tau@k); with no more systems
             than that it says nothing new and is left out.
-        scale: the grades that were possible, such as ``"graded"`` or ``"0..4"``; a grade of the
-            judge outside of it is not an answer.
         resamples: replicates of the intervals of agreement.
         seed: of the replicates.
 
@@ -101,13 +99,14 @@ def admit(
     >>> admit(people, people).verdict
     'pass'
     """
-    ours, theirs = read_qrels(people), read_qrels(judge)
-    graded_on = scale_of(scale) if scale else ours.scale
+    collection = Collection.of(people)
+    ours, theirs = collection.qrels(), Collection.of(judge).qrels()
+    graded_on = ours.scale
     pool = None if asked is None else pool_of(asked)
     both, answers = judged_pairs(ours, theirs, graded_on, pool)
     step("agreement")
     found = agreements(rated_pairs(ratings_of(both), graded_on), samples=resamples, seed=seed)
-    systems = systems_of(both, runs, metrics, convention, top)
+    systems = systems_of(both, collection.run_source(list(runs)), metrics, convention, top)
     families, cautions = _families(lineage, systems, demands.family)
     bias, queries = bias_of(both), both["query_id"].n_unique()
     coefficient = found.coefficients[AGREEMENT]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -11,6 +12,8 @@ from rankgate.core.console.declared_options import collected, options_of
 from rankgate.core.console.output import print_result
 from rankgate.core.console.progress import Progress
 from rankgate.core.present.write import FORMS
+from rankgate.data import read_qrels
+from rankgate.data.collection import Collection
 from rankgate.judging.admission.admit import METRICS, admit
 from rankgate.judging.admission.demands import Demands
 from rankgate.measurement import metric_options
@@ -38,6 +41,7 @@ def command(
     people: str,
     judge: str,
     runs: tuple[str, ...],
+    scale: str | None,
     form: str,
     output: str | None,
     **chosen: Any,
@@ -57,6 +61,8 @@ def command(
     rankgate admit people.txt llm.txt --format json -o admission.json
     """
     with Progress(len(runs) + 1):
-        result = admit(people, judge, runs, **chosen)
+        graded = read_qrels(Collection.of(people).judgments_source, scale=scale)
+        collection = replace(Collection.of(people), judgments=graded, grades={})
+        result = admit(collection, judge, runs, **chosen)
     print_result(result, form, output)
     ctx.exit(result.status)

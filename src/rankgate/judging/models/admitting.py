@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
+from rankgate.data import read_qrels
 from rankgate.judging.admission.admit import DEMANDS, METRICS, admit
 from rankgate.judging.resolution.resolve import resolve
 from rankgate.store.kept import results, runs
@@ -64,9 +65,8 @@ def admit_model(
     pairs = said.table.select("query_id", "doc_id").unique(maintain_order=True)
     compared = stored if with_runs and len(stored) >= _FEWEST_RUNS else []
     found = admit(
-        ours, replace(theirs, name=name), compared, METRICS, demands=demands,
-        asked=pairs.with_columns(pl.lit(1).alias("batch")),
-        scale=_scale(people),
+        read_qrels(ours, scale=_scale(people)), replace(theirs, name=name), compared, METRICS,
+        demands=demands, asked=pairs.with_columns(pl.lit(1).alias("batch")),
     )  # fmt: skip
     with store.write() as connection:
         projects.refuse_archived(connection, project)
