@@ -45,7 +45,9 @@ def test_overrides_in_the_call_are_the_same():
     mine = rankgate.convention("trec", {"ties": "doc_id_asc"})
     result = rankgate.evaluate(QRELS, TIED, "RR", mine)
     assert result.convention["hash"] == mine.hash
-    shown = rankgate.explain(QRELS, TIED, "q", "RR", overrides=["ties=doc_id_asc"])
+    shown = rankgate.explain(
+        QRELS, TIED, "q", "RR", rankgate.convention("trec", ["ties=doc_id_asc"])
+    )
     assert shown.value == 1.0
     assert shown.convention["hash"] == mine.hash
 

@@ -454,7 +454,7 @@ def test_frames_get_the_names_that_the_caller_gives():
     with pytest.raises(KeyError):
         both["b", "AP"]
     assert rankgate.gate(QRELS, {"a": OLD}, {"b": NEW}).names == ("a", "b")
-    assert rankgate.explain(QRELS, NEW, "q1", "RR", name="b").run == "b"
+    assert rankgate.explain(QRELS, {"b": NEW}, "q1", "RR").run == "b"
 
 
 def test_a_metric_is_shown_by_its_name():

@@ -43,6 +43,9 @@ FILE = "collection.toml"
 """The file of a folder that holds a collection."""
 
 
+CHANGED_LISTS = ("sequences", "items.document", "drop_seen")
+"""What makes other rankings of those that systems returned, or values of tasks of several."""
+
 _TABLE = "collection"
 _WORDS = frozenset({"random", "none", UNKNOWN, "-"})
 """Texts that stand where a file could, and are not one."""
@@ -262,15 +265,43 @@ class Collection(_Shown):
         """
         return mapped(run, self.columns, "run")
 
-    def run(self, run: RunLike, name: str | None = None) -> Run:
-        """A run under our names of columns.
+    def run(self, run: RunLike | Mapping[str, RunLike], name: str | None = None) -> Run:
+        """A run under our names of columns, named as ``{name: run}`` names it.
 
         Raises:
             InputError: what is wrong, with file and line.
+            UsageError: several runs by name.
         """
-        from rankgate.data.read import read_run
+        from rankgate.data.read import is_ranking, read_run
 
-        return read_run(self.run_source(run), name)
+        source = self.run_source(run)
+        if not isinstance(source, Mapping) or is_ranking(source):
+            return read_run(source, name)
+        if len(source) > 1:
+            problem = f"{len(source)} runs, where one is taken: {', '.join(map(str, source))}."
+            raise UsageError(problem, code="wrong-run-count")
+        ((name, rankings),) = source.items()
+        return replace(read_run(rankings, name), name=str(name))
+
+    def refuse(self, taker: str, *fields: str) -> None:
+        """Check that nothing is stated that changes values and that a verb does not take.
+
+        Args:
+            taker: what the error calls the verb.
+            fields: of the collection, or of its items, as in ``items.document``.
+
+        Raises:
+            UsageError: a field that is stated.
+        """
+        for name in fields:
+            holder, _, inner = name.rpartition(".")
+            stated = getattr(self, holder).stated() if holder else self.stated()
+            if inner in stated:
+                raise UsageError(
+                    f"{taker} takes no {inner} of a collection, with which its values would be "
+                    "other ones; leave it out.",
+                    code="conflicting-options",
+                )
 
     @property
     def frame_columns(self) -> Mapping[str, str] | None:

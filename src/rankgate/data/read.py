@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -196,3 +197,17 @@ def _beside(run: Run, place: InputFile) -> Run:
 
     refuse_unfinished_file(path)
     return replace(with_meta(run, place), cautions={**run.cautions, **cautions_of(path)})
+
+
+def is_ranking(table: Mapping[Any, Any]) -> bool:
+    """True for ``{query: {doc: score}}`` and ``{query: [doc, …]}``, and not for ``{name: run}``."""
+    first = next(iter(table.values()), None)
+    if not isinstance(first, Mapping):
+        return first is None or _is_list_of_ids(first)
+    return not isinstance(next(iter(first.values()), 0.0), Mapping | list | tuple | set)
+
+
+def _is_list_of_ids(items: object) -> bool:
+    """True for a list of ids, and not for one of runs or of rows of an array."""
+    first = next(iter(items), None) if isinstance(items, list | tuple | set | frozenset) else ()
+    return first is None or isinstance(first, str | Number)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,6 +11,7 @@ from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import Run, read_run
 from rankgate.data.dataframes import by_system
 from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, source_of
+from rankgate.data.read import is_ranking
 from rankgate.measurement.scoring.run_names import distinct_names
 from rankgate.measurement.scoring.sources import RunSource, measured
 
@@ -125,7 +125,7 @@ def named_runs(runs: RunsLike) -> list[Run]:
 def named_rankings(runs: RunsLike) -> list[Rankings]:
     """As `named_runs`, but what is a matrix stays so."""
     runs = by_system(runs) or runs
-    if isinstance(runs, Mapping) and not _is_ranking(runs):
+    if isinstance(runs, Mapping) and not is_ranking(runs):
         by_name: Mapping[str, Any] = runs
         return [replace(rankings_of(run, name), name=name) for name, run in by_name.items()]
     several: list[Any] = [*runs] if isinstance(runs, list | tuple) else [runs]
@@ -136,17 +136,3 @@ def named_rankings(runs: RunsLike) -> list[Rankings]:
     named = [rankings_of(run, f"run{i}") for i, run in enumerate(several, 1)]
     names = distinct_names([run.name for run in named], several)
     return [replace(run, name=name) for run, name in zip(named, names, strict=True)]
-
-
-def _is_ranking(table: Mapping[Any, Any]) -> bool:
-    """Whether a mapping is ``{query: {doc: score}}`` and not ``{name: run}``."""
-    first = next(iter(table.values()), None)
-    if not isinstance(first, Mapping):
-        return first is None or _is_plain(first)
-    return not isinstance(next(iter(first.values()), 0.0), Mapping | list | tuple | set)
-
-
-def _is_plain(items: object) -> bool:
-    """Whether something is a list of ids, and no list of runs or rows of an array."""
-    first = next(iter(items), None) if isinstance(items, list | tuple | set | frozenset) else ()
-    return first is None or isinstance(first, str | Number)

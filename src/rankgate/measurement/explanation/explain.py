@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,8 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.numbers import known
 from rankgate.core.present.result import run_notices
-from rankgate.data import Qrels, Run, read_qrels, read_run
+from rankgate.data import Qrels, Run
+from rankgate.data.collection import CHANGED_LISTS, Collection
 from rankgate.data.run import SCHEMA
 from rankgate.data.scores import REASONS
 from rankgate.measurement.evaluation.evaluate import chosen_metrics
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from rankgate.data import Scores
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.measurement.metrics.declare import Metric
-    from rankgate.measurement.scoring.overrides import Overrides
 
 DEPTH = 20
 """How many documents are shown of each list."""
@@ -63,29 +63,23 @@ class _Case:
 
 
 def explain(
-    qrels: QrelsLike,
-    run: RunLike,
+    collection: Collection | QrelsLike,
+    run: RunLike | Mapping[str, RunLike],
     query: str,
     metric: str | Metric,
     convention: str | Convention = "trec",
     *,
-    overrides: Overrides | Sequence[str] = (),
     depth: int | None = None,
-    extra: Sequence[Metric] = (),
-    name: str | None = None,
 ) -> Explanation:
     """Show how the value of one metric for one query was computed, document by document.
 
     Args:
-        qrels: judgments, as ``evaluate`` takes them.
-        run: one run, as ``evaluate`` takes it.
+        collection: judgments, or a `Collection`, as ``evaluate`` takes them.
+        run: one run, as ``evaluate`` takes it, or ``{name: run}``.
         query: the id of the query.
         metric: one metric or its name.
         convention: whose rules the number follows: a name, a TOML file, or a convention.
-        overrides: axes that are chosen otherwise, as ``evaluate`` takes them.
         depth: how many documents to show of each list, those that matter first; None is all.
-        extra: metrics that can be named in addition to the built-in ones.
-        name: of the run, instead of its own.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -94,21 +88,23 @@ def explain(
     >>> qrels, run = {"q": {"a": 1}}, {"q": {"b": 1.0, "a": 1.0}}
     >>> explain(qrels, run, "q", "RR").value
     0.5
-    >>> explain(qrels, run, "q", "RR", overrides={"ties": "doc_id_asc"}).value
+    >>> from rankgate import convention
+    >>> explain(qrels, run, "q", "RR", convention("trec", {"ties": "doc_id_asc"})).value
     1.0
     """
-    rules = chosen_convention(convention, overrides)
-    chosen = chosen_metrics(metric, rules, extra)
+    rules = chosen_convention(convention)
+    chosen = chosen_metrics(metric, rules)
     if len(chosen) > 1:
         raise UsageError(
             f"{metric} names {len(chosen)} metrics; name one, such as {chosen[0][0]}.",
             code="several-metrics",
         )
     label, one = chosen[0]
-    judgments, rankings = read_qrels(qrels), read_run(run)
-    rankings = replace(rankings, name=name) if name else rankings
+    collection = Collection.of(collection)
+    collection.refuse("explain", *CHANGED_LISTS)
+    judgments = collection.qrels()
     index = JudgmentIndex.of(judgments)
-    rankings = index.ranked(rankings)
+    rankings = index.ranked(collection.run(run))
     _refuse_unknown(query, index, judgments)
     scores = score(index, rankings, chosen, rules)
     mine, nothing = pl.col("query_id") == query, pl.DataFrame(schema=SCHEMA)

@@ -209,9 +209,7 @@ def _blindness(asked: ChartRequest) -> BlindSpots:
 def _explanation(asked: ChartRequest) -> Explanation:
     if asked.query is None:
         raise UsageError("this chart shows one query; name it with --query.", code="missing-input")
-    return explain(
-        asked.qrels, asked.only, asked.query, asked.one, asked.convention, extra=asked.extra
-    )
+    return explain(asked.qrels, asked.only, asked.query, asked.one, asked.convention)
 
 
 def _ranks(asked: ChartRequest) -> GradesByRank:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console import options
 from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
+from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.present.write import FORMS
 from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
 from rankgate.measurement.explanation.explain import DEPTH, explain
 
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
 
-@click.command("explain")
+
+@click.command("explain", cls=SectionedCommand)
 @options.qrels
 @options.run
 @options_of(explain, "query ID")
@@ -35,15 +40,22 @@ from rankgate.measurement.explanation.explain import DEPTH, explain
 )
 @options.form(*FORMS)
 @options.output
+@of_collection("run")
 def command(
-    qrels: str, run: str, *, all_parameters: bool, form: str, output: str | None, **chosen: Any
+    collection: Collection,
+    run: str,
+    *,
+    all_parameters: bool,
+    form: str,
+    output: str | None,
+    **chosen: Any,
 ) -> None:
     """Show how the value of one metric for one query of RUN was computed.
 
     \b
     rankgate explain qrels.txt bm25.run --query q7 -m nDCG@10
     """
-    result = explain(qrels, run, **chosen)
+    result = explain(collection, run, **chosen)
     if form == "json":  # it has every parameter in any case
         print_result(result, form, output)
     else:
