@@ -136,7 +136,9 @@ def test_intervals_of_draws_hold_the_truth():
 def test_a_known_selection_takes_all_draws():
     _, left, one, two = partly_judged(5)
     row, half = (
-        rankgate.holes(left, one, two, ["nDCG@10"], selection=selection).metrics.row(0, named=True)
+        rankgate.holes(
+            rankgate.Collection(left, selection=selection), one, two, ["nDCG@10"]
+        ).metrics.row(0, named=True)
         for selection in ("pooled", "unknown")
     )
     assert row["flip_random"] is None

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 
 from rankgate.core.declare.toml import Toml
 from rankgate.core.errors import InputError, UsageError
@@ -43,14 +43,22 @@ FILE = "collection.toml"
 """The file of a folder that holds a collection."""
 
 
-CHANGED_LISTS = ("sequences", "items.document", "drop_seen")
-"""What makes other rankings of those that systems returned, or values of tasks of several."""
+OF_TASKS = ("sequences", "items.document")
+"""Fields with which values are of tasks of several rankings, or of documents of passages."""
+
+OF_SAMPLES = ("sample", "predicted")
+"""Fields with which means are those of the queries drawn from."""
+
+Selection = Literal["unknown", "random", "pooled"]
+"""How documents to be judged were chosen: not known, by chance, or from lists of other systems."""
+
+SELECTIONS: tuple[Selection, ...] = get_args(Selection)
 
 _TABLE = "collection"
 _WORDS = frozenset({"random", "none", UNKNOWN, "-"})
 """Texts that stand where a file could, and are not one."""
 
-_TEXTS = frozenset({"name", "category", "group", "length", "document"})
+_TEXTS = frozenset({"name", "selection", "category", "group", "length", "document"})
 _FLAGS = frozenset({"drop_seen", "judged_users_only"})
 
 
@@ -160,6 +168,9 @@ class Collection(_Shown):
             with query_id and query_inclusion (its chance), query_stratum or weight (how much it
             counts), such as a pool's; means are then those of the queries drawn from, with their
             95% intervals.
+        selection: How the judged documents were chosen: "random", so that unjudged ones are like
+            them; "pooled" from the lists of other systems, so that unjudged ones are worse;
+            "unknown" (as without it) assumes each in half of the draws.
         predicted: A model's judgments of all queries, which people's judgments of a sample of the
             queries correct.
         training: The training log of the systems, or a matrix in which 0 is nothing.
@@ -172,7 +183,8 @@ class Collection(_Shown):
         judged_users_only: Compute list metrics over users with judgments only, not over all users.
 
     Raises:
-        UsageError: a column map that cannot be; a grade of a label that is not a number.
+        UsageError: a column map that cannot be; a grade of a label that is not a number; an
+            unknown selection.
 
     >>> Collection("qrels.csv", columns="query=term,doc=sku", tags="queries.csv")
     Collection(judgments='qrels.csv', columns='query=term,doc=sku', tags='queries.csv')
@@ -187,6 +199,7 @@ class Collection(_Shown):
     items: Items = Items()
     users: TableLike | None = None
     sample: Sample | TableLike | None = None
+    selection: Selection | None = None
     predicted: Predicted | None = None
     training: LogLike | None = None
     sequences: TagsLike | None = None
@@ -201,6 +214,9 @@ class Collection(_Shown):
             if isinstance(grade, bool) or not isinstance(grade, int | float):
                 problem = f"grades: {label} is {grade!r}, which is not a number."
                 raise UsageError(problem, code="not-a-number")
+        if self.selection is not None and self.selection not in SELECTIONS:
+            problem = f"unknown selection {self.selection!r}; there are {', '.join(SELECTIONS)}."
+            raise UsageError(problem, code="unknown-choice")
         if not isinstance(self.items, Items):
             self.__dict__["items"] = Items(self.items)
         if self.predicted is not None and not isinstance(self.predicted, Predicted):

@@ -13,7 +13,7 @@ import click
 from rankgate.core.console.sections import COLLECTION, RUNS, SectionOption
 from rankgate.core.declare.signature import documented
 from rankgate.core.errors import UsageError
-from rankgate.data.collection import CANDIDATES, UNKNOWN, Collection, Items, Predicted
+from rankgate.data.collection import CANDIDATES, SELECTIONS, UNKNOWN, Collection, Items, Predicted
 
 if TYPE_CHECKING:
     from rankgate.data.run import Run
@@ -67,6 +67,8 @@ def _collection(qrels: Any, stated: dict[str, Any]) -> Collection:
     model = None if predicted is None else Predicted(predicted, saw or UNKNOWN)
     grades = _grades(stated.pop("grades"))
     stated["candidates"] = stated.pop(CANDIDATES)
+    if isinstance(qrels, tuple) and len(qrels) == 1:
+        qrels = qrels[0]
     options = Collection(items=items, predicted=model, grades=grades, **stated)
     return options.filled(Collection.of(qrels))
 
@@ -202,7 +204,9 @@ def _option(
     metavar = _METAVARS.get(name)
     of_file = metavar is None or "FILE" in metavar or "QRELS" in metavar or metavar == "RUN"
     attributes: dict[str, Any] = {"is_flag": True} if is_flag else {"metavar": metavar or "FILE"}
-    if of_file and not is_flag:
+    if name == "selection":
+        attributes = {"type": click.Choice(SELECTIONS)}
+    elif of_file and not is_flag:
         attributes["type"] = click.Path()
     return click.option(
         *_FLAGS.get(name, ("--" + name.replace("_", "-"),)),

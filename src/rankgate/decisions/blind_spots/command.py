@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,12 +10,17 @@ from rankgate.core.console import options
 from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
 from rankgate.core.console.progress import Progress
+from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.blind_spots.verb import blindspots
 from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
 
 
-@click.command("blindspots")
+@click.command("blindspots", cls=SectionedCommand)
 @options.qrels
 @click.argument("baseline", type=click.Path())
 @click.argument("candidate", type=click.Path(), required=False)
@@ -25,8 +30,14 @@ from rankgate.measurement import metric_options
 @options_of(blindspots, "depth", "page")
 @options.form(*FORMS)
 @options.output
+@of_collection("baseline", "candidate")
 def command(
-    qrels: str, baseline: str, candidate: str | None, form: str, output: str | None, **chosen: Any
+    collection: Collection,
+    baseline: str,
+    candidate: str | None,
+    form: str,
+    output: str | None,
+    **chosen: Any,
 ) -> None:
     """Find what the metrics do not see of the change from BASELINE to CANDIDATE.
 
@@ -38,5 +49,5 @@ def command(
     rankgate blindspots qrels.txt old.run -m RR@10
     """
     with Progress(3):
-        result = blindspots(qrels, baseline, candidate, **chosen)
+        result = blindspots(collection, baseline, candidate, **chosen)
     print_result(result, form, output)

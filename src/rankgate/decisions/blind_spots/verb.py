@@ -13,6 +13,7 @@ from rankgate.core.declare import Cutoff
 from rankgate.core.present.result import Notice, run_notices
 from rankgate.core.progress import step
 from rankgate.data import read_run
+from rankgate.data.collection import OF_SAMPLES, OF_TASKS, Collection
 from rankgate.decisions.blind_spots.blindspots import PROFILE, SEEN, BlindSpots
 from rankgate.decisions.blind_spots.perturbations import PERTURBATIONS
 from rankgate.measurement.evaluation.scored_system import Scorer
@@ -24,10 +25,10 @@ from rankgate.measurement.scoring.score import score
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.data import Run
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.measurement.scoring.overrides import Overrides
 
     Floats = NDArray[np.float64]
 
@@ -41,27 +42,23 @@ _EXAMPLES = 5
 
 
 def blindspots(
-    qrels: QrelsLike,
-    baseline: RunLike,
-    candidate: RunLike | None = None,
+    collection: Collection | QrelsLike,
+    baseline: RunLike | Mapping[str, RunLike],
+    candidate: RunLike | Mapping[str, RunLike] | None = None,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     convention: str | Convention = "trec",
     *,
-    overrides: Overrides | Sequence[str] = (),
-    extra: Sequence[Metric] = (),
     depth: Cutoff = 10,
     page: Cutoff = 10,
 ) -> BlindSpots:
     """Find what the chosen metrics do not see.
 
     Args:
-        qrels: judgments: a path, a frame, ``{query: {doc: grade}}``.
-        baseline: the run that is changed.
+        collection: judgments, or a `Collection`, as ``evaluate`` takes them.
+        baseline: the run that is changed, or ``{name: run}``.
         candidate: the run that it was changed to; without it only the profile is made.
         metrics: names or metrics.
         convention: whose rules the numbers follow.
-        overrides: axes that are chosen otherwise.
-        extra: metrics that can be named in addition to the built-in ones.
         depth: the depth to which the lists are compared.
         page: the last rank of the result page, for the changes of the profile.
 
@@ -75,13 +72,16 @@ def blindspots(
     [('RR', 0), ('nDCG@10', 1)]
     """
     refuse_baseline_again(baseline, [candidate])
-    scorer = Scorer.of(qrels, metrics, convention, overrides=overrides, extra=extra, depth=depth)
+    collection = Collection.of(collection)
+    collection.refuse("blindspots", *OF_TASKS, *OF_SAMPLES)
+    scorer = Scorer.of(collection, metrics, convention, depth=depth)
     chosen = [label for label, _ in scorer.metrics]
     others = [(name, parse(name)) for name in STANDARD if name not in chosen]
     every = (*scorer.metrics, *others)
     step("scoring the baseline")
-    notices = _notices(scorer, baseline)
-    lists = _lists(scorer, baseline)
+    first = collection.run(baseline)
+    notices = _notices(scorer, first)
+    lists = _lists(scorer, first)
     before = _values(scorer, lists, every)
     step("changing it")
     profile = _profile(scorer, lists, before, every, page)
@@ -89,7 +89,7 @@ def blindspots(
     moved: dict[str, set[str]] = {}
     if candidate is not None:
         step("scoring the candidate")
-        other = read_run(candidate)
+        other = collection.run(candidate)
         name = other.name
         notices += _notices(scorer, other)
         after_lists = _lists(scorer, other)
@@ -100,11 +100,11 @@ def blindspots(
         seen = _seen(chosen, before, after, queries, moved)
     suggested, unseen = _suggested(profile, moved, [label for label, _ in every], chosen)
     own = profile.filter(pl.col("metric").is_in(chosen))
-    first = read_run(baseline).name
+    first_name = first.name
     if name is not None:
-        first, name = distinct_names([first, name], [baseline, candidate])
+        first_name, name = distinct_names([first_name, name], [baseline, candidate])
     return BlindSpots(
-        first,
+        first_name,
         name,
         scorer.how.to_dict(),
         depth,
@@ -119,16 +119,16 @@ def blindspots(
     )
 
 
-def _notices(scorer: Scorer, run: RunLike) -> tuple[Notice, ...]:
+def _notices(scorer: Scorer, run: Run) -> tuple[Notice, ...]:
     """What the reader should know of a run; one without a judged query is refused."""
-    ranked = scorer.index.ranked(read_run(run))
+    ranked = scorer.ranked(run)
     scores = score(scorer.index, ranked, list(scorer.metrics), scorer.how)
     return run_notices(ranked.name, scores.counts.cautions)
 
 
-def _lists(scorer: Scorer, run: RunLike) -> pl.DataFrame:
+def _lists(scorer: Scorer, run: Run) -> pl.DataFrame:
     """The rankings with what is known of each document; relevant is a grade above 0."""
-    found = tops(scorer.index.ranked(read_run(run)), scorer.index, scorer.how, _DEEP)
+    found = tops(scorer.ranked(run), scorer.index, scorer.how, _DEEP)
     relevant = (pl.col("grade") > 0).fill_null(value=False).alias("relevant")
     return found.select("query_id", "rank", "doc_id", "grade", relevant)
 

@@ -104,6 +104,20 @@ class Test:
         """
         return test if isinstance(test, Test) else cls(test)
 
+    def only(self, taker: str, *fields: str) -> Test:
+        """The test of a verb that takes some of its fields.
+
+        Raises:
+            UsageError: another field is stated.
+        """
+        for name in fields_of(Test):
+            if name not in fields and getattr(self, name) != getattr(Test, name):
+                raise UsageError(
+                    f"{taker} takes no {name} of a test, only {', '.join(fields)}; leave it out.",
+                    code="unused-option",
+                )
+        return self
+
     @property
     def drawn(self) -> int:
         """Resamples that tests and intervals took, 0 where neither draws."""

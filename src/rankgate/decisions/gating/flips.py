@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from rankgate.data.collection import Selection
     from rankgate.data.comparison import ScoredRun
     from rankgate.decisions.gating.evidence import Evidence
     from rankgate.decisions.gating.policy import Policy
     from rankgate.decisions.gating.rule import Outcome, Rule
     from rankgate.decisions.unjudged.drawn_values import DrawnValues
-    from rankgate.decisions.unjudged.hole_model import Selection
     from rankgate.measurement.evaluation.scored_system import Scorer
     from rankgate.measurement.stats.clusters import Units
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 _SELECTIONS: dict[str, Selection] = {
-    "estimate": "unknown",
     "random": "random",
     "pooled": "pooled",
 }
@@ -43,9 +42,8 @@ def values_under_drawn_grades(
     if rules["holes"] == "ignore" or not asked:
         return {}
     some = replace(scorer, metrics=tuple(each for each in scorer.metrics if each[0] in asked))
-    return drawn_values(
-        some, base, other, seed=rules["seed"], selection=_SELECTIONS[rules["holes"]]
-    )
+    selection = _SELECTIONS.get(rules["holes"], scorer.collection.selection or "unknown")
+    return drawn_values(some, base, other, seed=rules["seed"], selection=selection)
 
 
 def checked(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:

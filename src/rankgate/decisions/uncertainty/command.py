@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import collected
 from rankgate.core.console.output import print_result
 from rankgate.core.console.progress import Progress
+from rankgate.core.console.sections import TEST, SectionedCommand
 from rankgate.core.present.write import FORMS
+from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.uncertainty.total_error import total_error
 from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
 
 
-@click.command("total-error")
+@click.command("total-error", cls=SectionedCommand)
 @click.argument("qrels", nargs=-1, required=True, metavar="[FACET:LEVEL,...=]QRELS...")
 @click.option(
     "--baseline", multiple=True, required=True, type=click.Path(), metavar="RUN",
@@ -28,16 +34,16 @@ from rankgate.measurement import metric_options
 @metric_options.metrics
 @metric_options.metrics_from
 @metric_options.convention
-@options_of(total_error, "level")
 @click.option(
     "--holes/--no-holes", default=True, show_default=True,
     help="Count what unjudged documents could change, by drawn grades.",
 )  # fmt: skip
-@options_of(total_error, "seed")
+@collected("test", Test, "level", "seed", section=TEST)
 @options.form(*FORMS)
 @options.output
+@of_collection("baseline", "candidate")
 def command(
-    qrels: tuple[str, ...],
+    collection: Collection,
     baseline: tuple[str, ...],
     candidate: tuple[str, ...],
     *,
@@ -55,6 +61,7 @@ def command(
     rankgate total-error judge:A=a.qrels judge:B=b.qrels --baseline old1.run --baseline old2.run \\
         --candidate new1.run --candidate new2.run -m nDCG@10
     """
-    with Progress(len(qrels) + 1):
-        result = total_error(list(qrels), list(baseline), list(candidate), **chosen)
+    judgments = collection.judgments
+    with Progress((len(judgments) if isinstance(judgments, tuple) else 1) + 1):
+        result = total_error(collection, list(baseline), list(candidate), **chosen)
     print_result(result, form, output)

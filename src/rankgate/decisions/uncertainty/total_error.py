@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.frames import frame
 from rankgate.core.present.result import Notice, run_notices
 from rankgate.core.progress import step
+from rankgate.data.collection import OF_SAMPLES, OF_TASKS, Collection
 from rankgate.data.repeated import Repeated
-from rankgate.decisions.comparison.inference import Share  # noqa: TC001 - options are made of it
+from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.values import values_of
 from rankgate.decisions.uncertainty.total import METRICS, NEXT, SOURCES, TotalError
 from rankgate.decisions.unjudged.drawn_values import drawn_values
@@ -30,10 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.comparison import ScoredRun
-    from rankgate.data.inputs import RunLike
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.measurement.scoring.overrides import Overrides
     from rankgate.measurement.stats.facets import Facets
 
     Floats = NDArray[np.float64]
@@ -48,33 +48,28 @@ _SLIGHT = 0.05  # of the variance; less widens an interval by less than 3 %
 
 
 def total_error(
-    qrels: Any,  # noqa: ANN401 - what read_qrels takes, several of them, or {label: qrels}
+    collection: Collection | QrelsLike | Sequence[QrelsLike] | Mapping[str, QrelsLike],
     baseline: RunLike | Sequence[RunLike],
     candidate: RunLike | Sequence[RunLike],
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     convention: str | Convention = "trec",
     *,
-    overrides: Overrides | Sequence[str] = (),
-    extra: Sequence[Metric] = (),
-    level: Share = 0.95,
+    test: Test | None = None,
     holes: bool = True,
-    seed: Annotated[int, Range(0)] = 0,
 ) -> TotalError:
     """Measure a difference, and its error for everything that was drawn to measure it.
 
     Args:
-        qrels: judgments, repeated by raters, judges or prompts: several, or by label, as
+        collection: judgments, repeated by raters, judges or prompts: several, or by label, as
             ``{"judge:A,prompt:1": qrels}``; every level of a facet goes with every level of the
-            others. One set is enough where documents are unjudged.
+            others. One set is enough where documents are unjudged. Or a `Collection` with such
+            judgments.
         baseline: A run of the baseline; several are snapshots of the same system.
         candidate: A run of the candidate; as many as of the baseline.
         metrics: names such as ``"nDCG@10"``.
         convention: whose rules the numbers follow.
-        overrides: axes of the convention that are chosen otherwise.
-        extra: additional metrics that can be named.
-        level: The confidence level of the intervals.
+        test: the confidence level of the intervals (level), and the seed of the random numbers.
         holes: Count what unjudged documents could change, by drawn grades.
-        seed: The seed of the random numbers.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -89,7 +84,10 @@ def total_error(
     >>> result.facets
     {'queries': 12, 'judgments': 2}
     """
-    judged = Repeated.of(qrels)
+    collection = Collection.of(collection)  # type: ignore[arg-type]  # judgments, repeated
+    collection.refuse("total_error", *OF_TASKS, *OF_SAMPLES)
+    test = (test or Test()).only("total_error", "level", "seed")
+    judged = Repeated.of(collection.judgments)
     runs = [_snapshots(each) for each in (baseline, candidate)]
     if len(runs[0]) != len(runs[1]):
         raise UsageError(
@@ -104,13 +102,15 @@ def total_error(
     cells = []
     for place, given in judged.qrels.items():
         step(f"scoring by {', '.join(place)}")
-        scorer = Scorer.of(given, metrics, convention, overrides=overrides, extra=extra)
-        cells += [_cell(scorer, *both, holes=holes, seed=seed) for both in zip(*runs, strict=True)]
+        scorer = Scorer.of(replace(collection, judgments=given), metrics, convention)
+        cells += [
+            _cell(scorer, *both, holes=holes, seed=test.seed) for both in zip(*runs, strict=True)
+        ]
     if not sizes and not any(cell.drawn for cell in cells):
         words = "nothing but queries was repeated, and no document that a metric sees is unjudged"
         raise _nothing_drawn(words)
     step("finding the components of the error")
-    return _result(cells, sizes, level)
+    return _result(cells, sizes, test.level)
 
 
 def _nothing_drawn(problem: str) -> UsageError:
@@ -163,7 +163,11 @@ def _cell(scorer: Scorer, one: Any, two: Any, *, holes: bool, seed: int) -> _Cel
     drawn: dict[str, tuple[list[str], Floats]] = {}
     if holes:
         place = {query: i for i, query in enumerate(pair.query_ids)}
-        for label, found in drawn_values(scorer, base, other, draws=DRAWS, seed=seed).items():
+        selection = scorer.collection.selection or "unknown"
+        drawn_grades = drawn_values(
+            scorer, base, other, draws=DRAWS, seed=seed, selection=selection
+        )
+        for label, found in drawn_grades.items():
             names = [str(query) for query in found.query_ids]
             rows, column = [place[name] for name in names], base.metrics.index(label)
             values[0, rows, column] = found.baseline.mean(axis=1)

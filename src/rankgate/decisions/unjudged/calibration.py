@@ -13,7 +13,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
 from rankgate.core.progress import step
-from rankgate.data import read_run
+from rankgate.data.collection import OF_SAMPLES, OF_TASKS, Collection
 from rankgate.decisions.unjudged.flip_trials import KEYS, shown, trials
 from rankgate.decisions.unjudged.hole_model import modelled
 from rankgate.measurement.evaluation.ceilings import cutoff_of
@@ -90,7 +90,7 @@ class Calibration(Result):
 
 
 def calibration(
-    qrels: QrelsLike,
+    collection: Collection | QrelsLike,
     baseline: RunLike,
     candidate: RunLike,
     metric: str = "nDCG@10",
@@ -110,7 +110,9 @@ def calibration(
         InputError: data that cannot be read, with file and line.
         UsageError: a metric without a cutoff; no judged document in either list.
     """
-    scorer = Scorer.of(qrels, metric, convention)
+    collection = Collection.of(collection)
+    collection.refuse("calibration", *OF_TASKS, *OF_SAMPLES)
+    scorer = Scorer.of(collection, metric, convention)
     depth = cutoff_of(scorer.metrics[0][1])
     if depth is None:
         raise UsageError(
@@ -118,7 +120,7 @@ def calibration(
         )
     scorer = replace(scorer, depth=depth)
     step("scoring both systems")
-    runs = read_run(baseline), read_run(candidate)
+    runs = collection.run(baseline), collection.run(candidate)
     systems = scorer.scored(runs[0]), scorer.scored(runs[1])
     known = shown(*systems)
     if known.is_empty():

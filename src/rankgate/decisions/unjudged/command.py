@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import collected, options_of
 from rankgate.core.console.output import print_result
 from rankgate.core.console.places import deliver
 from rankgate.core.console.progress import Progress
+from rankgate.core.console.sections import TEST, SectionedCommand
 from rankgate.core.present.write import FORMS
+from rankgate.decisions.comparison.commands import options as comparing
+from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.unjudged.document import pool
-from rankgate.decisions.unjudged.hole_model import SELECTIONS
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
 
 
-@click.command("holes")
+@click.command("holes", cls=SectionedCommand)
 @options.qrels
 @click.argument("baseline", type=click.Path())
 @click.argument("candidate", type=click.Path())
 @metric_options.metrics
 @metric_options.convention
-@options_of(holes, "depth", "margin", "draws")
-@options.seed
-@options_of(holes, "selection", choices={"selection": SELECTIONS})
+@options_of(holes, "depth", "draws")
+@collected("test", Test, "seed", section=TEST)
+@comparing.loss("The allowed loss (margin) of the decision.")
 @click.option(
     "--judge-next",
     "count",
@@ -38,8 +44,9 @@ from rankgate.measurement import metric_options
 )
 @options.form(*FORMS, "pool")
 @options.output
+@of_collection("baseline", "candidate")
 def command(
-    qrels: str,
+    collection: Collection,
     baseline: str,
     candidate: str,
     count: int,
@@ -54,7 +61,7 @@ def command(
     rankgate holes qrels.txt old.run new.run -m nDCG@10 --judge-next 50 --format pool -o pool.csv
     """
     with Progress(2):
-        analysis = holes(qrels, baseline, candidate, **chosen)
+        analysis = holes(collection, baseline, candidate, **chosen)
     if form == "pool":
         deliver(pool(analysis, count), output)
     elif form == "json":

@@ -16,8 +16,8 @@ from rankgate.measurement.scoring.bounds import best_grade
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.data.collection import Selection
     from rankgate.data.comparison import ScoredRun
-    from rankgate.decisions.unjudged.hole_model import Selection
     from rankgate.measurement.evaluation.scored_system import Scorer
 
     Floats = NDArray[np.float64]

@@ -16,7 +16,8 @@ from rankgate.measurement.scoring.bounds import best_grade
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.decisions.unjudged.hole_model import Holes, Selection
+    from rankgate.data.collection import Selection
+    from rankgate.decisions.unjudged.hole_model import Holes
     from rankgate.decisions.unjudged.hypothetical_grades import Stage
 
     Floats = NDArray[np.float64]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,16 +13,12 @@ from rankgate.decisions.unjudged.relevance_model import fitted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.data.collection import Selection
     from rankgate.data.comparison import ScoredRun
     from rankgate.decisions.unjudged.relevance_model import RelevanceModel
 
     Floats = NDArray[np.float64]
     Places = NDArray[np.int64]
-
-Selection = Literal["unknown", "random", "pooled"]
-"""How documents to be judged were chosen: not known, by chance, or from lists of other systems."""
-
-SELECTIONS: tuple[Selection, ...] = get_args(Selection)
 
 DEPARTURES = {"random": (0.0, 0.3), "pooled": (-1.0, 0.6)}
 """Mean and standard deviation of how far the log-odds of relevance of unjudged documents depart

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from rankgate.core.declare import Count, Cutoff, Range
+from rankgate.core.declare import Count, Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result, run_notices
 from rankgate.core.progress import step
+from rankgate.data.collection import (
+    OF_SAMPLES,
+    OF_TASKS,
+    Collection,
+    Selection,
+)
 from rankgate.decisions.comparison.compared import judged_of
+from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.values import values_of
 from rankgate.decisions.unjudged.hole_figures import FIGURES, figures, judge_next
-from rankgate.decisions.unjudged.hole_model import Selection, modelled
+from rankgate.decisions.unjudged.hole_model import modelled
 from rankgate.decisions.unjudged.hypothetical_grades import Stage
 from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
@@ -27,7 +34,6 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.measurement.scoring.overrides import Overrides
 
 METRICS = {**FIGURES, "condensed": pl.Float64}
 JUDGED = {"system": pl.String, "k": pl.Int64, "share": pl.Float64}
@@ -100,37 +106,28 @@ class HoleAnalysis(Result):
 
 
 def holes(
-    qrels: QrelsLike,
-    baseline: RunLike,
-    candidate: RunLike,
+    collection: Collection | QrelsLike,
+    baseline: RunLike | Mapping[str, RunLike],
+    candidate: RunLike | Mapping[str, RunLike],
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     convention: str | Convention = "trec",
     *,
-    overrides: Overrides | Sequence[str] = (),
-    extra: Sequence[Metric] = (),
+    test: Test | None = None,
     depth: Cutoff = DEPTH,
-    margin: Annotated[float, Range(0)] = 0.0,
     draws: Count = DRAWS,
-    seed: int = 0,
-    selection: Selection = "unknown",
 ) -> HoleAnalysis:
     """Ask what the unjudged documents among the first of either list could hide.
 
     Args:
-        qrels: judgments, as ``evaluate`` takes them.
-        baseline: a run.
-        candidate: a run.
+        collection: judgments, or a `Collection`, which states how the judged documents were
+            chosen (its selection).
+        baseline: a run, or ``{name: run}``.
+        candidate: a run, or ``{name: run}``.
         metrics: names or metrics; those that look deeper than the lists are skipped and named.
         convention: whose rules the numbers follow.
-        overrides: axes that are chosen otherwise.
-        extra: additional metrics that can be named.
+        test: the allowed loss of the decision (margin), 0 by default, and the seed of the drawing.
         depth: the depth to which lists are compared.
-        margin: the allowed loss (margin) of the decision.
         draws: the number of random sets of grades.
-        seed: of the drawing.
-        selection: how the judged documents were chosen: "random", so that unjudged ones are like
-            them; "pooled" from the lists of other systems, so that unjudged ones are worse;
-            "unknown" assumes each in half of the draws.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -142,7 +139,10 @@ def holes(
     (-0.5, -0.5, 0.0)
     """
     refuse_baseline_again(baseline, [candidate])
-    scorer = Scorer.of(qrels, metrics, convention, overrides=overrides, extra=extra, depth=depth)
+    collection, test = Collection.of(collection), (test or Test()).only("holes", "margin", "seed")
+    collection.refuse("holes", *OF_TASKS, *OF_SAMPLES)
+    selection = collection.selection or "unknown"
+    scorer = Scorer.of(collection, metrics, convention, depth=depth)
     step("scoring both systems")
     systems = [scorer.scored(baseline), scorer.scored(candidate)]
     base, other = systems_apart(systems, [baseline, candidate])
@@ -158,9 +158,9 @@ def holes(
     result = figures(
         stage,
         found,
-        dict.fromkeys((label for label, _ in stage.metrics), margin),
+        dict.fromkeys((label for label, _ in stage.metrics), test.margin or 0.0),
         draws,
-        seed,
+        test.seed,
         selection,
     )
     condensed = _condensed(scorer, baseline, candidate, [label for label, _ in stage.metrics])
@@ -177,7 +177,7 @@ def holes(
         judge_next(stage, found),
         tuple(label for label, _ in scorer.metrics if label not in labels),
         draws,
-        seed,
+        test.seed,
         selection,
         run_notices(base.name, base.cautions) + run_notices(other.name, other.cautions),
     )
@@ -185,8 +185,8 @@ def holes(
 
 def _condensed(
     scorer: Scorer,
-    baseline: RunLike,
-    candidate: RunLike,
+    baseline: RunLike | Mapping[str, RunLike],
+    candidate: RunLike | Mapping[str, RunLike],
     labels: list[str],
 ) -> list[float | None]:
     """The difference with unjudged documents taken out of the lists."""

@@ -11,7 +11,6 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data import read_run
 from rankgate.data.clusters import with_clusters
 from rankgate.data.collection import Collection
 from rankgate.data.comparison import LISTS, QUERIES, ScoredRun
@@ -93,6 +92,7 @@ class Scorer:
         builder, asked = None, True
         if not every_kind:
             chosen = tuple(chosen_metrics(metrics, rules, extra))
+            builder = _builder({}, rules, collection)
         else:
             every = known_metrics(metrics, rules, extra)
             lists = dict(pair for pair in every if is_of_lists(pair[1]))
@@ -113,13 +113,22 @@ class Scorer:
             judgments, index, chosen, rules, depth, tagged, builder, asked, collection, every_kind
         )
 
-    def scored(self, run: RunLike, name: str | None = None) -> ScoredRun:
+    def ranked(self, run: RunLike | Mapping[str, RunLike]) -> Run:
+        """The rankings of a run as they are scored: without what users had, where that leaves.
+
+        Raises:
+            InputError: a run that cannot be read, or has no judged query.
+        """
+        ranked = self.index.ranked(self.collection.run(run))
+        return ranked if self.builder is None else self.builder.ranked(ranked)
+
+    def scored(self, run: RunLike | Mapping[str, RunLike], name: str | None = None) -> ScoredRun:
         """Score a run.
 
         Raises:
             InputError: a run that cannot be read, or has no judged query.
         """
-        opened = read_run(self.collection.run_source(run), name)
+        opened = self.collection.run(run, name)
         given = self.index.ranked(opened).in_memory()
         ranked = given if self.builder is None else self.builder.ranked(given)
         if self.every_kind and in_tasks(self.metrics, self.collection, given):

@@ -15,7 +15,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.numbers import known
 from rankgate.core.present.result import run_notices
 from rankgate.data import Qrels, Run
-from rankgate.data.collection import CHANGED_LISTS, Collection
+from rankgate.data.collection import OF_TASKS, Collection
 from rankgate.data.run import SCHEMA
 from rankgate.data.scores import REASONS
 from rankgate.measurement.evaluation.evaluate import chosen_metrics
@@ -101,10 +101,14 @@ def explain(
         )
     label, one = chosen[0]
     collection = Collection.of(collection)
-    collection.refuse("explain", *CHANGED_LISTS)
+    collection.refuse("explain", *OF_TASKS)
     judgments = collection.qrels()
     index = JudgmentIndex.of(judgments)
     rankings = index.ranked(collection.run(run))
+    if collection.drop_seen:
+        from rankgate.measurement.evaluation.lists.builder import ListBuilder
+
+        rankings = ListBuilder.of({}, rules, collection).ranked(rankings)
     _refuse_unknown(query, index, judgments)
     scores = score(index, rankings, chosen, rules)
     mine, nothing = pl.col("query_id") == query, pl.DataFrame(schema=SCHEMA)

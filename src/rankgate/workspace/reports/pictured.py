@@ -201,7 +201,6 @@ def _blindness(asked: ChartRequest) -> BlindSpots:
         None,
         asked.metrics or DEFAULT_METRICS,
         asked.convention,
-        extra=asked.extra,
         page=asked.depth or 10,
     )
 
@@ -237,7 +236,6 @@ def _hidden(asked: ChartRequest) -> HoleAnalysis:
         two,
         asked.metrics or _ONE,
         asked.convention,
-        extra=asked.extra,
         depth=asked.depth or HOLES,
     )
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console.declared_options import collected
-from rankgate.core.console.sections import TEST
+from rankgate.core.console.sections import TEST, SectionOption
 from rankgate.core.errors import UsageError
 from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement.evaluation.scored_system import DEPTH
@@ -30,6 +31,28 @@ depth = click.option(
     show_default=True,
     help="The depth to which lists are compared.",
 )
+
+
+def loss(help_text: str) -> Callable[[Command], Command]:
+    """``--margin`` of a loss that does not matter, 0 by default; it becomes that of ``test``."""
+
+    def decorate(function: Command) -> Command:
+        @functools.wraps(function)
+        def with_margin(*args: Any, test: Test, margin: float, **options: Any) -> Any:
+            return function(*args, test=replace(test, margin=margin or None), **options)
+
+        named = click.option(
+            "--margin",
+            type=click.FloatRange(min=0),
+            default=0.0,
+            show_default=True,
+            help=help_text,
+            cls=SectionOption,
+            section=TEST,
+        )
+        return named(with_margin)
+
+    return decorate
 
 
 def scores(function: Command) -> Command:
