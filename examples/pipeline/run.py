@@ -4,8 +4,6 @@
 adds the collections cranfield and cacm where FOLDER has them.
 """
 
-
-
 from __future__ import annotations
 
 import argparse
@@ -69,8 +67,9 @@ def _follow(name: str, folder: Path, *, dense: bool) -> None:
         learned.weights(index, 0)  # so that reading and learning are in no query's latency
     parameters: dict[str, Any] = {f"{stage}.index": index for stage in names}
     file = HERE / ("pipeline.toml" if dense else "lexical.toml")
-    given = {"queries": queries, "folder": folder / "stages", "metrics": METRICS}
-    result = rankgate.stages(qrels, file, parameters=parameters, **given)
+    kept = folder / "stages"
+    pipeline = rankgate.LivePipeline(file, queries, parameters, kept)
+    result = rankgate.stages(qrels, pipeline, METRICS)
     print(f"{result}\n")
     result.report(folder / "stages.html")
     _picture(result, folder / "stages.png")
@@ -83,9 +82,9 @@ def _follow(name: str, folder: Path, *, dense: bool) -> None:
     if dense:
         print("Depth of the reranker: nDCG@10, and its median milliseconds")
         for depth in DEPTHS:
-            each = rankgate.stages(
-                qrels, file, parameters={**parameters, "rerank.depth": depth}, **given
-            )
+            settings = {**parameters, "rerank.depth": depth}
+            pipeline = rankgate.LivePipeline(file, queries, settings, kept)
+            each = rankgate.stages(qrels, pipeline, METRICS)
             last = each.ceilings.row(-1, named=True)
             time = each.latency.row(-1, named=True)["p50"]
             print(f"{depth:>5} {last['value']:.4f} {time:8.1f}")

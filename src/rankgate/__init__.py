@@ -51,6 +51,7 @@ _HOMES = {
     "rankgate.decisions.gating.policy": ["Policy", "read as read_policy"],
     "rankgate.decisions.gating.self_check": ["self_check"],
     "rankgate.decisions.gating.verdict": ["Verdict"],
+    "rankgate.decisions.pipelines.live": ["LivePipeline"],
     "rankgate.decisions.pipelines.stages": ["Pipeline"],
     "rankgate.decisions.pipelines.verb": ["stages"],
     "rankgate.decisions.sweeps.sweep": ["Sweep"],

@@ -38,6 +38,7 @@ from rankgate.decisions.gating.policy import Policy as Policy
 from rankgate.decisions.gating.policy import read as read_policy
 from rankgate.decisions.gating.self_check import self_check as self_check
 from rankgate.decisions.gating.verdict import Verdict as Verdict
+from rankgate.decisions.pipelines.live import LivePipeline as LivePipeline
 from rankgate.decisions.pipelines.stages import Pipeline as Pipeline
 from rankgate.decisions.pipelines.verb import stages as stages
 from rankgate.decisions.sweeps.sweep import Sweep as Sweep
@@ -146,6 +147,7 @@ __all__ = [
     "Judge",
     "JudgeAdmission",
     "Lists",
+    "LivePipeline",
     "Matrix",
     "ModelRatings",
     "Pipeline",

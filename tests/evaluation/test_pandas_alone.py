@@ -50,7 +50,7 @@ made = {
     "advise": rankgate.advise(qrels, [old, new]),
     "reconcile": rankgate.reconcile(qrels, new, "nDCG@10"),
     "explain": rankgate.explain(qrels, new, "q1", "nDCG@10"),
-    "stages": rankgate.stages(qrels, [old, new], ["nDCG@10"], resamples=99),
+    "stages": rankgate.stages(qrels, [old, new], ["nDCG@10"], test=rankgate.Test(resamples=99)),
     "describe": rankgate.describe(old, as_="run"),
     "validate": rankgate.validate(qrels, as_="qrels"),
     "pool": pooled,

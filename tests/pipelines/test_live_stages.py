@@ -131,7 +131,9 @@ def shop(tmp_path, monkeypatch):
 
 
 def followed(queries=QUERIES, metrics=("nDCG@3", "R@8"), **settings):
-    return rankgate.stages(QRELS, "pipeline.toml", metrics, queries=queries, **settings)
+    live = {n: settings.pop(n) for n in ("parameters", "folder", "again", "force") if n in settings}
+    pipeline = rankgate.LivePipeline("pipeline.toml", queries, **live)
+    return rankgate.stages(QRELS, pipeline, metrics, test=rankgate.Test(**settings))
 
 
 def runs_of(result):
@@ -309,7 +311,9 @@ def test_a_changed_reranker_is_asked_anew(shop):
 def test_a_query_without_results_and_one_that_failed_go_through_all_stages(shop):
     queries = {**QUERIES, "q4": "nothing", "q5": "broken"}
     qrels = {**QRELS, "q4": {"d1": 1}, "q5": {"d1": 1}}
-    result = rankgate.stages(qrels, "pipeline.toml", queries=queries, unequal="zero")
+    result = rankgate.stages(
+        qrels, rankgate.LivePipeline("pipeline.toml", queries), test=rankgate.Test(unequal="zero")
+    )
     states = {
         name: dict(run.queries.select("query_id", "state").iter_rows())
         for name, run in runs_of(result).items()
@@ -323,7 +327,7 @@ def test_a_query_without_results_and_one_that_failed_go_through_all_stages(shop)
     assert result.latency["n"].to_list() == [5, 4, 4, 4]
     assert set(result.means.filter(pl.col("metric") == "nDCG@10")["n"]) == {5}
     with raises("failed-queries", line=5, source="pipeline.toml"):
-        rankgate.stages(qrels, "pipeline.toml", queries=queries)
+        rankgate.stages(qrels, rankgate.LivePipeline("pipeline.toml", queries))
 
 
 def test_all_queries_may_fail(shop):

@@ -224,7 +224,9 @@ def test_what_queries_cannot_tell_apart_is_said():
 
 def test_an_ideal_of_what_was_retrieved_is_reported():
     qrels, runs = systems(2)
-    result = rankgate.stages(qrels, runs, ["nDCG@5"], overrides=["nDCG.ideal=retrieved"])
+    result = rankgate.stages(
+        qrels, runs, ["nDCG@5"], rankgate.convention("trec", ["nDCG.ideal=retrieved"])
+    )
     assert_warned(result)
     assert result.ceilings["ceiling"].to_list() == pytest.approx([1.0, 1.0])
 
@@ -250,7 +252,7 @@ def test_equal_names_are_distinguished():
         ({"target": "nDCG"}, "missing-cutoff"),
         ({"target": "nDCG@20", "depth": 10}, "depth-too-small"),
         ({"target": "Judged@10"}, "no-ceiling"),
-        ({"correction": "maxt"}, "unknown-choice"),
+        ({"test": rankgate.Test("randomization", correction="maxt")}, "unknown-choice"),
     ],
 )
 def test_what_cannot_be_is_said(settings_, code):
@@ -269,7 +271,7 @@ def test_a_query_that_one_stage_lacks():
     del runs["s1"]["q03"]
     with raises("values-differ", UsageError):
         rankgate.stages(qrels, runs, ["nDCG@5"])
-    zero = rankgate.stages(qrels, runs, ["nDCG@5"], unequal="zero")
+    zero = rankgate.stages(qrels, runs, ["nDCG@5"], test=rankgate.Test(unequal="zero"))
     assert (zero.queries, zero.steps["n"][0]) == (30, 30)
     assert zero.losses["lost"].sum() == pytest.approx(1 - zero.ceilings["value"][1])
 

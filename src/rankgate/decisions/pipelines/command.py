@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,15 +15,47 @@ from rankgate.core.console.declared_options import collected, options_of
 from rankgate.core.console.labels import label, labelled
 from rankgate.core.console.output import print_result
 from rankgate.core.console.progress import Progress
+from rankgate.core.console.sections import TEST, SectionedCommand, SectionOption
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.write import FORMS
-from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.pipelines.live import is_pipeline
-from rankgate.decisions.pipelines.verb import CORRECTIONS, METRICS, stages
+from rankgate.decisions.comparison.inference import Correction, Test
+from rankgate.decisions.pipelines.live import LivePipeline, is_pipeline
+from rankgate.decisions.pipelines.verb import CORRECTIONS, METRICS, TESTED, stages
+from rankgate.engines.snapshots.queries import queries_of
 from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
 
 
-@click.command("stages")
+def _of_pipeline(function: Callable[..., Any]) -> Callable[..., Any]:
+    """PIPELINE.toml QUERIES QRELS as a `LivePipeline` and judgments, where the first is one."""
+
+    @functools.wraps(function)
+    def with_pipeline(
+        *args: Any, qrels: str, runs: tuple[str, ...], parameters: tuple[str, ...],
+        folder: str | None, again: bool, force: bool, **options: Any,
+    ) -> object:  # fmt: skip
+        pipeline = None
+        if is_pipeline(qrels):
+            if len(runs) != 2:
+                problem = f"{qrels}: a pipeline takes two more files, QUERIES and QRELS."
+                raise UsageError(problem, code="missing-input")
+            pipeline = LivePipeline(qrels, queries_of(runs[0]), parameters, folder, again, force)
+            qrels, runs = runs[1], ()
+        elif parameters or folder or again or force:
+            problem = (
+                "queries, parameters, folder, again and force are for a pipeline's TOML file; "
+                "leave them out where the runs of its stages are given."
+            )
+            raise UsageError(problem, code="unused-option")
+        return function(*args, qrels=qrels, runs=runs, pipeline=pipeline, **options)
+
+    return with_pipeline
+
+
+@click.command("stages", cls=SectionedCommand)
 @click.argument("qrels", type=click.Path(), metavar="QRELS RUN... | PIPELINE.toml QUERIES QRELS")
 @click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="")
 @metric_options.metrics_option(
@@ -31,20 +66,41 @@ from rankgate.measurement import metric_options
 @metric_options.convention
 @options_of(stages, "target METRIC", "depth")
 @label
-@collected("test", Test, "method", "interval", "level", "resamples", "seed")
-@options_of(stages, "correction", "unequal", choices={"correction": CORRECTIONS})
 @options.parameters(
     "A setting of a pipeline's stage, as in hybrid.k=30 or rerank.depth=50; may be given several "
     "times."
 )
-@options_of(stages, "folder", "again", "force")
+@click.option(
+    "--folder",
+    type=click.Path(),
+    metavar="FILE",
+    help="Where runs of these stages are kept, to be used again by a call with the same settings; "
+    "NAME.stages next to the pipeline's file by default.",
+)
+@click.option("--again", is_flag=True, help="Ask queries that failed in a stage anew.")
+@click.option("--force", is_flag=True, help="Run every stage anew, whatever is kept.")
+@collected("test", Test, *(name for name in TESTED if name != "correction"), section=TEST)
+@click.option(
+    "--correction",
+    type=click.Choice(CORRECTIONS),
+    default=Test.correction,
+    show_default=True,
+    help="The correction of p-values over all steps and metrics.",
+    cls=SectionOption,
+    section=TEST,
+)
 @options.form(*FORMS)
 @options.output
+@_of_pipeline
+@of_collection("runs")
 def command(
-    qrels: str,
+    collection: Collection,
     runs: tuple[str, ...],
+    *,
+    pipeline: LivePipeline | None,
     labels: tuple[str, ...],
     test: Test,
+    correction: Correction,
     form: str,
     output: str | None,
     **chosen: Any,
@@ -65,21 +121,19 @@ def command(
     rankgate stages pipeline.toml queries.tsv qrels.txt
     rankgate stages pipeline.toml queries.tsv qrels.txt --parameter rerank.depth=50
     """
-    live: dict[str, Any] = {}
-    given: str | list[str] = list(runs)
-    steps = len(runs)
-    if is_pipeline(qrels):
-        live, qrels, given, steps = _live(qrels, runs)
-    drawn = {name: getattr(test, name) for name in ("interval", "level", "resamples", "seed")}
+    if pipeline is None:
+        ranked: Any = list(runs)
+        steps = len(runs)
+    else:
+        ranked = pipeline
+        steps = len(pipeline.file.stages) * (len(queries_of(pipeline.queries)) + 1)
     try:
         with Progress(steps + 1):
-            pipeline = stages(
-                qrels,
-                given,
+            result = stages(
+                collection,
+                ranked,
                 labels=labelled(labels),
-                test=test.method,
-                **drawn,
-                **live,
+                test=replace(test, correction=correction),
                 **chosen,
             )
     except InputError as error:
@@ -87,17 +141,4 @@ def command(
             raise
         click.echo(f"rankgate: {error}", err=True)
         sys.exit(3)
-    print_result(pipeline, form, output)
-
-
-def _live(pipeline: str, words: tuple[str, ...]) -> tuple[dict[str, Any], str, str, int]:
-    """The queries, the judgments, the pipeline, and how many steps it has."""
-    if len(words) != 2:
-        problem = f"{pipeline}: a pipeline takes two more files, QUERIES and QRELS."
-        raise UsageError(problem, code="missing-input")
-    from rankgate.decisions.pipelines.pipeline_file import read
-    from rankgate.engines.snapshots.queries import queries_of
-
-    asked = queries_of(words[0])
-    count = len(read(pipeline).stages)
-    return {"queries": asked}, words[1], pipeline, count * (len(asked) + 1)
+    print_result(result, form, output)

@@ -12,11 +12,12 @@ import polars as pl
 from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.progress import progress, step
+from rankgate.data.collection import OF_SAMPLES, OF_TASKS, Collection
 from rankgate.decisions.comparison import compared as parts
-from rankgate.decisions.comparison.inference import Interval, Method, Test, Unequal
+from rankgate.decisions.comparison.inference import Method, Test
 from rankgate.decisions.comparison.pairs import Rules, compared
 from rankgate.decisions.pipelines.latency import LATENCY, failure, latencies
-from rankgate.decisions.pipelines.live import Live
+from rankgate.decisions.pipelines.live import LivePipeline, is_pipeline
 from rankgate.decisions.pipelines.stage_lists import kinds_of, mix, moves, parallel_of, uneven
 from rankgate.decisions.pipelines.stage_losses import LOSSES, bottleneck, losses
 from rankgate.decisions.pipelines.stages import CEILINGS, Pipeline
@@ -33,16 +34,12 @@ from rankgate.measurement.scoring.input_cautions import prefixed
 from rankgate.measurement.scoring.run_names import systems_apart
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.decisions.pipelines.taken import TakenStage
-    from rankgate.engines.snapshots.queries import QueriesLike
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.measurement.scoring.overrides import Overrides
 
 METRICS = ("nDCG@10", "RR@10", "R@100")
 """The metrics when none is named: the order, the first hit, the coverage."""
@@ -52,60 +49,34 @@ DEPTH = 100
 
 CORRECTIONS = ("holm", "bonferroni", "bh", "none")
 
+TESTED = ("method", "interval", "level", "correction", "resamples", "seed", "unequal")
+"""What steps are tested by, of a `Test`."""
+
 
 def stages(
-    qrels: QrelsLike,
-    runs: RunsLike,
+    collection: Collection | QrelsLike,
+    runs: RunsLike | LivePipeline,
     metrics: str | Metric | Sequence[str | Metric] = METRICS,
     convention: str | Convention = "trec",
     *,
     target: str | Metric | None = None,
     depth: Cutoff = DEPTH,
     labels: Mapping[float, str] | None = None,
-    test: Method = Test.method,
-    interval: Interval = Test.interval,
-    level: float = Test.level,
-    correction: str = Test.correction,
-    resamples: int = Test.resamples,
-    seed: int = Test.seed,
-    unequal: Unequal = "refuse",
-    overrides: Overrides | Sequence[str] = (),
-    extra: Sequence[Metric] = (),
-    queries: QueriesLike | None = None,
-    parameters: Mapping[str, Any] | Sequence[str] = (),
-    folder: str | Path | None = None,
-    again: bool = False,
-    force: bool = False,
+    test: Method | Test = Test.method,
 ) -> Pipeline:
     """Follow a ranking through its stages, from the first retrieval to the last reranker.
 
     Args:
-        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``.
-        runs: the run after each stage, in order, or ``{name: run}``; or the TOML file of a
-            pipeline, whose stages are run first.
+        collection: judgments, or a `Collection`, as ``evaluate`` takes them.
+        runs: the run after each stage, in order, or ``{name: run}``; or a `LivePipeline`, whose
+            stages are run first.
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``.
         convention: whose rules the numbers follow.
         target: the metric of the ceiling; by default the first nDCG with a cutoff.
         depth: how many documents each stage passes to the next.
         labels: the names of grades, as ``{3: "Exact"}``.
-        test: t, randomization, wilcoxon, sign or bootstrap.
-        interval: t, bca, percentile, basic or studentised.
-        level: the confidence level of the intervals.
-        correction: the correction of p-values over all steps and metrics: holm, bonferroni, bh or
-            none.
-        resamples: of tests and intervals that draw.
-        seed: of the drawing.
-        unequal: queries that only one of two stages ran: stop with an error (refuse), treat them as
-            missing (zero), or leave them out of both (drop).
-        overrides: axes of the convention that are chosen otherwise.
-        extra: metrics that can be named in addition to the built-in ones.
-        queries: ids and texts, which the stages of a pipeline's file are asked.
-        parameters: other settings of these stages: ``{"hybrid.k": 30}``, or as words,
-            ``["hybrid.k=30"]``.
-        folder: where runs of these stages are kept, to be used again by a call with the same
-            settings; ``NAME.stages`` next to the pipeline's file by default.
-        again: ask queries that failed in a stage anew.
-        force: run every stage anew, whatever is kept.
+        test: how steps are tested: a `Test`, or its method. Its correction, over all steps and
+            metrics, is holm, bonferroni, bh or none; its interval is not simultaneous.
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -120,22 +91,30 @@ def stages(
     >>> pipeline.sentence
     'Nothing is lost: the last stage has the best nDCG@10 there is.'
     """
-    how = Test(test, interval, level, "none", resamples, seed)
-    if interval == "simultaneous":
+    test = Test.of(test).only("stages", *TESTED)
+    if test.interval == "simultaneous":
         problem = "intervals of steps are not simultaneous; take t, bca or studentised."
         raise UsageError(problem, code="unknown-choice")
-    if correction not in CORRECTIONS:
+    if test.correction not in CORRECTIONS:
         known = ", ".join(CORRECTIONS)
-        problem = f"unknown correction of steps {correction!r}; there are {known}."
+        problem = f"unknown correction of steps {test.correction!r}; there are {known}."
         raise UsageError(problem, code="unknown-choice")
-    scorer = Scorer.of(qrels, metrics, convention, overrides=overrides, extra=extra, depth=depth)
-    aim = target_of(scorer, target, extra)
+    collection = Collection.of(collection)
+    collection.refuse("stages", *OF_TASKS, *OF_SAMPLES)
+    scorer = Scorer.of(collection, metrics, convention, depth=depth)
+    aim = target_of(scorer, target)
     if aim[0] not in dict(scorer.metrics):
         scorer = replace(scorer, metrics=(aim, *scorer.metrics))
-    live = Live(queries, parameters, folder, again=again, force=force)
-    if taken := live.taken(runs, refuse=unequal == "refuse"):
-        runs = {each.stage.name: each.run for each in taken}
-        scorer = replace(scorer, depth=max(depth, *(reach_of(each) or 0 for each in taken)))
+    taken: Sequence[TakenStage] = ()
+    if isinstance(runs, LivePipeline):
+        taken = runs.taken(refuse=test.unequal == "refuse")
+        runs = {stage.stage.name: stage.run for stage in taken}
+        scorer = replace(scorer, depth=max(depth, *(reach_of(stage) or 0 for stage in taken)))
+    elif is_pipeline(runs):
+        problem = (
+            f"{runs}: a pipeline is asked queries; give LivePipeline(file, queries) as the runs."
+        )
+        raise UsageError(problem, code="missing-input")
     systems: list[ScoredRun] = []
     places: list[Any] = []
     for name, run in parts.named(runs):
@@ -147,8 +126,8 @@ def stages(
         raise UsageError(problem, code="missing-input")
     systems = systems_apart(systems, places)
     step("computing ceilings")
-    rules = Rules(replace(how, unequal=unequal), sizes=False)
-    return _pipeline(scorer, aim, systems, labels or {}, (rules, correction), taken)
+    rules = Rules(replace(test, correction="none"), sizes=False)
+    return _pipeline(scorer, aim, systems, labels or {}, (rules, test.correction), taken)
 
 
 def _pipeline(

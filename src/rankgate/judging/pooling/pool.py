@@ -13,6 +13,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
 from rankgate.core.progress import progress
 from rankgate.data.collection import Collection
+from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.judging.pooling.candidates import ORDERS, in_order, pooled, shuffled
 from rankgate.judging.pooling.pool_design import PoolDesign
@@ -219,7 +220,8 @@ def _by_influence(
             code="missing-input",
         )
     with progress(None):
-        result = holes(judged, systems[0], systems[1], [design.metric], how, seed=design.seed)
+        test = Test(seed=design.seed)
+        result = holes(judged, systems[0], systems[1], [design.metric], how, test=test)
     found = result.judge_next.select(
         *_PAIR,
         pl.int_range(pl.len()).cast(pl.Float64).alias("key"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,6 @@ _HIDING = ("retrieved", "shown")  # ideals that are made of what was retrieved
 def target_of(
     scorer: Scorer,
     wanted: str | Metric | None,
-    extra: Sequence[Metric] = (),
 ) -> tuple[str, Metric]:
     """The metric whose ceiling is asked for: the one said, else the first nDCG with a cutoff.
 
@@ -44,7 +42,7 @@ def target_of(
                 code="no-ceiling",
             )
         return known[0]
-    label, metric = chosen_metrics(wanted, scorer.how, extra)[0]
+    label, metric = chosen_metrics(wanted, scorer.how)[0]
     if not metric.ideal_order_optimal:
         raise UsageError(
             f"{label}: a ceiling is not defined for it; choose one of {', '.join(RISING)}.",

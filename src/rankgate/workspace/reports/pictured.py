@@ -265,8 +265,7 @@ def _pipeline(asked: ChartRequest) -> Pipeline:
         asked.convention,
         depth=asked.depth or DEPTH,
         labels=asked.labels,
-        unequal=asked.unequal,
-        extra=asked.extra,
+        test=Test(unequal=asked.unequal),
     )
 
 
