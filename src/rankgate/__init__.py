@@ -36,6 +36,7 @@ _HOMES = {
     "rankgate.data.memory.matrices": ["Lists", "Matrix"],
     "rankgate.decisions.advice.advice": ["Advice"],
     "rankgate.decisions.advice.advise": ["advise"],
+    "rankgate.decisions.advice.facts": ["PlannedJudgments"],
     "rankgate.decisions.advice.settling.settle": ["settle"],
     "rankgate.decisions.advice.settling.settlement": ["Settlement"],
     "rankgate.decisions.blind_spots.blindspots": ["BlindSpots"],

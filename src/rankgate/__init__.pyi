@@ -21,6 +21,7 @@ from rankgate.data.memory.matrices import Lists as Lists
 from rankgate.data.memory.matrices import Matrix as Matrix
 from rankgate.decisions.advice.advice import Advice as Advice
 from rankgate.decisions.advice.advise import advise as advise
+from rankgate.decisions.advice.facts import PlannedJudgments as PlannedJudgments
 from rankgate.decisions.advice.settling.settle import settle as settle
 from rankgate.decisions.advice.settling.settlement import Settlement as Settlement
 from rankgate.decisions.blind_spots.blindspots import BlindSpots as BlindSpots
@@ -151,6 +152,7 @@ __all__ = [
     "Matrix",
     "ModelRatings",
     "Pipeline",
+    "PlannedJudgments",
     "Policy",
     "Pool",
     "PoolDesign",

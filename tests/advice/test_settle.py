@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 from scipy.special import ndtri
 
-from rankgate import compare, settle
+import rankgate
+from rankgate import Test as HowTested
+from rankgate import compare
 from rankgate.data.collection import Collection
 from rankgate.decisions.advice.settling.frame import in_order
 from rankgate.decisions.advice.settling.prices import Prices
@@ -19,6 +21,15 @@ RNG = np.random.default_rng(8)
 QUERIES, DOCS = 40, 12
 GRADES = RNG.choice(4, (QUERIES, DOCS), p=[0.5, 0.25, 0.15, 0.1])
 MODEL = np.clip(np.rint(GRADES + RNG.normal(0.3, 0.7, GRADES.shape)), 0, 3)
+
+
+def settle(baseline, candidate, predicted=None, people=None, sample=None, **options):
+    """What is next, by what a model and people judged."""
+    test = {name: options.pop(name) for name in ("margin", "level", "seed") if name in options}
+    saw = options.pop("saw", "unknown")
+    model = None if predicted is None else rankgate.Predicted(predicted, saw)
+    collection = Collection(people, sample=sample, predicted=model)
+    return rankgate.settle(collection, baseline, candidate, test=HowTested(**test), **options)
 
 
 def _table(grades):
@@ -90,7 +101,7 @@ def test_a_margin_asks_whether_it_is_not_worse():
 
 def test_prices_decide_what_is_next():
     def chosen(*prices):
-        first = settle(OLD, NEW, PREDICTED, budget=60)
+        first = settle(OLD, NEW, PREDICTED, prices=["budget=60"])
         result = settle(OLD, NEW, PREDICTED, people(first.sample), first.sample, prices=prices,
                         level=0.999, looks=4)  # fmt: skip
         return result.actions.filter("chosen")["action"].to_list()
@@ -107,7 +118,7 @@ def test_what_the_model_has_not_judged_is_named():
 
 
 def test_a_budget_bounds_a_batch():
-    assert settle(OLD, NEW, PREDICTED, budget=30).actions["count"][0] == 30
+    assert settle(OLD, NEW, PREDICTED, prices=["budget=30"]).actions["count"][0] == 30
 
 
 SAMPLE = settle(OLD, NEW, PREDICTED).sample
@@ -130,6 +141,8 @@ FEW = {q: PREDICTED[q] for q in list(PREDICTED)[:9]}
         ({"prices": ["human=1", "model=0"]}, "out-of-range"),
         ({"prices": {"person": 1.0}}, "unknown-choice"),
         ({"prices": ["model=0.1"]}, "missing-input"),
+        ({"prices": ["budget=0"]}, "out-of-range"),
+        ({"prices": {"budget": 2.5}}, "out-of-range"),
         ({"prices": ["human=1", "human=2"]}, "duplicate-option"),
         ({"predicted": None, "people": people(SAMPLE), "sample": SAMPLE}, "missing-input"),
         ({"baseline": FEW, "candidate": FEW, "predicted": FEW}, "too-few-queries"),
@@ -137,7 +150,7 @@ FEW = {q: PREDICTED[q] for q in list(PREDICTED)[:9]}
             {"candidate": {f"other-{q}": docs for q, docs in NEW.items()}, "predicted": None},
             "queries-differ",
         ),
-        ({"predicted_saw": people(SAMPLE)}, "model-saw-judgments"),
+        ({"saw": people(SAMPLE)}, "model-saw-judgments"),
     ],
 )
 def test_refused(options, code):
@@ -290,7 +303,7 @@ def test_at_the_command_line(run, tmp_path, monkeypatch):
 
 def test_a_budget_bounds_batches_of_queries_that_the_model_judged_since():
     model = {q: PREDICTED[q] for q in in_order(list(PREDICTED), 0)[:25]}
-    first = settle(OLD, NEW, model, budget=30)
-    more = settle(OLD, NEW, PREDICTED, people(first.sample), first.sample, budget=10)
+    first = settle(OLD, NEW, model, prices=["budget=30"])
+    more = settle(OLD, NEW, PREDICTED, people(first.sample), first.sample, prices=["budget=10"])
     assert more.delta is None  # the model judged queries since
     assert 0 < more.new <= 20

@@ -54,7 +54,7 @@ CASES = {
         2,
     ),
     "reusability": (lambda: rankgate.reusability(QRELS, [OLD, NEW]), 2),
-    "settle": (lambda: rankgate.settle(OLD, NEW, QRELS), 1),
+    "settle": (lambda: rankgate.settle(rankgate.Collection(predicted=QRELS), OLD, NEW), 1),
     "snapshot": (lambda: rankgate.snapshot(answers, SHORT), 2),
     "stages": (lambda: rankgate.stages(QRELS, RUNS, ["nDCG@2"]), 3),
     "sweep": (lambda: rankgate.sweep(SWEEP), 3),

@@ -185,7 +185,7 @@ def made(folder, ratings):
         "bridge": lambda: rankgate.reconcile(QRELS, NEW, "nDCG@3", from_="trec", to="esci"),
         "finding": lambda: rankgate.reconcile(QRELS, NEW, "nDCG@3", value=0.5),
         "blindspots": lambda: rankgate.blindspots(QRELS, OLD, NEW, ["nDCG@3"]),
-        "settlement": lambda: rankgate.settle(OLD, NEW, QRELS),
+        "settlement": lambda: rankgate.settle(rankgate.Collection(predicted=QRELS), OLD, NEW),
         "total_error": lambda: rankgate.total_error([QRELS, QRELS], OLD, NEW, ["nDCG@10"]),
         "holes": lambda: rankgate.holes(QRELS, OLD, NEW, ["nDCG@10"]),
         "stages": lambda: rankgate.stages(QRELS, RUNS),

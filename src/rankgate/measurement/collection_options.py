@@ -35,7 +35,7 @@ def of_collection(*runs: str) -> Callable[[Command], Command]:
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
         def with_collection(*args: Any, qrels: Any, **options: Any) -> Any:
-            stated = {name: options.pop(name) for name in _NAMES}
+            stated = {name: options.pop(name) for name in COLLECTION_NAMES}
             ranked = {name: options.pop(name) for name in _RUN_NAMES}
             collection = _collection(qrels, stated)
             if any(ranked.values()):
@@ -239,4 +239,7 @@ def _names(options: Iterable[Callable[..., Any]]) -> tuple[str, ...]:
     return tuple(param.name for param in nothing.__click_params__)  # type: ignore[attr-defined]
 
 
-_NAMES, _RUN_NAMES = _names(_COLLECTION_OPTIONS), _names(_RUN_OPTIONS)
+COLLECTION_NAMES = _names(_COLLECTION_OPTIONS)
+"""The parameters that are options of a collection."""
+
+_RUN_NAMES = _names(_RUN_OPTIONS)

@@ -27,6 +27,8 @@ def again(context: click.Context, only: Collection[str] = ()) -> list[str]:
         values = [str(each) for each in (value if isinstance(value, tuple) else (value,))]
         if isinstance(parameter, click.Argument):
             words += values
+        elif getattr(parameter, "is_flag", False):
+            words.append(parameter.opts[-1])
         else:
             words += [word for each in values for word in (parameter.opts[-1], each)]
     return words

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
+from rankgate.core.console.sections import SectionedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    import click
 
-class DefiningCommand(click.Command):
+
+class DefiningCommand(SectionedCommand):
     """A command that explains choices of its options below them.
 
     Attributes:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from rankgate.core.declare import Count, Cutoff, Range, Share
-from rankgate.core.errors import UsageError
+from rankgate.core.declare import Cutoff
 from rankgate.core.present.result import run_notices
 from rankgate.core.progress import step
-from rankgate.data import read_qrels
+from rankgate.data.collection import OF_SAMPLES, OF_TASKS, Collection
 from rankgate.decisions.advice.advice import Advice, AdvisedMetric, Reason
 from rankgate.decisions.advice.carried_metrics import carrying
 from rankgate.decisions.advice.facts import (
@@ -19,12 +18,14 @@ from rankgate.decisions.advice.facts import (
     PAGE,
     Answers,
     DataFacts,
+    PlannedJudgments,
     facts_of,
     facts_supposed,
 )
 from rankgate.decisions.advice.rules import CAUTIONS, ROLES, RULES, STEPS, named, worded
 from rankgate.decisions.advice.sources import SOURCES
 from rankgate.decisions.comparison import compared as parts
+from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement.evaluation.ceilings import cutoff_of
 from rankgate.measurement.evaluation.metric import metric_details
 from rankgate.measurement.evaluation.scored_system import Scorer
@@ -35,45 +36,34 @@ if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.measurement.scoring import Convention
-    from rankgate.measurement.scoring.overrides import Overrides
 
 
 def advise(
-    qrels: QrelsLike | None = None,
+    collection: Collection | QrelsLike | PlannedJudgments | None = None,
     runs: RunsLike = (),
     *,
     task: str = "explore",
     stage: str = "final",
     page: Cutoff = PAGE,
     depth: Cutoff = DEPTH,
-    margin: float = MARGIN,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    queries: Count | None = None,
-    grades: Annotated[int, Range(2)] | None = None,
-    complete: Share | None = None,
     convention: str | Convention = "trec",
-    overrides: Overrides | Sequence[str] = (),
+    test: Test | None = None,
 ) -> Advice:
     """Recommend metrics for your data: to gate on, to watch and to report.
 
     Args:
-        qrels: judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``;
-            None where there are none yet.
+        collection: judgments, or a `Collection`, as ``evaluate`` takes them; `PlannedJudgments`,
+            or None, where there are none yet.
         runs: a run, a list of runs, or ``{name: run}``; their differences to the first show what
             the queries can carry.
         task: navigational, find-one, explore, recall or recommend.
         stage: retrieval, reranking or final.
         page: how many documents people see.
         depth: how many candidates are passed on or looked through.
-        margin: the loss that the gate allows.
-        alpha: the chance of a false pass.
-        power: the chance of a correct pass.
-        queries: without judgments: how many queries will be judged.
-        grades: without judgments: how many grades they will have; 2 for yes and no, 4 by default.
-        complete: without judgments: the share of the page that will be judged.
         convention: whose rules the numbers follow.
-        overrides: axes of the convention that are chosen otherwise.
+        test: what the gate shall decide: the loss that it allows (margin, 0.02 without one), the
+            level (1 minus the chance of a false pass), and the power (the chance of a correct
+            pass).
 
     Raises:
         InputError: data that cannot be read, with file and line.
@@ -84,21 +74,31 @@ def advise(
     >>> [(each.metric, each.role) for each in advice.choices][:2]
     [('RR@10', 'gate'), ('nDCG@10', 'watch')]
     """
-    said = Answers(task, stage, page, depth, margin, alpha, power, queries, grades, complete)
-    if qrels is None:
+    test = (test or Test()).only("advise", "margin", "level", "power")
+    plan = collection if isinstance(collection, PlannedJudgments) else PlannedJudgments()
+    alpha = round(1 - test.level, 12)
+    margin = test.margin or MARGIN
+    said = Answers(
+        task,
+        stage,
+        page,
+        depth,
+        margin,
+        alpha,
+        test.power,
+        plan.queries,
+        plan.grades,
+        plan.complete,
+    )
+    if collection is None or isinstance(collection, PlannedJudgments):
         return _advice(said, facts_supposed(said), None, ())
-    if said.supposed:
-        raise UsageError(
-            "judgments tell how many queries and grades there are, and runs how complete they "
-            "are; leave these answers out.",
-            code="conflicting-options",
-        )
-    judgments = read_qrels(qrels)
+    collection = Collection.of(collection)
+    collection.refuse("advise", *OF_TASKS, *OF_SAMPLES)
+    judgments = collection.qrels()
     step("looking at judgments")
     top = max(judgments.table["grade"].drop_nulls().to_list(), default=0.0)
-    scorer = Scorer.of(
-        judgments, _every(said, top), convention, overrides=overrides, depth=said.depth
-    )
+    read = replace(collection, judgments=judgments, grades={})
+    scorer = Scorer.of(read, _every(said, top), convention, depth=said.depth)
     systems, places = [], []
     for name, run in parts.named(runs):
         step(f"scoring {name or run if isinstance(run, str) else 'a run'}")

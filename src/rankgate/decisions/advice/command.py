@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console import options
 from rankgate.core.console.again import again
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import collected, options_of
 from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.output import print_result
 from rankgate.core.console.places import deliver
 from rankgate.core.console.progress import Progress
+from rankgate.core.console.sections import TEST, SectionOption
 from rankgate.core.console.terminal import width
+from rankgate.core.errors import UsageError
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.advice.advise import advise, deepest
-from rankgate.decisions.advice.facts import STAGES, TASKS
+from rankgate.decisions.advice.facts import MARGIN, STAGES, TASKS, PlannedJudgments
+from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import COLLECTION_NAMES, of_collection
 from rankgate.measurement.evaluation.scored_system import DEPTH as DEPTH_OF_HOLES
 
 if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
     from rankgate.decisions.advice.advice import Advice
 
 _POLICY = "rankgate.toml"
+
+
+def _section_of_test(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--margin``, ``--alpha`` and ``--power``; the command gets ``test``."""
+
+    @functools.wraps(function)
+    def with_test(*args: Any, margin: float, alpha: float, power: float, **options: Any) -> object:
+        return function(*args, test=Test(margin=margin, level=1 - alpha, power=power), **options)
+
+    number = functools.partial(click.option, cls=SectionOption, section=TEST, show_default=True)
+    share = click.FloatRange(0, 1, min_open=True, max_open=True)
+    loss = click.FloatRange(0, min_open=True)
+    with_power = number(
+        "--power", type=share, default=Test.power, help="The chance of a correct pass."
+    )(with_test)
+    with_alpha = number("--alpha", type=share, default=0.05, help="The chance of a false pass.")(
+        with_power
+    )
+    return number("--margin", type=loss, default=MARGIN, help="The loss that the gate allows.")(
+        with_alpha
+    )
 
 
 @click.command(
@@ -49,12 +77,21 @@ _POLICY = "rankgate.toml"
     metavar="STAGE",
     help="What happens to the list next (see Stages below).",
 )
-@options_of(advise, "page", "depth", "margin", "alpha", "power", "queries", "grades", "complete")
+@options_of(advise, "page", "depth")
+@collected("plan", PlannedJudgments)
 @metric_options.convention
+@_section_of_test
 @options.form(*FORMS, "policy")
 @options.output
+@of_collection("runs")
 def command(
-    qrels: str | None, runs: tuple[str, ...], form: str, output: str | None, **chosen: Any
+    collection: Collection,
+    runs: tuple[str, ...],
+    *,
+    plan: PlannedJudgments,
+    form: str,
+    output: str | None,
+    **chosen: Any,
 ) -> None:
     """Recommend metrics for your data: to gate on, to watch and to report.
 
@@ -68,16 +105,24 @@ def command(
     rankgate advise qrels.txt old.run new.run --format policy -o rankgate.toml
     rankgate advise --queries 50 --task recommend --grades 2
     """
-    places = (qrels, *runs) if qrels else ()
+    context = click.get_current_context()
+    if collection.stated() and plan != PlannedJudgments():
+        raise UsageError(
+            "judgments tell how many queries and grades there are, and runs how complete they "
+            "are; leave these answers out.",
+            code="conflicting-options",
+        )
     with Progress(len(runs) + 1):
-        advice = advise(qrels, list(runs), **chosen)
+        advice = advise(collection if collection.stated() else plan, list(runs), **chosen)
     if form == "policy":
         deliver(advice.policy, output)
         return
     if form == "json":
         print_result(advice, form, output)
         return
-    commands = _commands(advice, places, click.get_current_context())
+    qrels = context.params["qrels"]
+    places = (qrels, *context.params["runs"]) if qrels else ()
+    commands = _commands(advice, places, context)
     print_result(advice, form, output, commands=commands, columns=width(output))
 
 
@@ -85,7 +130,7 @@ def _commands(advice: Advice, places: tuple[str, ...], context: click.Context) -
     """What to run next, as it can be run; nothing without files to name."""
     if not places or "-" in places:
         return []
-    rules = again(context, ("convention", "overrides"))
+    rules = again(context, ("convention", "overrides", *COLLECTION_NAMES))
     chosen = [each.metric for each in advice.choices if each.role in {"gate", "watch"}]
     every = [each.metric for each in advice.choices]
     found = []
@@ -100,7 +145,7 @@ def _commands(advice: Advice, places: tuple[str, ...], context: click.Context) -
         found += [
             ["compare", *places, *_metrics(chosen), *rules],
             ["advise", *again(context), "--format", "policy", "-o", _POLICY],
-            ["gate", *pair, "--policy", _POLICY],
+            ["gate", *pair, *again(context, COLLECTION_NAMES), "--policy", _POLICY],
         ]
     else:
         found.append(["advise", *again(context), "--format", "policy", "-o", _POLICY])

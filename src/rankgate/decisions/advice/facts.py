@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
+from rankgate.core.declare import Count, Range, Share, fields_of
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
@@ -32,6 +33,32 @@ STAGES = {
 
 PAGE, DEPTH, MARGIN = 10, 100, 0.02
 _GRADES = 4
+
+
+@dataclass(frozen=True)
+class PlannedJudgments:
+    """Judgments that are not there yet.
+
+    Attributes:
+        queries: How many queries will be judged.
+        grades: How many grades they will have; 2 for yes and no, 4 by default.
+        complete: The share of the page that will be judged.
+
+    Raises:
+        UsageError: A value that cannot be.
+    """
+
+    queries: Count | None = None
+    grades: Annotated[int, Range(2)] | None = None
+    complete: Share | None = None
+
+    def __post_init__(self) -> None:
+        for name, declared in fields_of(PlannedJudgments).items():
+            value = getattr(self, name)
+            try:
+                declared.read(value)
+            except ValueError as error:
+                raise UsageError(f"{name}={value!r} {error}", code="out-of-range") from None
 
 
 @dataclass(frozen=True)
@@ -74,28 +101,6 @@ class Answers:
                 "than there are candidates.",
                 code="out-of-range",
             )
-        if not self.margin > 0:
-            raise UsageError(
-                f"margin={self.margin}: a gate allows a loss above 0, such as 0.02.",
-                code="out-of-range",
-            )
-        for name, share in (("alpha", self.alpha), ("power", self.power)):
-            if not 0 < share < 1:
-                raise UsageError(f"{name}={share}: it lies between 0 and 1.", code="out-of-range")
-        if self.complete is not None and not 0 <= self.complete <= 1:
-            raise UsageError(
-                f"complete={self.complete}: it is a share, from 0 to 1.", code="out-of-range"
-            )
-        if self.grades is not None and self.grades < 2:  # yes and no
-            raise UsageError(
-                f"grades={self.grades}: there are two or more, such as 0 and 1.",
-                code="out-of-range",
-            )
-
-    @property
-    def supposed(self) -> bool:
-        """Whether something is said that judgments would tell."""
-        return any(each is not None for each in (self.queries, self.grades, self.complete))
 
 
 @dataclass(frozen=True)

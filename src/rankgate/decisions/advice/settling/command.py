@@ -2,38 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import collected, options_of
 from rankgate.core.console.output import print_result
 from rankgate.core.console.places import deliver
 from rankgate.core.console.progress import Progress
+from rankgate.core.console.sections import TEST, SectionedCommand
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.advice.settling.settle import settle
+from rankgate.decisions.comparison.commands import options as comparing
+from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
 
 
-@click.command("next")
+def _of_people(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--people`` as the judgments of the collection, and ``--budget`` as one of the prices."""
+
+    @functools.wraps(function)
+    def with_judgments(
+        *args: Any, people: str | None, prices: tuple[str, ...], budget: int | None, **options: Any
+    ) -> object:
+        if budget is not None:
+            prices = (*prices, f"budget={budget}")
+        return function(*args, qrels=people, prices=prices, **options)
+
+    return with_judgments
+
+
+@click.command("next", cls=SectionedCommand)
 @click.argument("baseline", type=click.Path())
 @click.argument("candidate", type=click.Path())
-@options_of(
-    settle, "predicted QRELS", "predicted_saw QRELS|none|unknown", "people QRELS", "sample FILE"
-)
+@click.option(
+    "--people", type=click.Path(), metavar="QRELS",
+    help="People's judgments of all documents drawn so far; none for the first batch.",
+)  # fmt: skip
 @click.option(
     "-m", "--metric", default="DCG@10", show_default=True, metavar="METRIC",
     help="A metric that is a sum over documents: DCG@10, SDCG@10, P@10, RBP.",
 )  # fmt: skip
 @metric_options.convention
-@options_of(settle, "margin", "level", "power", "looks", "budget")
+@options_of(settle, "looks")
+@click.option(
+    "--budget", type=click.IntRange(min=1),
+    help="The most documents in a batch that people judge.",
+)  # fmt: skip
 @click.option(
     "--price", "prices", multiple=True, metavar="NAME=NUMBER",
     help="What a document costs that people judge (human=1) or a model judges (model=0.01), and a "
     "query that people begin with (query=0); may be given several times.",
 )  # fmt: skip
-@options.seed
 @click.option(
     "--save-sample", type=click.Path(), metavar="FILE",
     help="Write the sample to FILE: compare --sample and gate --sample take it.",
@@ -42,9 +69,14 @@ from rankgate.measurement import metric_options
     "--save-batch", type=click.Path(), metavar="FILE",
     help="Write what is judged next to FILE, with who judges it: sheet and rate take it.",
 )  # fmt: skip
+@collected("test", Test, "level", "power", "seed", section=TEST)
+@comparing.loss("A loss that does not matter; 0 asks which system is better.")
 @options.form(*FORMS)
 @options.output
+@_of_people
+@of_collection("baseline", "candidate")
 def command(
+    collection: Collection,
     baseline: str,
     candidate: str,
     *,
@@ -66,7 +98,7 @@ def command(
         --sample sample.csv --save-sample sample2.csv --price human=0.5 --price query=3
     """
     with Progress(3):
-        result = settle(baseline, candidate, **chosen)
+        result = settle(collection, baseline, candidate, **chosen)
     if save_sample:
         deliver(result.sample.write_csv(), save_sample)
     if save_batch:

@@ -1,4 +1,4 @@
-"""What a judgment by people, a call of a model and a new query cost."""
+"""What a judgment by people, a call of a model and a new query cost, and the budget."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from rankgate.core.frozen import dataclass
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices in one currency.
+    """Prices in one currency, and how much is bought at once.
 
     Attributes:
         human: of a document that people judge.
         model: of a document that a model judges.
         query: of a query that people begin to judge, in addition to its documents.
+        budget: the most documents in a batch that people judge; None is no bound.
     """
 
     human: float = 1.0
     model: float = 0.01
     query: float = 0.0
+    budget: int | None = None
 
     @classmethod
     def of(cls, given: Prices | Mapping[str, float] | Sequence[str]) -> Prices:
@@ -34,7 +36,7 @@ class Prices:
                 (a query may cost nothing but its documents); prices without that of people.
 
         >>> Prices.of(["human=2", "model=0.05"])
-        Prices(human=2.0, model=0.05, query=0.0)
+        Prices(human=2.0, model=0.05, query=0.0, budget=None)
         """
         if isinstance(given, Prices):
             return given
@@ -46,13 +48,14 @@ class Prices:
             if name in found:
                 raise UsageError(f"two prices of {name}; give one.", code="duplicate-option")
             found[name] = cls._price(name, value)
+        budget = found.pop("budget", None)
         if found and "human" not in found:
             raise UsageError(
                 f"there is a price of {' and '.join(found)}, and none of a document that people "
                 "judge, in the same currency; add one, such as human=1.",
                 code="missing-input",
             )
-        return cls(**found)
+        return cls(**found, budget=None if budget is None else int(budget))
 
     @classmethod
     def _price(cls, name: str, value: float | str) -> float:
@@ -65,6 +68,9 @@ class Prices:
             number = float(value)
         except ValueError:
             number = float("nan")
+        if name == "budget" and not (1 <= number < float("inf") and number == int(number)):
+            problem = f"the budget {value} is not a number of documents from 1 up."
+            raise UsageError(problem, code="out-of-range")
         if not (0 < number < float("inf") or (number == 0 and name == "query")):
             raise UsageError(
                 f"the price {name}={value} is not a number above 0: what costs nothing is always "

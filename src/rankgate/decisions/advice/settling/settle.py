@@ -13,8 +13,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, run_notices
 from rankgate.core.progress import step
-from rankgate.data import read_run
-from rankgate.data.collection import Collection, Predicted
+from rankgate.data.collection import OF_TASKS, Collection
 from rankgate.decisions.advice.settling.frame import Frame, drawn_before, last_batch
 from rankgate.decisions.advice.settling.plan import LEAST, Plan, action
 from rankgate.decisions.advice.settling.prices import Prices
@@ -22,8 +21,7 @@ from rankgate.decisions.advice.settling.settlement import ACTIONS, BATCH, SAMPLE
 from rankgate.decisions.advice.settling.terms import Terms
 from rankgate.decisions.advice.settling.unpredicted import Unpredicted, placeholder
 from rankgate.decisions.advice.settling.verdict import Estimate, before_people, estimated
-from rankgate.decisions.comparison.inference import Share  # noqa: TC001 - options are made of it
-from rankgate.measurement.evaluation.model_saw import UNKNOWN
+from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement.evaluation.predicted import ModelJudgments
 from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
 from rankgate.measurement.stats.two_stage import Spending, worth_of_predictions
@@ -31,11 +29,10 @@ from rankgate.measurement.stats.two_stage import Spending, worth_of_predictions
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run
     from rankgate.data.comparison import ScoredRun
-    from rankgate.data.inputs import QrelsLike, RunLike, TableLike
+    from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.decisions.advice.settling.settlement import State
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.measurement.scoring.overrides import Overrides
 
 _FIRST = 50  # queries that a model judges before anything is known
 _CLOSE = 1e-9
@@ -44,23 +41,15 @@ _PAIR = ["query_id", "doc_id"]
 
 
 def settle(
-    baseline: RunLike,
-    candidate: RunLike,
-    predicted: QrelsLike | None = None,
-    people: QrelsLike | None = None,
-    sample: TableLike | None = None,
+    collection: Collection | QrelsLike | None,
+    baseline: RunLike | Mapping[str, RunLike],
+    candidate: RunLike | Mapping[str, RunLike],
     metric: str | Metric = "DCG@10",
     convention: str | Convention = "trec",
     *,
-    overrides: Overrides | Sequence[str] = (),
-    margin: Annotated[float, Range(0)] = 0.0,
-    level: Share = 0.95,
-    power: Share = 0.8,
+    test: Test | None = None,
     looks: Annotated[int, Range(1)] = 5,
-    budget: Annotated[int, Range(1)] | None = None,
     prices: Prices | Mapping[str, float] | Sequence[str] = (),
-    seed: Annotated[int, Range(0)] = 0,
-    predicted_saw: QrelsLike = UNKNOWN,
 ) -> Settlement:
     """Draw what people or a model should judge next, until the difference is settled.
 
@@ -72,27 +61,24 @@ def settle(
     numbers). Prices and what people found say which of the three is worth most.
 
     Args:
-        baseline: a run.
-        candidate: a run.
-        predicted: a model's judgments of all documents that either shows, for all queries or the
-            first of them; none where the model did not judge yet.
-        people: people's judgments of all documents drawn so far; none for the first batch.
-        sample: the sample that was drawn before, with its chances; none for the first batch.
+        collection: what is judged so far. Its judgments are those by people of all documents drawn
+            so far, its sample the one that was drawn before, with its chances; neither for the
+            first batch. Its predicted judgments are a model's of all documents that either run
+            shows, for all queries or the first of them; none where the model did not judge yet.
+        baseline: a run, or ``{name: run}``.
+        candidate: a run, or ``{name: run}``.
         metric: one that is a sum over documents: DCG@10, SDCG@10, P@10, RBP.
         convention: whose rules the numbers follow.
-        overrides: axes of the convention that are chosen otherwise.
-        margin: a loss that does not matter; 0 asks which system is better.
-        level: of the interval where all documents are judged; looks before have higher ones, so
-            that where the systems do not differ, one of these looks settles that they do with a
-            chance of at most 1 − level.
-        power: the chance that a batch settles it if the difference is as it looks.
+        test: when it is settled. Its margin is a loss that does not matter; without one it asks
+            which system is better. Its level is of the interval where all documents are judged;
+            looks before have higher ones, so that where the systems do not differ, one of these
+            looks settles that they do with a chance of at most 1 − level. Its power is the chance
+            that a batch settles it if the difference is as it looks; its seed that of the drawing,
+            the same for all batches.
         looks: how often the interval may be looked at, the last time with all documents.
-        budget: the most documents in a batch that people judge.
         prices: what a document costs that people judge (human=1) or a model judges (model=0.01),
-            and a query that people begin with (query=0).
-        seed: of the drawing; the same for all batches.
-        predicted_saw: people's judgments that this model saw, as examples or in training: a file,
-            none, or unknown; their queries can be no part of the runs.
+            and a query that people begin with (query=0); and the most documents in a batch that
+            people judge (budget).
 
     Raises:
         InputError: data that cannot be read; drawn documents that people did not judge.
@@ -100,25 +86,22 @@ def settle(
             runs, prices that are not above 0, fewer than 20 queries.
     """
     costs = Prices.of(prices)
-    if (people is None) != (sample is None):
+    test = (test or Test()).only("settle", "margin", "level", "power", "seed")
+    collection = Collection.of(collection)
+    collection.refuse("settle", *OF_TASKS, "drop_seen")
+    sample = collection.sample
+    if (collection.judgments is None) != (sample is None):
         raise UsageError(
             "people's judgments and the sample that they are of belong together; give both, or "
             "none for the first batch.",
             code="missing-input",
         )
-    if people is not None and predicted is None:
+    if sample is not None and collection.predicted is None:
         raise UsageError(
             "people's judgments correct those of a model; give both.", code="missing-input"
         )
-    runs = [read_run(baseline), read_run(candidate)]
-    if predicted is None and predicted_saw != UNKNOWN:
-        raise UsageError(
-            "--predicted-saw says what the model of --predicted saw; give its judgments too, or "
-            "leave it out.",
-            code="missing-input",
-        )
-    model_input = None if predicted is None else Predicted(predicted, predicted_saw)
-    judge = ModelJudgments.of(Collection(predicted=model_input))
+    runs = [collection.run(baseline), collection.run(candidate)]
+    judge = ModelJudgments.of(collection)
     if judge is not None and judge.saw.left_out:
         raise UsageError(
             f"the model saw people's judgments of {judge.saw.left_out:,} of these queries "
@@ -127,35 +110,34 @@ def settle(
             code="model-saw-judgments",
         )
     model = _of_runs(runs) if judge is None else judge.judgments
-    scorer = Scorer.of(model, [metric], convention, overrides=overrides)
+    scorer = Scorer.of(model, [metric], convention)
     depth = scorer.metrics[0][1].depth() or DEPTH
     scorer = replace(scorer, depth=depth)
     step("finding what each document can change")
     systems = [scorer.scored(run) for run in runs]
-    known = [] if predicted is None else scorer.index.query_ids.to_list()
-    waiting = Unpredicted.of(runs, known, scorer.how, depth, seed)
+    known = [] if judge is None else scorer.index.query_ids.to_list()
+    waiting = Unpredicted.of(runs, known, scorer.how, depth, test.seed)
     if len(known) + len(waiting.queries) < LEAST:
         raise UsageError(
             f"{len(known) + len(waiting.queries)} queries decide nothing, whatever is judged; "
             f"{LEAST} are the least.",
             code="too-few-queries",
         )
-    terms = Terms(level, margin, power, looks, budget)
+    terms = Terms(test.level, test.margin or 0.0, test.power, looks, costs.budget)
     next_step = _Step(systems, scorer.metrics[0][0], terms, costs, waiting)
-    if predicted is not None:
+    if judge is not None:
         notices = [each for run in systems for each in run_notices(run.name, run.cautions)]
-        assert judge is not None
         notices.append(Notice("predicted-saw", f"{judge.saw.condition}."))
         next_step = replace(next_step, notices=tuple(notices))
     if len(known) < LEAST:
         return next_step.by_model(max(_FIRST - len(known), LEAST))
-    frame = Frame.of(scorer, model, systems, runs, seed)
-    if people is None or sample is None:
+    frame = Frame.of(scorer, model, systems, runs, test.seed)
+    if judge is None or sample is None:
         return next_step.first(frame, before_people(systems, frame))
     drawn = drawn_before(sample, frame)
     step("estimating the difference")
-    own = Scorer.of(people, [metric], convention, overrides=overrides)
-    assert judge is not None
+    judged = Collection(collection.judgments, columns=collection.columns, grades=collection.grades)
+    own = Scorer.of(judged, [metric], convention)
     return next_step.later(frame, drawn, estimated(own, judge, runs, drawn, frame))
 
 
