@@ -66,7 +66,7 @@ def _compare(cases: list[Case], path: Path, found: Found) -> None:
         result = rank_similarity(
             runs["first"],
             runs["second"],
-            qrels=case["qrels"],
+            collection=case["qrels"],
             metrics=["AP"],
             baselines=(runs["base"], runs["other"]),
         )

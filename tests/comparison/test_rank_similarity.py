@@ -64,7 +64,7 @@ def test_the_reproduction_of_values():
     base = {"q1": {"d": 2.0}, "q2": {"b": 1.0}}
     other = {"q1": {"c": 1.0}, "q2": {"a": 3.0, "c": 2.0, "b": 1.0}}
     result = rankgate.rank_similarity(
-        ONE, TWO, qrels=qrels, metrics=["RR"], baselines=(base, other)
+        ONE, TWO, collection=qrels, metrics=["RR"], baselines=(base, other)
     )
     row = result.reproduction.row(0, named=True)
     # RR of the runs: 1, 1/2 and 1/2, 1/2; of the baselines 0, 1 and 1, 1/3

@@ -194,7 +194,7 @@ def made(folder, ratings):
         "fusion": lambda: rankgate.fuse(
             RUNS, "linear", learning=rankgate.FusionLearning(QRELS, tune=True)
         ),
-        "rank_similarity": lambda: rankgate.rank_similarity(OLD, NEW, depth=3, qrels=QRELS),
+        "rank_similarity": lambda: rankgate.rank_similarity(OLD, NEW, depth=3, collection=QRELS),
         "table_audit": lambda: rankgate.audit(published(folder), queries=50),
         "reanchored": reanchored,
         "event_log": lambda: online.ingest(user_log(folder), folder / "events"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,6 +32,22 @@ if TYPE_CHECKING:
     from rankgate.decisions.advice.advice import Advice
 
 _POLICY = "rankgate.toml"
+
+
+def _of_plan(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--grades N`` is how many grades planned judgments will have; else of the collection."""
+
+    @functools.wraps(function)
+    def with_plan(
+        *args: Any, plan: PlannedJudgments, grades: tuple[str, ...], **options: Any
+    ) -> object:
+        counts = [text for text in grades if text.isdecimal()]
+        if counts:
+            plan = replace(plan, grades=int(counts[-1]))
+        labels = tuple(text for text in grades if text not in counts)
+        return function(*args, plan=plan, grades=labels, **options)
+
+    return with_plan
 
 
 def _section_of_test(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,11 +95,12 @@ def _section_of_test(function: Callable[..., Any]) -> Callable[..., Any]:
     help="What happens to the list next (see Stages below).",
 )
 @options_of(advise, "page", "depth")
-@collected("plan", PlannedJudgments)
+@collected("plan", PlannedJudgments, "queries", "complete")
 @metric_options.convention
 @_section_of_test
 @options.form(*FORMS, "policy")
 @options.output
+@_of_plan
 @of_collection("runs")
 def command(
     collection: Collection,
@@ -94,6 +112,8 @@ def command(
     **chosen: Any,
 ) -> None:
     """Recommend metrics for your data: to gate on, to watch and to report.
+
+    Without QRELS, --grades N says how many grades judgments will have; 2 for yes and no.
 
     RUNs show which differences your queries can detect: the first is the baseline, the others
     should differ from it as much as your changes do. Without QRELS, say how many queries there will

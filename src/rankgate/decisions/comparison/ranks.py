@@ -10,6 +10,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
 from rankgate.core.progress import step
+from rankgate.data.collection import OF_TASKS, Collection
 from rankgate.decisions.comparison import compared as parts
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.scoring.run_names import systems_apart
@@ -87,7 +88,7 @@ class GradesByRank(Result):
 
 
 def ranks(
-    qrels: QrelsLike,
+    collection: Collection | QrelsLike,
     runs: RunsLike,
     how: str | Convention = "trec",
     *,
@@ -97,7 +98,7 @@ def ranks(
     """Look at the first documents of each run, rank by rank.
 
     Args:
-        qrels: judgments, as ``evaluate`` takes them.
+        collection: judgments, or a `Collection`, as ``evaluate`` takes them.
         runs: runs, as ``compare`` takes candidates.
         how: the convention; it orders ties.
         depth: the last rank.
@@ -106,7 +107,9 @@ def ranks(
     Raises:
         InputError: data that cannot be read, with file and line.
     """
-    scorer = Scorer.of(qrels, _ANY, how, depth=depth)
+    collection = Collection.of(collection)
+    collection.refuse("this chart", *OF_TASKS)
+    scorer = Scorer.of(collection, _ANY, how, depth=depth)
     scored_runs: list[ScoredRun] = []
     places: list[Any] = []
     for name, run in parts.named(runs):

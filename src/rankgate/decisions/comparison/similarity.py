@@ -11,7 +11,7 @@ import polars as pl
 from rankgate.core.declare import Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.result import Notice, run_notices
-from rankgate.data import read_run
+from rankgate.data.collection import OF_SAMPLES, OF_TASKS, Collection
 from rankgate.decisions.comparison.rank_similarity import (
     CURVE,
     MEASURES,
@@ -41,7 +41,7 @@ def rank_similarity(
     p: Annotated[float, Range(0, 1, exclusive=True)] = 0.9,
     ties: Ties = "a",
     depth: Annotated[int, Range(1)] = 100,
-    qrels: QrelsLike | None = None,
+    collection: Collection | QrelsLike | None = None,
     metrics: Sequence[str] = (),
     baselines: tuple[RunLike, RunLike] | None = None,
     convention: str | Convention = "trec",
@@ -65,7 +65,7 @@ def rank_similarity(
             same so that a ranking with ties agrees wholly with itself (``b``), or as equal
             ranks (``w``).
         depth: documents of each ranking that count.
-        qrels: judgments, for the reproduction of values.
+        collection: judgments, or a `Collection`, for the reproduction of values.
         metrics: metrics of the reproduction; nDCG@10 and AP without.
         baselines: the runs that the first and the second were to improve on.
         convention: compute metrics as this tool does.
@@ -79,9 +79,11 @@ def rank_similarity(
     >>> round(rank_similarity(one, two, p=0.5).measures.row(0, named=True)["mean"], 4)
     0.5
     """
-    if qrels is None and (baselines or metrics):
-        raise UsageError("metrics and baselines need judgments; give qrels.", code="missing-input")
-    runs = read_run(first), read_run(second)
+    collection = Collection.of(collection)
+    if collection.judgments is None and (baselines or metrics):
+        raise UsageError("metrics and baselines need judgments; give them.", code="missing-input")
+    collection.refuse("rank_similarity", *OF_TASKS, *OF_SAMPLES)
+    runs = collection.run(first), collection.run(second)
     one, two = (_rankings(run, depth) for run in runs)
     shared = sorted(one.keys() & two.keys(), key=str.encode)
     if not shared:
@@ -93,7 +95,7 @@ def rank_similarity(
     curves = np.array([_curve(one[query], two[query], depth) for query in shared])
     longest = max(len(each[query]) for each in (one, two) for query in shared)
     curve = curves.mean(axis=0)[:longest]
-    reproduction, notices = _reproduction(runs, qrels, metrics, baselines, convention)
+    reproduction, notices = _reproduction(runs, collection, metrics, baselines, convention)
     return RankSimilarity(
         runs[0].name,
         runs[1].name,
@@ -213,20 +215,20 @@ def _means(
 
 def _reproduction(
     runs: tuple[Run, Run],
-    qrels: QrelsLike | None,
+    collection: Collection,
     metrics: Sequence[str],
     baselines: tuple[RunLike, RunLike] | None,
     convention: str | Convention,
 ) -> tuple[pl.DataFrame, tuple[Notice, ...]]:
     """How well the second run reproduces the values of the first, and the cautions of all runs."""
-    if qrels is None:
+    if collection.judgments is None:
         return pl.DataFrame(schema=REPRODUCTION), ()
     from rankgate.measurement.evaluation.evaluate import evaluate
 
     named = {"first": runs[0], "second": runs[1]}
     if baselines:
-        named |= {"base1": read_run(baselines[0]), "base2": read_run(baselines[1])}
-    result = evaluate(qrels, named, list(metrics) or ["nDCG@10", "AP"], convention)
+        named |= {"base1": collection.run(baselines[0]), "base2": collection.run(baselines[1])}
+    result = evaluate(collection, named, list(metrics) or ["nDCG@10", "AP"], convention)
     found = []
     for metric in result.metrics:
         values = [run.per_query(metric) for run in result.runs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,12 +10,17 @@ from rankgate.core.console import options
 from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
 from rankgate.core.console.progress import Progress
+from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.present.write import FORMS
 from rankgate.judging.pooling.reusability import reusability
 from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
 
 
-@click.command("reusability")
+@click.command("reusability", cls=SectionedCommand)
 @options.qrels
 @options.runs
 @metric_options.metrics
@@ -23,8 +28,9 @@ from rankgate.measurement import metric_options
 @options_of(reusability, "depth")
 @options.form(*FORMS)
 @options.output
+@of_collection("runs")
 def command(
-    qrels: str, runs: tuple[str, ...], form: str, output: str | None, **chosen: Any
+    collection: Collection, runs: tuple[str, ...], form: str, output: str | None, **chosen: Any
 ) -> None:
     """Estimate how much each RUN would lose if it had not been part of the pool.
 
@@ -34,5 +40,5 @@ def command(
     rankgate reusability qrels.txt *.run -m nDCG@10 --depth 10
     """
     with Progress(len(runs)):
-        result = reusability(qrels, runs, **chosen)
+        result = reusability(collection, list(runs), **chosen)
     print_result(result, form, output)

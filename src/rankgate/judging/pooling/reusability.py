@@ -14,7 +14,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result, run_notices
 from rankgate.core.progress import progress, step
-from rankgate.data import read_qrels
+from rankgate.data.collection import OF_SAMPLES, OF_TASKS, Collection
 from rankgate.judging.pooling.pool_design import DEPTH
 from rankgate.judging.standing import PAIR
 from rankgate.measurement.evaluation.evaluate import chosen_metrics
@@ -27,7 +27,7 @@ from rankgate.measurement.stats.ranks.order import tau
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run
-    from rankgate.data.inputs import QrelsLike
+    from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.data.scores import Scores
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
@@ -79,8 +79,8 @@ class Reusability(Result):
 
 
 def reusability(
-    qrels: QrelsLike,
-    runs: Sequence[Any],
+    collection: Collection | QrelsLike,
+    runs: RunsLike,
     metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     convention: str | Convention = "trec",
     *,
@@ -98,8 +98,8 @@ def reusability(
     notice says how many queries lose all their relevant documents.
 
     Args:
-        qrels: judgments, as ``evaluate`` takes them.
-        runs: the runs that were pooled, two or more.
+        collection: judgments, or a `Collection`, as ``evaluate`` takes them.
+        runs: the runs that were pooled, two or more, or ``{name: run}``.
         metrics: names or metrics.
         convention: whose rules the numbers follow.
         depth: the depth to which the runs were judged.
@@ -116,8 +116,15 @@ def reusability(
     """
     rules = chosen_convention(convention)
     chosen = chosen_metrics(metrics, rules)
-    judged = read_qrels(qrels)
-    systems = systems_of(runs)
+    collection = Collection.of(collection)
+    collection.refuse("reusability", *OF_TASKS, *OF_SAMPLES, "drop_seen")
+    judged = collection.qrels()
+    source = collection.run_source(runs)
+    systems = (
+        [collection.run({name: run}) for name, run in source.items()]
+        if isinstance(source, Mapping)
+        else systems_of(list(source))
+    )
     if len(systems) < _TWO:
         raise UsageError("leaving one run out needs two runs or more.", code="missing-input")
     with progress(None):

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from rankgate.measurement.evaluation.lists.builder import ListBuilder
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.measurement.scoring.overrides import Overrides
 
 DEPTH = 10
 """How far lists are kept when nothing is said."""
@@ -73,8 +72,6 @@ class Scorer:
         metrics: str | Metric | Sequence[str | Metric],
         how: str | Convention = "trec",
         *,
-        overrides: Overrides | Sequence[str] = (),
-        extra: Sequence[Metric] = (),
         depth: int = DEPTH,
         slices: Sequence[str] = (),
         every_kind: bool = False,
@@ -88,17 +85,17 @@ class Scorer:
             InputError: judgments that cannot be read.
             UsageError: an unknown metric or convention.
         """
-        collection, rules = Collection.of(collection), chosen_convention(how, overrides)
+        collection, rules = Collection.of(collection), chosen_convention(how)
         builder, asked = None, True
         if not every_kind:
-            chosen = tuple(chosen_metrics(metrics, rules, extra))
+            chosen = tuple(chosen_metrics(metrics, rules))
             builder = _builder({}, rules, collection)
         else:
-            every = known_metrics(metrics, rules, extra)
+            every = known_metrics(metrics, rules)
             lists = dict(pair for pair in every if is_of_lists(pair[1]))
             chosen = tuple(pair for pair in every if pair[0] not in lists)
             asked = bool(chosen)
-            chosen = chosen or tuple(chosen_metrics(DEFAULT_METRICS, rules, extra))
+            chosen = chosen or tuple(chosen_metrics(DEFAULT_METRICS, rules))
             builder = _builder(lists, rules, collection)
         if builder is not None and builder.metrics:
             depth = max(depth, builder.depth or 1)

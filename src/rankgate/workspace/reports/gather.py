@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.errors import UsageError
 from rankgate.core.progress import progress, step
-from rankgate.data import read_qrels, read_run
+from rankgate.data.collection import Collection
 from rankgate.decisions.blind_spots.verb import blindspots
 from rankgate.decisions.comparison import compared as candidates_of
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.gating.gate import gate
-from rankgate.decisions.gating.policy import policy as policy_of
 from rankgate.decisions.unjudged.holes import holes
+from rankgate.measurement.evaluation.evaluate import known_metrics
 from rankgate.measurement.evaluation.scored_system import DEPTH
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
+from rankgate.measurement.metrics.views import RANKING
+from rankgate.measurement.scoring.chosen import chosen_convention
 from rankgate.measurement.scoring.run_names import refuse_baseline_again
 from rankgate.workspace.reports.compose import ReportPart
 
@@ -33,61 +35,62 @@ FEW = 3
 
 
 def gather(
-    qrels: QrelsLike,
+    collection: Collection | QrelsLike,
     baseline: RunLike,
     candidates: RunsLike,
     metrics: str | Metric | Sequence[str | Metric] = (),
     convention: str | Convention = "trec",
     *,
-    gated: bool = False,
-    policy: str | None = None,
+    policy: Policy | None = None,
     test: Test | None = None,
     depth: int = DEPTH,
 ) -> tuple[list[ReportPart], tuple[str, ...]]:
     """The results that say what a change does: verdict, comparison, blind spots, holes.
 
     Args:
-        qrels: judgments, as ``evaluate`` takes them.
+        collection: judgments, or a `Collection`, as ``evaluate`` takes them.
         baseline: a run.
         candidates: a run, a list of runs, or ``{name: run}``.
         metrics: names or metrics; without any those of the policy, else those of ``evaluate``.
         convention: whose rules the numbers follow; a policy's own holds for its verdict.
-        gated: with a verdict on the first candidate.
-        policy: the file with what is demanded; it asks for a verdict too.
+        policy: what is demanded of the first candidate; None is no verdict.
         test: of the comparison.
         depth: the depth to which lists are compared.
 
     Raises:
-        InputError: data or a policy that cannot be read, with file and line.
+        InputError: data that cannot be read, with file and line.
         UsageError: unknown names, query sets that differ, a file without texts.
     """
-    demanded: Policy | None = policy_of(policy) if gated or policy else None
-    asked = metrics or (demanded.metrics if demanded else ()) or DEFAULT_METRICS
+    asked = metrics or (policy.metrics if policy else ()) or DEFAULT_METRICS
     named = list(candidates_of.named(candidates))
     refuse_baseline_again(baseline, [run for _, run in named])
     # each once, as standard input can be read only once
-    qrels, baseline = read_qrels(qrels), read_run(baseline)
-    runs = [read_run(run, name) for name, run in named]
+    collection = Collection.of(collection)
+    collection = replace(collection, judgments=collection.qrels(subtopics=True), grades={})
+    baseline = collection.run(baseline)
+    runs = [collection.run(run, name) for name, run in named]
     step("comparing")
-    scoring: dict[str, Any] = {"depth": depth}
     with progress(None):
         compared = compare(
-            qrels, baseline, runs, asked, convention, test=test or Test(), depth=depth
+            collection, baseline, runs, asked, convention, test=test or Test(), depth=depth
         )
     verdict = None
-    if demanded is not None:
+    if policy is not None:
         step("deciding")
         with progress(None):
-            verdict = gate(qrels, baseline, runs[0], demanded, log=False)
+            verdict = gate(collection, baseline, runs[0], policy, log=False)
     # the comparison is its own part: a verdict's page without it
     parts: list[Result] = [replace(verdict, comparison=None)] if verdict is not None else []
     parts.append(compared)
-    for run in runs if len(runs) <= FEW else ():
+    rankings = _of_rankings(asked, convention)
+    of_lists = collection.sequences is not None or collection.items.document is not None
+    judged = replace(collection, sample=None, predicted=None)  # both look at what was judged
+    for run in runs if len(runs) <= FEW and rankings and not of_lists else ():
         step("looking for blind spots and holes")
         with progress(None):
-            parts.append(blindspots(qrels, baseline, run, asked, convention, **scoring))
+            parts.append(blindspots(judged, baseline, run, rankings, convention, depth=depth))
             try:
-                parts.append(holes(qrels, baseline, run, asked, convention, **scoring))
+                parts.append(holes(judged, baseline, run, rankings, convention, depth=depth))
             except UsageError as error:
                 if error.code != "missing-cutoff":  # no metric keeps to lists of this depth
                     raise
@@ -96,6 +99,14 @@ def gather(
         others = ", ".join(run.name for run in runs[1:])
         remarks.append(f"Compared too, without a verdict: {others}.")
     return [ReportPart(each) for each in parts], tuple(remarks)
+
+
+def _of_rankings(
+    metrics: str | Metric | Sequence[str | Metric], convention: str | Convention
+) -> list[Metric | str]:
+    """The metrics that are not of lists as a whole, nor of tasks."""
+    every = known_metrics(metrics, chosen_convention(convention))
+    return [label for label, metric in every if metric.view == RANKING]
 
 
 def _has_holes(parts: Sequence[Result]) -> bool:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from rankgate.measurement.evaluation.evaluation import Evaluation
     from rankgate.measurement.explanation.explanation import Explanation
     from rankgate.measurement.explanation.reconciliation import Reconciliation
-    from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
 
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
@@ -56,7 +55,7 @@ class ChartRequest:
     """What a picture is asked of.
 
     Attributes:
-        qrels: judgments or a collection; for agreement, ratings.
+        collection: judgments, or a `Collection`; for agreement, ratings.
         runs: runs, in the order that the kind has for them; of admission, the judge's grades.
         metrics: names; empty is what the kind takes by default.
         convention: whose rules the numbers follow.
@@ -64,11 +63,10 @@ class ChartRequest:
         query: the id of the query of an explanation.
         depth: how far lists are looked at; None is what the kind takes by default.
         unequal: what queries are that only one system ran: refuse, zero or drop.
-        extra: additional metrics that can be named.
         labels: the names of grades, besides those that the judgments bring.
     """
 
-    qrels: Any
+    collection: Any
     runs: tuple[Any, ...] = ()
     metrics: tuple[str, ...] = ()
     convention: str | Convention = "trec"
@@ -76,7 +74,6 @@ class ChartRequest:
     query: str | None = None
     depth: int | None = None
     unequal: Unequal = "refuse"
-    extra: Sequence[Metric] = ()
     labels: Mapping[float, str] = field(default_factory=dict)
 
     @property
@@ -120,7 +117,7 @@ def result_for(needs: str, asked: ChartRequest) -> Any:  # noqa: ANN401 - each n
         InputError: data that cannot be read, with file and line.
         UsageError: too few runs or too many, unknown names, no query where one is needed.
     """
-    path = asked.qrels
+    path = asked.collection
     if isinstance(path, str | Path) and are_results((str(path),)):
         return _saved(str(path))
     if needs == "result":
@@ -157,7 +154,7 @@ def at_cutoffs(metrics: Sequence[str], cutoffs: Sequence[int]) -> tuple[str, ...
 def _comparisons(asked: ChartRequest) -> Comparisons:
     asked.need(2, None, "compares runs: a baseline and one candidate or more")
     return compare(
-        asked.qrels,
+        asked.collection,
         asked.runs[0],
         list(asked.runs[1:]),
         asked.metrics or _ONE,
@@ -174,7 +171,7 @@ def _comparison(asked: ChartRequest) -> Comparisons:
 def _evaluation(asked: ChartRequest, metrics: Sequence[str] = ()) -> Evaluation:
     asked.need(1, None, "shows one run or more")
     return evaluate(
-        asked.qrels,
+        asked.collection,
         list(asked.runs),
         metrics or asked.metrics or _ONE,
         asked.convention,
@@ -191,12 +188,12 @@ def _recall(asked: ChartRequest) -> Evaluation:
 
 
 def _reconciliation(asked: ChartRequest) -> Reconciliation:
-    return reconcile(asked.qrels, asked.only, asked.one)
+    return reconcile(asked.collection, asked.only, asked.one)
 
 
 def _blindness(asked: ChartRequest) -> BlindSpots:
     return blindspots(
-        asked.qrels,
+        asked.collection,
         asked.only,
         None,
         asked.metrics or DEFAULT_METRICS,
@@ -208,13 +205,13 @@ def _blindness(asked: ChartRequest) -> BlindSpots:
 def _explanation(asked: ChartRequest) -> Explanation:
     if asked.query is None:
         raise UsageError("this chart shows one query; name it with --query.", code="missing-input")
-    return explain(asked.qrels, asked.only, asked.query, asked.one, asked.convention)
+    return explain(asked.collection, asked.only, asked.query, asked.one, asked.convention)
 
 
 def _ranks(asked: ChartRequest) -> GradesByRank:
     asked.need(1, None, "shows one run or more")
     return ranks(
-        asked.qrels,
+        asked.collection,
         list(asked.runs),
         asked.convention,
         depth=asked.depth or RANKS,
@@ -231,7 +228,7 @@ def _hidden(asked: ChartRequest) -> HoleAnalysis:
     asked.need(2, 2, "shows two runs: a baseline and a candidate")
     one, two = asked.runs
     return holes(
-        asked.qrels,
+        asked.collection,
         one,
         two,
         asked.metrics or _ONE,
@@ -243,23 +240,23 @@ def _hidden(asked: ChartRequest) -> HoleAnalysis:
 def _calibration(asked: ChartRequest) -> Calibration:
     asked.need(2, 2, "shows two runs: a baseline and a candidate")
     one, two = asked.runs
-    return calibration(asked.qrels, one, two, asked.one, asked.convention)
+    return calibration(asked.collection, one, two, asked.one, asked.convention)
 
 
 def _agreed(asked: ChartRequest) -> RaterAgreement:
     asked.need(0, 0, "shows ratings and no run")
-    return agree(asked.qrels)
+    return agree(asked.collection)
 
 
 def _admitted(asked: ChartRequest) -> JudgeAdmission:
     asked.need(1, 1, "shows judgments by people and by a judge")
-    return admit(asked.qrels, asked.runs[0])
+    return admit(asked.collection, asked.runs[0])
 
 
 def _pipeline(asked: ChartRequest) -> Pipeline:
     asked.need(1, None, "shows the run after each stage")
     return stages(
-        asked.qrels,
+        asked.collection,
         list(asked.runs),
         asked.metrics or METRICS,
         asked.convention,

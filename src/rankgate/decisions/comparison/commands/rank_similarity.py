@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console import options
 from rankgate.core.console.declared_options import options_of
 from rankgate.core.console.output import print_result
+from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.comparison.similarity import TIES, rank_similarity
 from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
 
 
-@click.command("rank-similarity")
+@click.command("rank-similarity", cls=SectionedCommand)
 @click.argument("first", type=click.Path(), metavar="RUN_A")
 @click.argument("second", type=click.Path(), metavar="RUN_B")
 @options_of(rank_similarity, "p", "ties", "depth N", choices={"ties": TIES})
-@options_of(rank_similarity, "qrels")
+@click.option(
+    "--qrels", type=click.Path(), metavar="QRELS",
+    help="Judgments, for the reproduction of values.",
+)  # fmt: skip
 @click.option(
     "-m", "--metric", "metrics", multiple=True, metavar="METRIC",
     help="A metric whose reproduction is measured; may be given several times.",
@@ -30,7 +38,10 @@ from rankgate.measurement import metric_options
 @metric_options.convention
 @options.form(*FORMS)
 @options.output
-def command(first: str, second: str, *, form: str, output: str | None, **chosen: Any) -> None:
+@of_collection("first", "second")
+def command(
+    collection: Collection, first: str, second: str, *, form: str, output: str | None, **chosen: Any
+) -> None:
     """Compare the rankings of RUN_A and RUN_B without judgments.
 
     \b
@@ -39,4 +50,4 @@ def command(first: str, second: str, *, form: str, output: str | None, **chosen:
     rankgate rank-similarity original.run again.run --qrels qrels.txt -m nDCG@10
     """
     chosen["baselines"] = chosen["baselines"] or None
-    print_result(rank_similarity(first, second, **chosen), form, output)
+    print_result(rank_similarity(first, second, collection=collection, **chosen), form, output)

@@ -8,6 +8,7 @@ import click
 
 from rankgate.core.console import options
 from rankgate.core.console.output import print_result
+from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write import FORMS
 from rankgate.measurement import metric_options
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from rankgate.data.collection import Collection
 
 
-@click.command("reconcile")
+@click.command("reconcile", cls=SectionedCommand)
 @options.qrels
 @options.run
 @metric_options.metric

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from rankgate.core.console import options
 from rankgate.core.console.declared_options import collected
 from rankgate.core.console.places import deliver
 from rankgate.core.console.progress import Progress
+from rankgate.core.console.sections import TEST, SectionedCommand
 from rankgate.core.errors import UsageError
 from rankgate.core.present.forms.documents import csv, latex, markdown
 from rankgate.core.present.pages.page import page
@@ -22,7 +25,9 @@ from rankgate.decisions.comparison.commands import options as comparing
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.documents.changes import WORST
 from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.gating.policy import policy as policy_of
 from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
 from rankgate.workspace.reports.compose import ReportPart, compose
@@ -33,6 +38,7 @@ from rankgate.workspace.reports.shown_texts import texts_of_documents, texts_of_
 
 if TYPE_CHECKING:
     from rankgate.core.present.document import Document
+    from rankgate.data.collection import Collection
 
 FORMS = ("html", "markdown", "latex", "csv", "pdf")
 """The forms of a report, by the name that ``--format`` takes."""
@@ -44,12 +50,25 @@ _OF_ALL = {"sources", "queries", "documents", "worst", "add", "form", "browser",
 _Gathered = tuple[list[ReportPart], tuple[str, ...]]
 
 
-class _Remembered(click.Command):
+class _Remembered(SectionedCommand):
     """A command that remembers how it was called, for the page to say."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_WORDS] = tuple(args)
         return super().parse_args(ctx, args)
+
+
+def _of_sources(function: Callable[..., Any]) -> Callable[..., Any]:
+    """SOURCE... as QRELS and RUN..., which they are unless they are results."""
+
+    @functools.wraps(function)
+    def with_runs(*args: Any, sources: tuple[str, ...], **options: Any) -> object:
+        if are_results(sources):
+            return function(*args, sources=sources, qrels=None, runs=[], **options)
+        qrels, *runs = sources
+        return function(*args, sources=sources, qrels=qrels, runs=runs, **options)
+
+    return with_runs
 
 
 @click.command("report", cls=_Remembered)
@@ -85,7 +104,7 @@ class _Remembered(click.Command):
     show_default=True,
     help="How many of the worst queries to show, with both lists.",
 )
-@collected("test", Test, "resamples", "seed", "unequal")
+@collected("test", Test, "resamples", "seed", "unequal", section=TEST)
 @options.form(*FORMS)
 @click.option(
     "--browser",
@@ -93,11 +112,15 @@ class _Remembered(click.Command):
     help="The browser that prints PDF, Chromium or Chrome; without it one on the PATH.",
 )
 @options.output
+@_of_sources
+@of_collection("runs")
 @click.pass_context
 def command(
     ctx: click.Context,
     /,
+    collection: Collection,
     sources: tuple[str, ...],
+    runs: Sequence[str],
     *,
     queries: str | None,
     documents: str | None,
@@ -131,7 +154,7 @@ def command(
             title = f"Results in {Path(sources[0]).resolve().name}"
     else:
         with Progress(2 + len(sources)):
-            parts, remarks = _gathered(sources, **chosen)
+            parts, remarks = _gathered(collection, runs, **chosen)
     lists = [
         each.lists.select("query_id", "doc_id")
         for part in parts
@@ -145,18 +168,22 @@ def command(
     _deliver(report, form, browser, output)
 
 
-def _gathered(sources: tuple[str, ...], **chosen: Any) -> _Gathered:
+def _gathered(
+    collection: Collection, runs: Sequence[str], *, gated: bool, policy: str | None, **chosen: Any
+) -> _Gathered:
     """The results of QRELS RUN, or of QRELS BASELINE CANDIDATE..."""
-    qrels, *runs = sources
     if not runs:
-        problem = f"{qrels}: not a result; give results, a folder of them, or QRELS RUN..."
+        problem = (
+            f"{collection.judgments}: not a result; give results, a folder of them, or QRELS RUN..."
+        )
         raise UsageError(problem, code="missing-input")
     if len(runs) == 1:
         metrics = chosen["metrics"] or DEFAULT_METRICS
         with progress(None):
-            result = evaluate(qrels, runs, metrics, chosen["convention"])
+            result = evaluate(collection, list(runs), metrics, chosen["convention"])
         return [ReportPart(result)], ()
-    return gather(qrels, runs[0], runs[1:], **chosen)
+    demanded = policy_of(policy) if gated or policy else None
+    return gather(collection, runs[0], list(runs[1:]), policy=demanded, **chosen)
 
 
 def _refuse_options(ctx: click.Context) -> None:
