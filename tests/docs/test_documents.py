@@ -66,7 +66,8 @@ def test_the_public_names_are_these():
         "InputError",
         "Items",
     ]
-    results += ["Judge", "JudgeAdmission", "Lists", "Matrix", "ModelRatings", "Pipeline", "Policy"]
+    results += ["Judge", "JudgeAdmission", "Lists", "LivePipeline", "Matrix", "ModelRatings"]
+    results += ["Pipeline", "PlannedJudgments", "Policy"]
     results += [
         "Pool",
         "PoolDesign",

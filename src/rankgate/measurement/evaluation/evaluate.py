@@ -203,18 +203,14 @@ def subtopic_metrics(metrics: str | Metric | Sequence[str | Metric]) -> Sequence
     return FACET_METRICS
 
 
-def rankings_among(
-    names: Sequence[str], how: Convention, extra: Sequence[Metric] = ()
-) -> list[str]:
+def rankings_among(names: Sequence[str], how: Convention) -> list[str]:
     """The names that are not of metrics of lists.
 
     Raises:
         UsageError: an unknown metric.
     """
     return [
-        name
-        for name in names
-        if not all(is_of_lists(each) for _, each in known_metrics(name, how, extra))
+        name for name in names if not all(is_of_lists(each) for _, each in known_metrics(name, how))
     ]
 
 

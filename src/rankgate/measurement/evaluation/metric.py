@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.core.frozen import dataclass
@@ -132,17 +132,16 @@ class MetricDetails(Result):
         )
 
 
-def metric_details(name: str, extra: Sequence[Metric] = ()) -> MetricDetails:
+def metric_details(name: str) -> MetricDetails:
     """The metric of a name, an alias, or a name of trec_eval; parameters do not matter.
 
     Args:
         name: the name.
-        extra: additional metrics that are known.
 
     Raises:
         UsageError: an unknown name; the nearest ones are in the message.
     """
-    known_too = (*extra, *FACET_METRICS, *LIST_METRICS, *SEQUENCE_METRICS)
+    known_too = (*FACET_METRICS, *LIST_METRICS, *SEQUENCE_METRICS)
     return MetricDetails.of(NAMED.get(name.strip()) or parse(name, known_too))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.core.frozen import dataclass
@@ -10,7 +9,7 @@ from rankgate.core.present.result import Result
 from rankgate.measurement.evaluation.metric import MetricDetails
 from rankgate.measurement.metrics.catalogue import CATALOGUE
 from rankgate.measurement.metrics.lists import LIST_METRICS
-from rankgate.measurement.metrics.names import known, of_plugins
+from rankgate.measurement.metrics.names import of_plugins
 from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
 from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
 from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
@@ -19,7 +18,6 @@ from rankgate.measurement.metrics.subtopics import FACET_METRICS
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgate.measurement.metrics.declare import Metric
 
 COLUMNS = ("name", "title", "formula", "higher_is_better", "source")
 
@@ -52,14 +50,9 @@ class Metrics(Result):
         return pl.DataFrame(self.rows, COLUMNS, orient="row")
 
 
-def metrics(extra: Sequence[Metric] = ()) -> Metrics:
-    """Every built-in metric, by what it sees; those given; those of plug-ins.
-
-    Raises:
-        UsageError: a metric given that takes a built-in name.
-    """
-    known(extra)
-    others = (*extra, *of_plugins().by_name.values())
+def metrics() -> Metrics:
+    """Every built-in metric, by what it sees, and those of plug-ins."""
+    others = of_plugins().by_name.values()
     every = (
         *CATALOGUE,
         *FACET_METRICS,

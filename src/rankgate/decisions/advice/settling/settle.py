@@ -14,6 +14,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, run_notices
 from rankgate.core.progress import step
 from rankgate.data.collection import OF_TASKS, Collection
+from rankgate.data.sample import Sample
 from rankgate.decisions.advice.settling.frame import Frame, drawn_before, last_batch
 from rankgate.decisions.advice.settling.plan import LEAST, Plan, action
 from rankgate.decisions.advice.settling.prices import Prices
@@ -134,7 +135,8 @@ def settle(
     frame = Frame.of(scorer, model, systems, runs, test.seed)
     if judge is None or sample is None:
         return next_step.first(frame, before_people(systems, frame))
-    drawn = drawn_before(sample, frame)
+    table = sample.documents if isinstance(sample, Sample) else sample
+    drawn = drawn_before(_NONE.drop("batch") if table is None else table, frame)
     step("estimating the difference")
     judged = Collection(collection.judgments, columns=collection.columns, grades=collection.grades)
     own = Scorer.of(judged, [metric], convention)
