@@ -1,0 +1,202 @@
+"""Every command that takes judgments takes a collection: its options, its file, its values."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import click
+import polars as pl
+import pytest
+
+import rankgate
+from rankgate.core.console.sections import COLLECTION
+from rankgate.interface.cli import COMMANDS
+from rankgate.interface.cli import rankgate as program
+from rankgate.measurement.collection_options import COLLECTION_NAMES
+from support.wording import raises
+
+RANDOM = Random(5)
+GRADES = {"Exact": 3, "Partial": 1, "Irrelevant": 0}
+DOCUMENTS = [f"d{i}" for i in range(8)]
+LABELS = {f"q{i}": {doc: RANDOM.choice(list(GRADES)) for doc in DOCUMENTS[:6]} for i in range(24)}
+QRELS = {q: {doc: GRADES[label] for doc, label in row.items()} for q, row in LABELS.items()}
+OLD, NEW = (
+    {q: {doc: RANDOM.random() + lift * QRELS[q].get(doc, 0) for doc in DOCUMENTS} for q in QRELS}
+    for lift in (0.05, 0.4)
+)
+COMMANDS_OF_COLLECTIONS = {
+    "advise": "{} old.run new.run",
+    "blindspots": "{} old.run new.run -m nDCG@5",
+    "compare": "{} old.run new.run -m nDCG@5",
+    "eval": "{} old.run new.run -m nDCG@5",
+    "explain": "{} new.run --query q3 -m nDCG@5",
+    "gate": "{} old.run new.run --redraws 0",
+    "holes": "{} old.run new.run -m nDCG@5 --draws 20",
+    "rank-similarity": "old.run new.run --qrels {} -m nDCG@5",
+    "reconcile": "{} new.run -m nDCG@5",
+    "reusability": "{} old.run new.run -m nDCG@5",
+    "stages": "{} old.run new.run -m nDCG@5 --resamples 50",
+    "total-error": "{} --baseline old.run --candidate new.run -m nDCG@5",
+}
+OTHERS = {"baseline", "next", "plot", "report", "scorecard"}
+"""Commands with these options that have tests of their own for them."""
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """The same judgments as TREC writes them, and as a sheet with labels and other columns."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{q} 0 {doc} {grade}\n" for q, row in QRELS.items() for doc, grade in row.items()]
+    (tmp_path / "qrels.txt").write_text("".join(rows))
+    sheet = [f"{q},{doc},{label}\n" for q, row in LABELS.items() for doc, label in row.items()]
+    (tmp_path / "qrels.csv").write_text("term,sku,label\n" + "".join(sheet))
+    for name, scores in (("old", OLD), ("new", NEW)):
+        rows = [f"{q} Q0 {d} 1 {s!r} {name}\n" for q, row in scores.items() for d, s in row.items()]
+        (tmp_path / f"{name}.run").write_text("".join(rows))
+    grades = "{ Exact = 3, Partial = 1, Irrelevant = 0 }"
+    (tmp_path / "collection.toml").write_text(
+        '[collection]\njudgments = "qrels.csv"\nname = "qrels"\n'
+        f'columns = "query=term,doc=sku,grade=label"\ngrades = {grades}\n'
+    )
+    return tmp_path
+
+
+def _numbers(value):
+    """Every number of a result, in order, without what identifies files."""
+    if isinstance(value, dict):
+        return [n for key in sorted(value) if "sha" not in key for n in _numbers(value[key])]
+    if isinstance(value, list):
+        return [number for item in value for number in _numbers(item)]
+    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("name", COMMANDS_OF_COLLECTIONS)
+def test_a_sheet_with_labels_gives_the_numbers_of_plain_judgments(run, name):
+    words = COMMANDS_OF_COLLECTIONS[name]
+    options = ["--columns", "query=term,doc=sku,grade=label"]
+    options += ["--grades", ",".join(f"{label}={grade}" for label, grade in GRADES.items())]
+    results = []
+    for source, more in (("qrels.txt", []), ("qrels.csv", options), ("collection.toml", [])):
+        ended = run(name, *words.format(source).split(), *more, "--format", "json")
+        assert ended.code in {0, 1, 3}, ended.err  # 1 and 3 are verdicts
+        results.append((ended.code, _numbers(json.loads(ended.out))))
+    assert results[0][1]
+    assert results[1] == results[0]
+    assert results[2] == results[0]
+
+
+def test_every_command_with_judgments_has_every_option_of_a_collection():
+    found = {}
+    for name in COMMANDS:
+        command = program.get_command(click.Context(program), name)
+        for part in (command, *getattr(command, "commands", {}).values()):
+            options = {p.name for p in part.params if getattr(p, "section", "") == COLLECTION}
+            if options:
+                found.setdefault(name, []).append(options)
+    assert found.keys() >= COMMANDS_OF_COLLECTIONS.keys() | OTHERS
+    for name, several in found.items():
+        assert several == [set(COLLECTION_NAMES)] * len(several), name
+
+
+@pytest.mark.parametrize("name", COMMANDS_OF_COLLECTIONS)
+def test_help_shows_options_of_a_collection_after_those_of_the_command(run, name):
+    page = run(name, "--help").out
+    assert page.index("\nOptions:") < page.index("\nOptions of the collection:")
+    assert page.index("--drop-seen") < page.index("\nOptions of the output:")
+
+
+def test_how_judged_documents_were_chosen_is_a_fact_of_judgments(run, files):
+    (files / "pooled.toml").write_text(
+        '[collection]\njudgments = "qrels.txt"\nselection = "pooled"\n'
+    )
+    words = ("old.run", "new.run", "-m", "nDCG@5", "--draws", "20", "--format", "json")
+    pooled = json.loads(run("holes", "pooled.toml", *words).out)
+    assert pooled == json.loads(run("holes", "qrels.txt", "--selection", "pooled", *words).out)
+    assert pooled["selection"] == "pooled"
+    over = json.loads(run("holes", "pooled.toml", "--selection", "unknown", *words).out)
+    assert over == json.loads(run("holes", "qrels.txt", *words).out)
+    with raises("unknown-choice", rankgate.UsageError):
+        rankgate.Collection(QRELS, selection="best")
+
+
+@pytest.mark.parametrize(
+    ("verb", "field"),
+    [
+        ("holes", {"sample": "random"}),
+        ("blindspots", {"predicted": QRELS}),
+        ("total_error", {"sequences": "ids:(?P<sequence>.)"}),
+        ("holes", {"items": rankgate.Items("items.csv", document="source")}),
+    ],
+)
+def test_a_field_with_which_values_would_be_others_is_refused(verb, field):
+    with raises("conflicting-options", rankgate.UsageError):
+        getattr(rankgate, verb)(rankgate.Collection(QRELS, **field), OLD, NEW, ["nDCG@5"])
+
+
+def test_items_that_users_had_leave_the_lists_in_every_verb():
+    log = pl.DataFrame({"user_id": list(QRELS), "item_id": ["d0"] * len(QRELS)})
+    seen = rankgate.Collection(QRELS, training=log, drop_seen=True)
+    old, new = ({q: {d: s for d, s in row.items() if d != "d0"} for q, row in run.items()}
+                for run in (OLD, NEW))  # fmt: skip
+    for verb in (rankgate.holes, rankgate.blindspots, rankgate.total_error):
+        one = verb(seen, {"old": OLD}, {"new": NEW}, ["nDCG@5"])
+        other = verb(QRELS, {"old": old}, {"new": new}, ["nDCG@5"])
+        assert _numbers(one.to_dict()) == _numbers(other.to_dict()), verb
+    value = rankgate.explain(seen, NEW, "q3", "nDCG@5").value
+    assert value == rankgate.explain(QRELS, new, "q3", "nDCG@5").value
+
+
+def test_a_run_has_the_name_that_it_is_given_by():
+    assert rankgate.explain(QRELS, {"mine": NEW}, "q3", "RR").run == "mine"
+    result = rankgate.holes(QRELS, {"before": OLD}, {"after": NEW}, ["nDCG@5"])
+    assert (result.baseline, result.candidate) == ("before", "after")
+    with raises("wrong-run-count", rankgate.UsageError):
+        rankgate.explain(QRELS, {"one": OLD, "two": NEW}, "q3", "RR")
+
+
+def test_a_field_of_a_test_that_a_verb_does_not_take_is_an_error():
+    with raises("unused-option", rankgate.UsageError):
+        rankgate.holes(QRELS, OLD, NEW, ["nDCG@5"], test=rankgate.Test(level=0.9))
+    with raises("unused-option", rankgate.UsageError):
+        rankgate.advise(QRELS, test=rankgate.Test(seed=3))
+
+
+@pytest.mark.usefixtures("files")
+def test_advice_takes_planned_judgments_in_the_place_of_judgments(run):
+    plan = rankgate.PlannedJudgments(queries=50, grades=2)
+    advice = rankgate.advise(plan, task="recommend")
+    ended = run("advise", "--queries", "50", "--grades", "2", "--task", "recommend",
+                "--format", "json")  # fmt: skip
+    assert json.loads(ended.out) == json.loads(json.dumps(advice.to_dict()))
+    assert run("advise", "qrels.txt", "--queries", "50").code == 2
+    with raises("out-of-range", rankgate.UsageError):
+        rankgate.PlannedJudgments(grades=1)
+
+
+@pytest.mark.usefixtures("files")
+def test_what_to_run_next_repeats_the_options_of_the_collection(run):
+    options = ("--columns", "query=term,doc=sku,grade=label", "--grades", "Exact=3,Partial=1",
+               "--grades", "Irrelevant=0")  # fmt: skip
+    page = run("advise", "qrels.csv", "old.run", "new.run", *options).out
+    words = " ".join(page.replace("\\\n", " ").split())
+    repeated = " ".join(options)
+    for name in ("compare", "gate"):
+        command = words.partition(f"rankgate {name} qrels.csv old.run new.run")[2]
+        assert repeated in command.partition(" rankgate ")[0]
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("name", ["report", "plot"])
+def test_reports_and_charts_take_a_collection(run, name):
+    words = {
+        "report": ("report", "{}", "old.run", "new.run", "-m", "nDCG@5", "--format", "csv"),
+        "plot": ("plot", "deltas", "{}", "old.run", "new.run", "-m", "nDCG@5"),
+    }[name]
+    plain, shop = (
+        run(*(word.format(source) for word in words)) for source in ("qrels.txt", "collection.toml")
+    )
+    assert plain.code == 0, plain.err
+    assert shop.code == 0, shop.err
+    assert shop.out == plain.out
