@@ -37,10 +37,10 @@ NAMES = {"begin": "from_", "end": "to"}
 
 PRINTED = {
     *("form", "output", "store", "project", "save_as", "strategy", "backend", "master"),
-    "metrics_from",
+    *("metrics_from", "overrides"),
 }
 """Options of what is printed or kept, and of the whole program: a function takes tables of a
-`StoredProject`, and finds metrics by name with `rankgate.extend.using`."""
+`StoredProject`, finds metrics by name with `rankgate.extend.using`, and takes a convention."""
 
 INSTEAD = {"names", "name", "extra"}
 """What only a function takes: a function to call, names of frames, metrics as objects."""
@@ -66,13 +66,15 @@ OWN_VALUES = {
 """The same of values that one command takes; rel is of Python alone."""
 
 COMMAND_ONLY = {
-    "next": {"save_sample", "save_batch"},  # files
+    "advise": {"queries", "complete", "alpha"},  # PlannedJudgments; a level of the test
+    "next": {"save_sample", "save_batch", "people", "budget"},  # files; judgments; a price
+    "stages": {"parameters", "folder", "again", "force"},  # LivePipeline
     "validate": {"listed"},  # how many problems are printed
-    "eval": {"per_query", "scale", "record", "overrides"},  # what is printed; grades of raters
+    "eval": {"per_query", "scale", "record"},  # what is printed; grades of raters
     "explain": {"all_parameters"},  # what is printed
     "compare": {
         *("query_id", "worst", "lists", "record"),  # what is printed and recorded
-        *("overrides", "scores", "directions"),  # read_scores
+        *("scores", "directions"),  # read_scores
     },
     "holes": {"count"},  # a method of the result
     "fuse": {"target", "to"},  # the file
@@ -81,7 +83,7 @@ COMMAND_ONLY = {
         *("also", "record", "checked", "snapshots"),  # what is printed and recorded; self_check
         *("noise", "scores", "directions"),  # read_run; read_scores
     },
-    "pool": {"rest_to", "overrides"},  # a file; a convention is a value
+    "pool": {"rest_to"},  # a file
     "rate": {
         *("seed", "llm", "protocol", "url", "key_from", "template", "structure", "parameters"),
         *(
@@ -100,15 +102,14 @@ COMMAND_ONLY = {
         ),
     },  # fields of a Judge
     "resolve": {"unresolved"},  # a file
-    "agree": {"baseline", "candidate", "metrics", "convention", "overrides", "rule", "draws"},
-    "admit": {"overrides", "scale", *fields_of(Demands)},  # of the judgments; one argument
-    "reusability": {"overrides"},  # a convention is a value
+    "agree": {"baseline", "candidate", "metrics", "convention", "rule", "draws"},
+    "admit": {"scale", *fields_of(Demands)},  # of the judgments; one argument
     "record": {"name", "notes"},  # named by a file elsewhere; annotate
     "split": {"from_", "into", "to"},  # files
-    "scorecard": {"overrides", "record"},  # a convention is a value; record
+    "scorecard": {"record"},
     "plot": {
-        *("name", "overrides", "theme", "scale"),  # called kind; of the picture
-        *VALUES["collection"],  # what metrics of lists need
+        *("name", "theme", "scale"),  # called kind; of the picture
+        *("cutoffs", "unequal"),  # metrics; a comparison has pictures too
     },
 }
 """What a command has and its function has not, with the reason."""
@@ -124,7 +125,7 @@ PYTHON_ONLY = {
     "attribute": {"store", "project"},
     "plot": {"kind"},
     "snapshot": {"output"},
-    "stages": {"queries"},  # the second argument, after a pipeline's file
+    "next": {"qrels"},  # --people
 }
 """What a function has and its command has not."""
 
@@ -153,8 +154,8 @@ def _function(name):
 
 def _taken(name):
     """What a function takes, with the parts of its values."""
-    values = {} if name == "stages" else VALUES  # where a test is a method
-    values = values | OWN_VALUES.get(name, {})
+    tested = VALUES["test"] & set(_command(name))  # some verbs take a few fields of a test
+    values = {**VALUES, "test": tested, **OWN_VALUES.get(name, {})}
     return set().union(*(values.get(parameter, {parameter}) for parameter in _function(name)))
 
 
@@ -212,6 +213,7 @@ SHARED = {
 OWN_HELP = {
     *(("advise", "task"), ("advise", "stage"), ("split", "way")),  # with each choice explained
     *(("reconcile", "value"), ("explain", "depth"), ("gate", "noise"), ("rating-accuracy", "k")),
+    ("next", "prices"),
     *(("plot", "query_id"), ("plot", "cutoffs"), ("resolve", "parameters"), ("sheet", "raters")),
     *(
         ("fuse", "parameters"),
@@ -241,17 +243,22 @@ def _plain(text):
 def test_options_of_a_test_come_from_one_declaration(name):
     for each in fields_of(Test).values():
         shared = _command(name).get(each.name)
-        if shared is None or (name == "stages" and each.name in {"correction", "unequal"}):
+        if shared is None or (name == "stages" and each.name == "correction"):
             assert name == "stages"
             continue
         assert shared.help == each.help
-        if name == "stages":
-            assert _function(name)[each.name].default == each.default
         if each.choices:
             assert tuple(shared.type.choices) == each.choices
 
 
-@pytest.mark.parametrize("name", ["eval", "compare", "gate", "scorecard", "reconcile", "plot"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("eval", "compare", "gate", "scorecard", "reconcile", "plot", "explain", "holes"),
+        *("blindspots", "total-error", "stages", "advise", "next", "reusability"),
+        *("rank-similarity", "report"),
+    ],
+)
 def test_options_of_a_collection_come_from_one_declaration(name):
     command, same = _command(name), _command("eval")
     for key in sorted(VALUES["collection"] - {"qrels"}):
