@@ -124,6 +124,14 @@ def test_nothing_outside_of_the_folder_is_read(place, tmp_path):
     calls += [("gate", {**FILES, "policy": name}) for name in ("far.toml", "up.toml")]
     calls += [("gate", {**FILES, "baseline": "../secret.txt"})]
     calls += [("evaluate", {"qrels": "qrels.txt", "runs": ["old.run"], "convention": "../a.toml"})]
+    (place / "linked").symlink_to(tmp_path)
+    for number, judgments in enumerate(
+        ("../secret.txt", f"{tmp_path}/secret.txt", f"trec:{tmp_path}/secret.txt",
+         "linked/secret.txt")
+    ):  # fmt: skip
+        collection = f"collection{number}.toml"
+        (place / collection).write_text(f'[collection]\njudgments = "{judgments}"\n')
+        calls += [("holes", {**FILES, "qrels": collection})]
     _, answers = talk(place, calls)
     for (name, asked), (wrong, answer) in zip(calls, answers, strict=True):
         assert wrong, (name, asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from rankgate.core.errors import InputError, UsageError
@@ -44,7 +44,7 @@ class Folder:
         return f"{name}:{path}" if name else str(path)
 
     def settings(self, words: str) -> str:
-        """A TOML file whose texts lead nowhere else: a policy, or a convention.
+        """A TOML file whose texts lead nowhere else: a policy, a convention, a collection.
 
         Raises:
             UsageError, InputError: as `file`; a file that is no TOML; one that names a file
@@ -56,10 +56,9 @@ class Folder:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InputError(f"not TOML: {error}.", source=words, code="invalid-syntax") from None
         for text in _texts(values):
-            if PurePath(text).is_absolute() or ".." in PurePath(text).parts:
+            named = Path(path).parent / registry.prefixed(text)[1]
+            if "\0" in text or not named.resolve().is_relative_to(self.root):
                 raise _outside(f"{words} names {text!r}")
-            if (Path(path).parent / text).is_symlink():
-                self._inside(text)
         return path
 
     def target(self, words: str) -> Path:

@@ -57,7 +57,10 @@ class Tools:
         return self.folder.settings(name) if name.endswith(".toml") else name
 
     def _files(self, *paths: str) -> list[str]:
-        return [self.folder.file(path) for path in paths]
+        return [
+            self.folder.settings(path) if path.endswith(".toml") else self.folder.file(path)
+            for path in paths
+        ]
 
     def evaluate(
         self,
