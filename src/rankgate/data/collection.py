@@ -7,6 +7,7 @@ read; rows are read when a verb needs them.
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, field, replace
 from pathlib import Path
@@ -331,7 +332,8 @@ def collection_file(source: str | Path) -> Path | None:
     path = Path(source)
     if path.suffix == ".toml":
         return path
-    return path / FILE if (path / FILE).is_file() else None
+    # unlike `Path.is_file`, this is false for a name that is too long, which readers report
+    return path / FILE if os.path.isfile(path / FILE) else None  # noqa: PTH113
 
 
 def read_collection(path: str | Path) -> Collection:
