@@ -67,7 +67,7 @@ def parts_of(
     """
     if name in {ACTIVITY, POPULARITY, HISTORY} and catalogue.seen is None:
         raise UsageError(
-            f"the slice {name} comes from training; give it with train.", code="missing-input"
+            f"the slice {name} comes from training; give it with training.", code="missing-input"
         )
     if name == ACTIVITY:
         return _activity(catalogue)

@@ -177,7 +177,7 @@ class SliceTables:
             if name not in {ACTIVITY, POPULARITY, HISTORY}:
                 column_of(name, read)
             elif not trained:
-                problem = f"the slice {name} comes from training; give it with train."
+                problem = f"the slice {name} comes from training; give it with training."
                 raise UsageError(problem, code="missing-input")
         return cls(tuple(names), read)
 

@@ -128,7 +128,7 @@ KINDS = {
                 ),
                 (
                     (
-                        f"rankgate scorecard {_LISTS} --train train.csv --items items.csv "
+                        f"rankgate scorecard {_LISTS} --training train.csv --items items.csv "
                         "--category genre"
                     ),
                     "See accuracy, coverage, novelty and diversity of both systems.",

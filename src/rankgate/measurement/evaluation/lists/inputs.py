@@ -64,7 +64,7 @@ class Tables:
         """
         if collection.drop_seen and collection.training is None:
             raise UsageError(
-                "seen items are those of training; give it with train.", code="missing-input"
+                "seen items are those of training; give it with training.", code="missing-input"
             )
         pairs, mark = (
             (None, "") if collection.candidates is None else read_candidates(collection.candidates)
