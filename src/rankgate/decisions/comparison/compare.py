@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +108,9 @@ def compare(
     scorer = Scorer.of(collection, metrics, convention, depth=depth, slices=slices, every_kind=True)
     others = list(parts.named(candidates))
     refuse_baseline_again(baseline, [run for _, run in others])
-    runs = [*parts.named(baseline), *others]
+    # a frame with several systems is several candidates, and one baseline
+    named_baseline = parts.named(baseline) if isinstance(baseline, Mapping) else [(None, baseline)]
+    runs = [*named_baseline, *others]
     systems = []
     for name, run in runs:
         step(f"scoring {name or ('a candidate' if systems else 'the baseline')}")

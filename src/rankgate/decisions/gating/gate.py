@@ -16,7 +16,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import Collection
 from rankgate.data.formats.tags import IDS
-from rankgate.decisions.comparison.compared import latency_of, named, of_slice, states_of
+from rankgate.decisions.comparison.compared import latency_of, of_slice, states_of
 from rankgate.decisions.comparison.designed import design_inputs, of_both
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.list_metrics import ComparedLists, with_wholes
@@ -142,8 +142,8 @@ def gate(
     )
     every = (*scorer.metrics, *(scorer.builder.metrics.items() if scorer.builder else ()))
     refuse_impossible(rules.rules, every)
-    run = rules.with_earlier(_run(collection, candidate))
-    old = () if isinstance(baseline, Saved) else (rules.with_earlier(_run(collection, baseline)),)
+    run = rules.with_earlier(collection.run(candidate))
+    old = () if isinstance(baseline, Saved) else (rules.with_earlier(collection.run(baseline)),)
     noise = [*(run for opened in old for run in opened.noise), *(saved.noise_runs if saved else ())]
     refuse_unfinished_files(*noise)
     refuse_unfinished(*old, run, partly=rules["unequal"] != "refuse")
@@ -160,7 +160,7 @@ def gate(
         seed=rules["seed"],
         unequal=rules["unequal"],
     )
-    again = [scorer.scored(rules.with_earlier(_run(collection, noisy))) for noisy in noise]
+    again = [scorer.scored(rules.with_earlier(collection.run(noisy))) for noisy in noise]
     base, other = _with_activity([base, other], rules, collection)
     lists = ComparedLists.of(scorer, [base, other, *again])
     (base, other), designs = of_both(
@@ -229,14 +229,7 @@ def with_noise(
         saved = baselines.pinned(baseline, Path(folder) / baselines.FOLDER)
         if saved is not None:
             return replace(saved, noise_runs=tuple(noise))
-    return replace(_run(collection, baseline), noise=tuple(noise))
-
-
-def _run(collection: Collection, run: RunLike) -> Run:
-    """A run under our names of columns, named as ``{name: run}`` names it."""
-    ((name, rankings),) = [*named(run)]
-    opened = collection.run(rankings, name)
-    return replace(opened, name=name) if name else opened
+    return replace(collection.run(baseline), noise=tuple(noise))
 
 
 def _related(systems: list[ScoredRun]) -> list[ScoredRun]:
