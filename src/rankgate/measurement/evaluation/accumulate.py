@@ -112,7 +112,10 @@ class Accumulator:
         known = self._catalogue is None or open_catalogue or len(self._catalogue.items)
         if not known:
             what = "metrics of lists" if whole else "slices of items"
-            words = f"{what} need all items beforehand; give the catalogue, training or a table of items."
+            words = (
+                f"{what} need all items beforehand; give the catalogue, training or a table of "
+                "items."
+            )
             raise UsageError(words, code="missing-input")
         read = self._builder.tables
         self._categories = None
