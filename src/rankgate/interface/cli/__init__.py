@@ -375,7 +375,8 @@ def _blame_plugin(error: Exception) -> None:
 
 def _withheld(error: Exception) -> str | None:
     """What the machine withheld or a library cannot read; None where the fault is ours."""
-    if isinstance(error, MemoryError) or "can't start new thread" in str(error):
+    no_memory = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
+    if no_memory or "can't start new thread" in str(error):
         from rankgate.interface.cli.limited import MESSAGE
 
         return f"{MESSAGE}; allow more of it (ulimit -v), or split the files."

@@ -70,6 +70,7 @@ class Accumulator:
     and those of one pass to rounding. A user who comes in two batches counts as two; rows of
     matrices without names are users of their own batch.
 
+    >>> from rankgate.data.collection import Items
     >>> shop = Collection(items=Items(catalogue=4))
     >>> pooled = Accumulator(["RR", "Coverage@1"], collection=shop)
     >>> pooled.update({"u": ["0"]}, {"u": ["1", "0"]})
