@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from rankgate.core.present.document import Document
 
 _BUILT_IN = "built in"
+_KEYS = {"form": "format", "test": "method", "candidate_items": "candidates"}
+"""Keys of the file that are not called as the parameter of commands."""
+
 _WORDS = frozenset(range(4))
 _ENVIRONMENT = {
     "NO_COLOR": "no colours",
@@ -93,7 +96,8 @@ def _rows(found: Settings) -> Iterator[Setting]:
     for table, heading in (("collection", COLLECTION), ("test", TEST), ("output", OUTPUT)):
         for name, value in found.sections.get(heading, {}).items():
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            yield Setting(f"{table}.{name}", text, found.place(name), f"an option of the {table}")
+            key = _KEYS.get(name, name)
+            yield Setting(f"{table}.{key}", text, found.place(key), f"an option of the {table}")
     for name, path in found.files.items():
         missing = "" if "://" in path or Path(path).exists() else ", which is missing"
         yield Setting(f"@{name}", path, found.place(name), f"a file{missing}")
