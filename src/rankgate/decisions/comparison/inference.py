@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Annotated, Literal
 
-from rankgate.core.declare import Range, fields_of
+from rankgate.core.declare import Range, check_fields, fields_of
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
@@ -74,14 +74,7 @@ class Test:
     unequal: Unequal = "refuse"
 
     def __post_init__(self) -> None:
-        for attribute, option in fields_of(Test).items():
-            try:
-                option.read(getattr(self, attribute))
-            except ValueError as error:
-                value = getattr(self, attribute)
-                raise UsageError(
-                    f"{option.name}={value!r} {error}", code="invalid-parameter"
-                ) from None
+        check_fields(self)
         if self.correction == "maxt" and self.method != "randomization":
             raise UsageError(
                 "maxt corrects a randomization test; add --test randomization too.",
