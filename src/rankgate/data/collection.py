@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rankgate.data.sample import Sample
 
 UNKNOWN = "unknown"
-"""Of a model: nobody states which judgments of people it saw."""
+"""The word for a model of which nobody states which judgments of people it saw."""
 
 CANDIDATES = "candidate_items"
 """The parameter of commands for `Collection.candidates`: some have candidates that are runs."""
@@ -351,7 +351,7 @@ def read_collection(path: str | Path) -> Collection:
 
 
 def collection_in(file: Toml) -> Collection:
-    """The collection of the table ``[collection]``; an empty one where there is none.
+    """Read the table ``[collection]``; without one the collection is empty.
 
     Raises:
         InputError: as `read_collection`.

@@ -102,7 +102,7 @@ class SplitPlan:
         """The plan for a log with times in a unit: its cut in microseconds.
 
         Raises:
-            InputError: a cut that is no time.
+            InputError: a cut that cannot be read as a time.
         """
         if not isinstance(self.cut, str):
             return self

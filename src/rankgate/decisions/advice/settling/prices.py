@@ -16,7 +16,7 @@ class Prices:
         human: of a document that people judge.
         model: of a document that a model judges.
         query: of a query that people begin to judge, in addition to its documents.
-        budget: the most documents in a batch that people judge; None is no bound.
+        budget: the most documents in a batch that people judge; None sets no limit.
     """
 
     human: float = 1.0

@@ -105,7 +105,7 @@ class ReportedScores:
         sample: as of `Collection`.
 
     Raises:
-        UsageError: there is no table.
+        UsageError: no table is named.
     """
 
     tables: tuple[ScoresLike | Evaluation, ...]
@@ -152,7 +152,7 @@ def read_scores(
         sample: as of `Collection`.
 
     Raises:
-        UsageError: there is no table.
+        UsageError: no table is named.
 
     >>> old, new = ({"q1": {"AP": value}, "q2": {"AP": value}} for value in (0.2, 0.3))
     >>> read_scores({"old": old, "new": new}).tables[0].keys()

@@ -77,7 +77,7 @@ def watch(
 
 
 def _read_as(policy: Policy, events: Events, memory: str) -> Events:
-    """The events with what the policy says of how they are read; what the call says wins."""
+    """The events, read as the policy states where the call states nothing."""
     about = policy.experiment
     mapping = policy.folder / about["mapping"] if about["mapping"] else None
     return replace(
